@@ -5,14 +5,14 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// A session in which packet numbers wrap four hundred times, through the complete stack.
+/// A session in which the packet numbers wrap around four hundred times, through the complete stack.
 @Suite struct LongSessionTests {
   @Test(.timeLimit(.minutes(10))) func aHundredThousandPacketsOfOneSessionArriveOnceAndInOrder() throws {
     var plan = SoakPlan(seed: 1)
     var profile = plan.accessories[0].profile
     profile.quirks = []
     profile.link = .init()
-    // The shortest packets that authentication fits into; 40 bytes of a session in each.
+    // The shortest packets in which authentication fits; each holds 40 bytes of a session.
     profile.link.maximumPacketLength = 52
     profile.link.maximumOutstandingPackets = 127
     profile.link.retransmissionTimeout = .milliseconds(200)

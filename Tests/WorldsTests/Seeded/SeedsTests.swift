@@ -3,10 +3,10 @@ import AccessoryWorlds
 import Glibc
 import Testing
 
-/// Thousands of random worlds, played once for all the tests that check their results.
+/// Thousands of random worlds, played once for all the tests that check the results.
 ///
-/// `EASIM_SEEDS=100000 swift test --filter SeedsTests` plays more of them. With sanitizers, a world takes many times as
-/// long, so fewer are played, and no test then expects every case to be reached.
+/// `EASIM_SEEDS=100000 swift test --filter SeedsTests` plays more of them. With sanitizers a world takes many times as
+/// long, so fewer are played, and no test expects every case to be reached.
 @Suite struct SeedsTests {
   static let everyday: UInt64 = 3_000
   static let seeds = 0..<(getenv("EASIM_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? everyday)

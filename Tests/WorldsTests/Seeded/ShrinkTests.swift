@@ -6,12 +6,12 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// A failing world becomes a small one that fails for the same reason, and so does its file.
+/// Shrinking turns a failing world into a small one that fails for the same reason; the scenario file written for it
+/// fails likewise.
 ///
-/// The failure is caused by a rule that is stricter than the built-in ones: a corner that worlds may reach is
-/// forbidden.
+/// The failure comes from a rule that is stricter than the built-in ones: it forbids a case that worlds may reach.
 @Suite struct ShrinkTests {
-  /// A large world in which only one thing matters: a reset of a link.
+  /// A large world in which only one thing matters, a reset of a link.
   private var crowded: SoakPlan {
     var plan = SoakPlan(seed: 5)
     plan.accessories = [plan.accessories[0], SoakPlan(seed: 6).accessories[0]]
@@ -76,7 +76,8 @@ import Testing
     #expect(again.hash == shrinker.outcome.hash)
   }
 
-  /// A failure that depends on random choices is found again with another seed if removing something has moved it.
+  /// A failure that depends on random choices may disappear because removing something shifted those choices. It is
+  /// then found again with another seed.
   @Test(arguments: [
     (SoakCoverage.Corner.giveUp, 300), (.cutInAuthentication, 300), (.windowFull, 60), (.sessionRefused, 200),
   ]) func everyFailureIsShrunkToOneThatBreaksTheSameRule(corner: SoakCoverage.Corner, seeds: Int) throws {

@@ -4,7 +4,8 @@ import Testing
 
 @testable import AccessorySoak
 
-/// Reports of runs: what is written is read back, and shards add up to the whole.
+/// Reports of runs: reading a written report gives the same report, and the reports of shards add up to that of the
+/// whole run.
 @Suite struct SoakReportTests {
   private static func report(
     _ shard: Shard = .whole, seeds: Int = 60, first: UInt64 = 300, forbidden: [SoakCoverage.Corner] = [.windowFull],
@@ -48,7 +49,7 @@ import Testing
       parts.append(try Self.read(part.json.text))
     }
     var sum = parts.removeFirst()
-    // Half of them are added up separately: a merge of merges.
+    // Half of them are added up separately, so that sums are added to sums.
     var half: SoakReport?
     for (number, part) in parts.enumerated() {
       if number % 2 == 0 { try sum.add(part) } else if half == nil { half = part } else { try half?.add(part) }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import AccessorySoak
 
-/// The watch on the cable reports each mistake that it exists for, and nothing else.
+/// The watch on the cable reports each mistake that it looks for, and nothing else.
 @Suite struct WindowWatchTests {
-  /// One end of a link that is up: its SYN had number 10, the other's 50; the other end accepts two packets of 40
+  /// One end of an established link: its SYN had number 10, the other end's 50; the other end accepts two packets of 40
   /// bytes.
   private func linkThatIsUp(at end: Cable.End = .accessory) -> WindowWatch {
     var watch = WindowWatch(end: end)

@@ -7,11 +7,13 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Soaked sessions with an accessory that echoes incorrectly: the rule `bytes` is broken, with the kind of mistake.
+/// Soak sessions with an accessory that echoes incorrectly: the rule `bytes` is reported as broken, with the kind of
+/// mistake.
 @Suite struct WrongBytesTests {
   private static let size = 320
 
-  /// Echoes in pieces of `size` bytes, except for the second, which becomes `wrong`.
+  /// An accessory that echoes in pieces of `size` bytes, except for the second piece, which is replaced according to
+  /// `wrong`.
   private static func accessory(_ wrong: WrongAnswer) -> ClosureBehavior {
     var pieces: [[UInt8]] = [[]]
     return ClosureBehavior { bytes, session, _ in
@@ -50,7 +52,7 @@ import Testing
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func aWrongEchoIsCalledWhatItIs(wrong: WrongAnswer) throws {
     let violations = try Self.violations(Self.accessory(wrong)).filter { $0.rule == .bytes }
     let text = violations.map(\.text).joined(separator: "; ")
-    // A stream has no bursts, so bytes of an earlier one count as repeated.
+    // A stream has no bursts, so bytes of an earlier burst count as repeated.
     let kind = wrong.kind == "stale" ? "repeated" : wrong.kind
     let isInPlace = kind == "foreign" && text.contains(": corrupted: ")
     #expect(text.contains(": \(kind): ") || isInPlace, "\(wrong): \(text)")

@@ -5,7 +5,7 @@ import AccessoryWorlds
 import LinuxIO
 import Testing
 
-/// Steps of authentication are events at both ends, with the reason.
+/// The steps of authentication are events at both ends, with a reason.
 @Suite struct AuthenticationEventTests {
   private func steps(_ side: TimelineEvent.Side, quirk: String? = nil) throws -> [TimelineEvent.Authentication] {
     let loop = VirtualLoop(seed: 7)

@@ -6,7 +6,7 @@ import AccessoryWorlds
 import LinuxIO
 import Testing
 
-/// Nothing of a cable remains once both ends have been released, whatever the accessory was about to do.
+/// Nothing of a cable remains in memory once both ends have been released, whatever the accessory was doing.
 @Suite struct LeakTests {
   /// Opens a session with every accessory that appears.
   final class Opener: AppHandler {

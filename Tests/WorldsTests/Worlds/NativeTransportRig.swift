@@ -11,7 +11,7 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// A world with the camera, whose frames use native transport, and an app.
+/// A world with an app and the camera accessory, whose frames use native transport.
 final class NativeTransportRig: AppHandler {
   static let frames = "com.example.camera.frames"
   static let control = "com.example.camera.control"
@@ -97,7 +97,7 @@ final class Stream: SessionHandler {
   func session(_ session: Session, endedWith end: SessionEnd) { self.end = end }
 }
 
-/// A port whose cable has nativeChannels at one end, at both, or at none.
+/// A port whose cable has native channels at one end, at both, or at neither.
 final class PairPort: Port, AppHandler {
   let place = "the test"
   private(set) var nativeChannels: LoopbackNativeChannels?

@@ -9,7 +9,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Sessions on native transport, which apps and accessories use like those of the link.
+/// Sessions on native transport, which apps and accessories use in the same way as sessions on the link.
 @Suite struct NativeTransportTests {
   static let frames = NativeTransportRig.frames
   static let tenK = (0..<10_240).map { UInt8(truncatingIfNeeded: $0) }
@@ -175,7 +175,7 @@ import Testing
       written += asleep.write(Self.tenK)
       try rig.pass(.milliseconds(10))
     }
-    // Two inboxes, two directions, and an echo that waits: then nothing more is accepted.
+    // After two inboxes, two directions and an echo that waits, nothing more is accepted.
     #expect((200_000...2_000_000).contains(written))
     let taken = written
     #expect(asleep.write(Self.tenK) == 0)
@@ -252,7 +252,7 @@ import Testing
   }
 
   @Test func aDeviceThatOpensWhatIsNotOfferedIsTurnedAway() throws {
-    // During the first half of a flicker there are no protocols, whatever the descriptors declare.
+    // During the first half of a flicker no protocols are offered, whatever the descriptors declare.
     let loop = VirtualLoop(seed: 1)
     let port = PairPort(on: loop, accessoryHasNativeChannels: true, deviceHasNativeChannels: true)
     let camera = try port.plugCamera()
@@ -268,7 +268,7 @@ import Testing
     camera.unplug()
   }
 
-  // MARK: Cables without sides
+  // MARK: Cables without native channels
 
   @Test func whereACableHasNoSidesTheLinkCarriesThemAndAWarningSaysSo() throws {
     let loop = VirtualLoop(seed: 1)

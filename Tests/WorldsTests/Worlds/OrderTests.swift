@@ -9,9 +9,9 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Authentication or identification first: accessories that serve only one order, and a device that finds out.
+/// Authentication or identification first: accessories that support only one order, and a device that finds out which.
 @Suite struct OrderTests {
-  /// A world with an accessory that serves identification first only, in this way.
+  /// A world with an accessory that supports only identification first, and refuses the other order in the given way.
   private func world(_ quirk: String, _ order: HostOrder) throws -> (World, SimulatedAccessory, VirtualLoop) {
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()
@@ -45,7 +45,7 @@ import Testing
     #expect(switches(world).isEmpty)
   }
 
-  /// The link is reset, so that the accessory begins anew on the same cable.
+  /// The link is reset, so that the accessory starts over on the same cable.
   @Test func anAccessoryThatIgnoresTheFirstMessageGetsTheOtherOrderOnItsNextLink() throws {
     let (world, accessory, loop) = try world("ignore-first", .auto)
     try accessory.plugIn()
@@ -58,7 +58,7 @@ import Testing
     #expect(loop.now.seconds >= 10, "the time for its first answer")
   }
 
-  /// Each cable of a world has a place of its own in events, but the address is the same.
+  /// In events, each cable of a world has its own place, but the address is the same.
   @Test func anAccessoryThatHangsUpGetsTheOtherOrderAtItsNextAttachmentAndEverAfter() throws {
     let (world, accessory, loop) = try world("hangup", .auto)
     for _ in 0..<3 {
@@ -75,7 +75,7 @@ import Testing
       ])
   }
 
-  /// One that answers in neither order is refused as before.
+  /// An accessory that answers in neither order is refused as before.
   @Test func theOtherOrderIsTriedOnce() throws {
     let (world, accessory, loop) = try world("never", .auto)
     try accessory.plugIn()
@@ -87,7 +87,7 @@ import Testing
     #expect(refusals == [.unanswered(.authentication)])
   }
 
-  /// A publication before the accessory is ready needs its name.
+  /// To publish an accessory before it is ready, the device needs its name.
   @Test func anEarlyPublicationAsksForIdentificationFirst() throws {
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()

@@ -9,21 +9,22 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// Every message that the device sends by itself, seen by both ends: sent to an accessory that declares it, and not
-/// sent to one that does not.
+/// Every message that the device sends by itself, as seen by both ends: it is sent to an accessory that declares it,
+/// and not to one that does not.
 @Suite struct ReadyAnswersTests {
-  /// What one accessory declares and does, and what must be on the cable besides identification and authentication.
+  /// What one accessory declares and does, and which messages must pass over the cable besides identification and
+  /// authentication.
   struct Row: Sendable, CustomTestStringConvertible {
     let name: String
     /// The messages that the accessory sends.
     var sends: [String] = []
-    /// The device's messages that this row is about.
+    /// The device's messages that this row tests.
     let receives: [String]
-    /// The rules of the accessory.
+    /// The accessory's rules.
     var rules: [String] = []
-    /// The messages that the device sends, as the accessory sees them within 3 s.
+    /// The messages from the device that the accessory receives within 3 s.
     let fromDevice: [String]
-    /// The messages that the accessory sends, as the device sees them.
+    /// The messages from the accessory that the device receives.
     var fromAccessory: [String] = []
 
     var testDescription: String { name }
@@ -122,7 +123,8 @@ import Testing
       fromAccessory: ["5000 StartNowPlayingUpdates media-item-fields={title=yes} playback-fields={app=yes}"]),
   ]
 
-  /// The events of a world with an accessory as in `row`; it declares that it receives the messages only on request.
+  /// The events of a world with the accessory of `row`. If `declares` is false, it does not declare that it can receive
+  /// the messages.
   private func events(_ row: Row, declares: Bool) throws -> [TimelineEvent] {
     func list(_ ids: [String]) -> String { ids.map { "'\($0)'" }.joined(separator: ", ") }
     let text = """

@@ -9,9 +9,9 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What a device reports about an accessory that it cannot use, and when; and the effect of `--auth`.
+/// When and how a device reports that it cannot use an accessory; and the effect of `--auth`.
 @Suite struct RefusalTests {
-  /// The events of an accessory with this quirk.
+  /// The events of a world with an accessory that has this quirk.
   private func play(
     _ quirk: String?, _ change: (inout World.Settings) -> Void = { _ in }
   ) throws -> [TimelineEvent] {
@@ -72,7 +72,7 @@ import Testing
     #expect(connects(events))
   }
 
-  /// What the accessory's bytes become at the wrong line speed.
+  /// The noise that the accessory's bytes become at the wrong line speed.
   @Test func noiseIsToldBeforeTheCableIsGivenUp() throws {
     let loop = VirtualLoop(seed: 1)
     var events: [TimelineEvent] = []

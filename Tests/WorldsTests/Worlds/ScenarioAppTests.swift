@@ -5,9 +5,9 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// The effects of an app's steps, and the comparison of its events with the expected ones.
+/// The effects of an app's steps, and the comparison of its events with those expected.
 @Suite struct ScenarioAppTests {
-  /// Plays steps and keys of a scenario with one echoing accessory and returns what the timeline shows about the app.
+  /// Plays steps and keys of a scenario with one echo accessory, and returns what the timeline shows about the app.
   func play(_ steps: String, _ keys: String = "", expect: String = "") throws -> (player: ScenarioPlayer, app: [String])
   {
     let text = """
@@ -49,7 +49,7 @@ import Testing
       plugIn + "{ at: '1s', app: '\(word)' }, { at: '2s', app: 'launch' }, { at: '3s', app: 'look', sees: ['one'] },"
         + "{ at: '4s', app: 'openSession' }")
     #expect(app == ["connect", "session.open", "session.close", "session.open"])
-    // The new process has verified one payload; the old process's count is gone.
+    // The new process has verified one payload; the old process's count is not included.
     #expect(player.client.report.verified == 1)
     #expect(player.client.report.isServing)
   }

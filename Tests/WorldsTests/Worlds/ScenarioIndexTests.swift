@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// docs/scenarios.md lists every scenario, as its file describes it. `EASIM_REWRITE=1` rewrites the list.
+/// docs/scenarios.md lists every scenario as its file describes it. `EASIM_REWRITE=1` rewrites the list.
 @Suite struct ScenarioIndexTests {
   @Test func theDocumentListsEveryScenario() throws {
     let entries = try ScenarioLibrary().names.map { entry(try ScenarioLibrary().scenario($0)) }
@@ -52,7 +52,7 @@ import Testing
       + paragraphs.map { TextWrap.lines($0, width: 128) + "\n" }.joined(separator: "\n")
   }
 
-  /// The source with links to issues, and with Apple's documents by their full names.
+  /// The source with links to issues, and with the full names of Apple's documents.
   private static func linked(_ source: String) -> String {
     var repository = ""
     var text = ""

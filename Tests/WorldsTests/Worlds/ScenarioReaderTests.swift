@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// A complete scenario; steps are on line 2 from column 8 on, other keys on line 3.
+  /// A complete scenario: its steps start on line 2 at column 8, other keys on line 3.
   func document(
     _ steps: String = "", _ keys: String = "", accessories: String = "glasses: { profile: 'echo' }"
   )
@@ -211,7 +211,7 @@ import Testing
 
   @Test(arguments: ScenarioLibrary().names) func everyShippedScenarioIsReadBackAsItWasWritten(name: String) throws {
     var scenario = try ScenarioLibrary().scenario(name)
-    // A profile written inside the file has the same name as its accessory.
+    // A profile inside the file gets the name of its accessory.
     for index in scenario.accessories.indices {
       scenario.accessories[index].profile.name = scenario.accessories[index].name
     }

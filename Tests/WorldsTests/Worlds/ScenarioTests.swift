@@ -34,7 +34,7 @@ import Testing
     #expect(!player.client.report.isServing, "\(naive) got through \(name)\n\(player.world.events.map(\.json))")
   }
 
-  /// Each naive client breaks in the way that the page describes, and not by accident.
+  /// Each naive client fails in the way that the page describes, not by accident.
   @Test(arguments: [
     ("the-other-accessory-leaves", "nothing more was expected, but 'session.close' of reader"),
     (
@@ -93,7 +93,7 @@ import Testing
     #expect(crash)
   }
 
-  /// The rules, not the number of attempts, refuse the session until the accessory is plugged in again.
+  /// The session is refused because of the rules, not the number of attempts, until the accessory is plugged in again.
   @Test func neitherAppGetsASessionWhileThatOfAKilledAppIsLeft() throws {
     let player = try play("two-apps-and-neither-connects", RobustClient.self)
     let refused = player.world.events.filter { $0.json.contains("another app has an open session") }
@@ -116,7 +116,7 @@ import Testing
   @Test func everyFieldFailureAndEveryVariantOfTheFlickerIsReproduced() throws {
     let reproduced = Set(try Self.names.flatMap { try ScenarioLibrary().scenario($0).about.reproduces })
     let failures = (1...35).map { "W\($0)" }
-    // F7 means that something does not happen; there is no report of F10.
+    // F7 means that something does not happen, and there is no report of F10.
     let variants = [1, 2, 3, 4, 5, 6, 8, 9, 11].map { "F\($0)" }
     #expect(Set(failures + variants).subtracting(reproduced) == [])
   }

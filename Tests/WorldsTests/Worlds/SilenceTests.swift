@@ -9,10 +9,10 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// The effect of silence in every phase of both roles: if one end waits for the other, the cable is closed or the
-/// silence is reported within a limit; otherwise an end may be silent for as long as it likes.
+/// The effect of silence in every phase of both roles. If one end waits for the other, the cable is closed or the
+/// silence is reported within a limit; otherwise an end may be silent for any length of time.
 @Suite struct SilenceTests {
-  /// Which end waits.
+  /// The end that waits.
   enum End: String, CaseIterable {
     case accessory
     case device
@@ -22,7 +22,7 @@ import Testing
   enum Outcome {
     /// The cable is closed.
     case closed
-    /// The silence is reported, and the cable stays: a real device does not unplug an accessory either.
+    /// The silence is reported, but the cable stays, because a real device does not unplug an accessory either.
     case reported
     /// Nothing.
     case nothing
@@ -34,7 +34,7 @@ import Testing
     var description: String { "\(end.rawValue) in \(phase)" }
   }
 
-  /// Every phase of either end. A device is never `stopped`, because it listens again.
+  /// Every phase of each end. A device is never `stopped`, because it starts listening again.
   static let examples = End.allCases.flatMap { end in
     PeerPhase.allCases.filter { end == .accessory || $0 != .stopped }.map { Example(end: end, phase: $0) }
   }
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  /// Both ends of a cable outside a world, where silence counts, and which can be cut without notice.
+  /// Both ends of a cable outside a world. The cable has handshake timeouts and can be cut without either end noticing.
   final class Rig {
     let loop = VirtualLoop()
     let device: Device
@@ -62,7 +62,7 @@ import Testing
       var texts: [String] = []
     }
 
-    /// Both ends of the line: when cut off, neither notices the other, not even that it closes.
+    /// Both ends of the line. Once it is cut, neither notices anything of the other, not even that it closes.
     struct Wire {
       let ends: [SeverableChannel]
       func sever() { for end in ends { end.sever() } }
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  /// A rig with one end in the example's phase.
+  /// A rig in which one end is in the example's phase.
   func rig(for example: Example) throws -> Rig {
     switch (example.phase, example.end) {
     case (.stopped, _): try Rig { $0.peer.link.legacyAnswer = .refusal }
@@ -121,10 +121,10 @@ import Testing
       try rig.loop.run(until: { rig.phase(of: example.end) == example.phase }, limit: .seconds(60)),
       "the phase is reached")
     let outcome = Self.outcome(example)
-    // Bytes that are already in transit still arrive: the silence begins once the line is idle.
+    // Bytes in transit still arrive: the silence begins when the line is idle.
     if outcome == .nothing { try rig.loop.advance(by: .seconds(5)) }
     rig.wire.sever()
-    // Twice the longest limit, and the time after which a link gives up.
+    // Twice the longest limit, plus the time after which a link gives up.
     try rig.loop.advance(by: HandshakeTimeouts.usual * 20 + .seconds(120))
     switch outcome {
     case .closed:
@@ -201,7 +201,7 @@ import Testing
 
   @Test func answeringDetectionAgainAndAgainBuysNoTime() throws {
     let rig = try Rig()
-    // The accessory's SYNs go nowhere: it starts over after ten of them, and the device answers detection again.
+    // The accessory's SYNs are lost: it starts over after ten of them, and the device answers detection again.
     let pair = LoopbackChannel.makePair(on: rig.loop)
     rig.wire.sever()
     try rig.loop.advance(by: .seconds(60))
@@ -220,7 +220,7 @@ import Testing
     #expect(rig.accessory.phase == .detection && rig.device.phases == [.detection])
   }
 
-  /// Commands set this limit: a link that does not come up in time is then a refusal.
+  /// Commands set this limit, so that a link that is not established in time becomes a refusal.
   @Test func aDeviceCanLimitFixedEndsToo() throws {
     let rig = try Rig(isDedicated: true) { settings in
       settings.handshakeTimeouts.detection = .seconds(2)
@@ -286,7 +286,7 @@ private final class MuteOwner: ConnectionOwner {
   func connectionEnded(_ end: ChannelEnd) {}
 }
 
-/// Answers the detection sequence, whatever else comes.
+/// Answers the detection sequence and nothing else.
 private final class DetectionAnswerer: ChannelHandler {
   private(set) var answers = 0
   private(set) var end: ChannelEnd?

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func eachActionIsReadAsItIsWritten() throws {
-    // Messages have required keys: `ScenarioReaderTests` reads them.
+    // Messages have required keys; `ScenarioReaderTests` covers them.
     for kind in WorldAction.kinds() where !kind.name.hasSuffix(".message") {
       let action = kind.action("glasses")
       let problems = ProblemCollector()
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  /// A row for scenarios is a word in their steps, and its step is read as that action.
+  /// Each row for scenarios is a word in their steps, and a step with that word is read as that action.
   @Test func eachActionOfScenariosIsAStep() throws {
     let rows = WorldAction.kinds(names, for: .scenarios).filter { $0.tools.contains(.scenarios) }
     #expect(rows.count > 25)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// What all tools share reaches the accessory, the device or the app that it names, and nothing else.
+  /// Each action that all tools share affects the accessory, device or app that it names, and nothing else.
   @Test func eachActionReachesWhatItIsAbout() throws {
     let loop = VirtualLoop(seed: 1)
     let world = World(on: loop)

@@ -12,16 +12,16 @@ import TestSupport
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// A seeded world on real descriptors: an accessory on a unix socket, a TCP port or a USB/IP server, a host with its
-/// apps, and hostile peers before and beside it, all on one loop in real time.
+/// A seeded world on real descriptors: an accessory on a Unix socket, a TCP port or a USB/IP server, a host with its
+/// apps, and hostile peers that connect before and during its connection. Everything runs on one loop in real time.
 ///
 /// ```
 ///   hostile peers ──▶ the host connects, again and again, until it gets in ──first session──▶ more hostile peers
 ///     ──all planned is written──▶ settle ──all delivered──▶ unplug ──quiet──▶ judged
 /// ```
 ///
-/// The rules are those of the soak, and one is stricter: because these media lose nothing, no link goes down before the
-/// end. No time is measured; the limits only end what hangs.
+/// The rules are those of the soak, except that one is stricter: because these media lose nothing, no link may go down
+/// before the end. No time is measured; limits only end what hangs.
 final class DescriptorWorld {
   enum Medium: CaseIterable {
     case unix
@@ -68,8 +68,8 @@ final class DescriptorWorld {
     self.random = random
   }
 
-  /// The seed's plan without what depends on virtual time (faults, quirks, long pauses), and with links that survive on
-  /// a busy machine.
+  /// The seed's plan without anything that depends on virtual time (faults, quirks, long pauses), and with links that
+  /// survive on a busy machine.
   private static func plan(seed: UInt64, _ random: inout PlanRandom) -> SoakPlan {
     var plan = SoakPlan(seed: seed)
     plan.accessories = [plan.accessories[0]]
@@ -104,7 +104,7 @@ final class DescriptorWorld {
 
   // MARK: Playing
 
-  /// Plays to the end, and returns what was broken.
+  /// Plays the world to its end, and returns the rules that were broken.
   func play() throws -> [SoakViolation] {
     try plugIn()
     for _ in 0..<random.number(0...2) { attack() }
@@ -201,7 +201,7 @@ final class DescriptorWorld {
       record, on: loop)
   }
 
-  /// A host that tries again while another host has the device.
+  /// Dials until it succeeds, because another host may have the device.
   private func dialUSBIP(_ address: Address) {
     guard !isEnding, case .usbip(let host, let port) = address else { return }
     dialing = Transports.connect(to: .tcp(host: host, port: port), on: loop) { [unowned self] result in

@@ -2,17 +2,17 @@ import AccessoryCore
 import AccessoryFormats
 import Glibc
 
-/// A socket with a hostile owner: it connects to an accessory, and then does one of the things below.
+/// A socket with a hostile owner: it connects to an accessory and then does one of the things listed below.
 final class HostilePeer {
   /// What it does.
   enum Kind: CaseIterable {
-    /// Sends bytes that are not packets, and stays.
+    /// Sends bytes that are not packets, and stays connected.
     case garbage
-    /// Sends the beginning of something valid, and announces that nothing more will follow.
+    /// Sends the beginning of something valid, and then closes its sending direction.
     case halfClose
     /// Sends a little and resets the connection.
     case reset
-    /// Sends nothing and stays.
+    /// Sends nothing and stays connected.
     case silence
     /// Sends as much as it can and reads nothing.
     case flood
@@ -34,7 +34,7 @@ final class HostilePeer {
   private let language: Language
   private var toFlood = 2 << 20
 
-  /// Connects immediately; nil if nothing listens there.
+  /// Connects immediately; nil if nothing is listening there.
   init?(_ kind: Kind, to address: Address, speaking language: Language, seed: UInt64, on loop: any EventLoop) {
     guard let connected = Self.connect(to: address) else { return nil }
     descriptor = connected
@@ -91,7 +91,7 @@ final class HostilePeer {
 
   private func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) } }
 
-  /// What a benign peer begins with.
+  /// The first bytes that a well-behaved peer sends.
   private var opening: [UInt8] {
     switch language {
     case .iAP2: [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10, 0xFF, 0x5A, 0x00]

@@ -1,10 +1,11 @@
 import AccessoryCore
 
-/// A host's end of a USB/IP connection as a channel: what a kernel and its driver do with one accessory, over a socket.
+/// The host's end of a USB/IP connection as a channel: what a kernel and its driver do with one accessory, but over a
+/// socket.
 final class USBIPHost: Channel, ChannelHandler {
   private static let bulkIn: UInt32 = 1
   private static let bulkOut: UInt32 = 2
-  /// How long a transfer may be, and how many are in flight in each direction.
+  /// The maximum length of a transfer, and the number of transfers in flight in each direction.
   private static let longest = 16_384
   private static let mostTransfers = 3
 
@@ -24,7 +25,7 @@ final class USBIPHost: Channel, ChannelHandler {
   private var senderWaits = false
   private var unread: [[UInt8]] = []
 
-  /// Imports the device with that name, once it is started.
+  /// Creates a host that imports the device with this bus ID when it is started.
   init(_ wire: any Channel, busID: String, on loop: any EventLoop) {
     self.wire = wire
     self.busID = busID
@@ -84,7 +85,7 @@ final class USBIPHost: Channel, ChannelHandler {
     output.removeFirst(wire.send(output.span.bytes))
   }
 
-  /// Removes one answer from the received bytes; false if none is complete.
+  /// Takes one answer from the received bytes; returns false if there is no complete answer.
   private func takeAnswer() -> Bool {
     guard isImported else {
       guard input.count >= 8 else { return false }
