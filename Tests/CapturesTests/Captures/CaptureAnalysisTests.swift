@@ -14,7 +14,7 @@ import Testing
     return bytes
   }
 
-  /// Packets on one cable, a millisecond apart; true if sent by the accessory.
+  /// A capture of packets on one cable, a millisecond apart; `true` means that the accessory sent the packet.
   private static func file(_ packets: [(Bool, [UInt8])]) -> [UInt8] {
     var writer = PcapngWriter(program: "tests")
     var bytes = writer.begin() + writer.interface(named: "a", description: "", .iap2)
@@ -38,7 +38,7 @@ import Testing
     (false, packet([.syn, .ack], seq: 50, ack: 10, parameters)),
     (true, packet(.ack, seq: 10, ack: 50)),
   ]
-  /// StartExternalAccessoryProtocolSession of protocol 1, session 7.
+  /// StartExternalAccessoryProtocolSession for protocol 1, session 7.
   private static let start: [UInt8] = [
     0x40, 0x40, 0, 17, 0xEA, 0, 0, 5, 0, 0, 1, 0, 6, 0, 1, 0, 7,
   ]
@@ -67,7 +67,7 @@ import Testing
     #expect(accessory.sessionBytes == 4)
     #expect(accessory.retransmissions == 1)
     #expect(accessory.missing == 0)
-    // Number 11 was acknowledged after two milliseconds; number 12 was sent twice, so its time means nothing.
+    // Number 11 was acknowledged after two milliseconds; number 12 was sent twice, so its round trip time is unknown.
     #expect(accessory.roundTrips.count == 1)
     #expect(accessory.roundTrips.longest == .milliseconds(2))
   }
@@ -96,7 +96,7 @@ import Testing
     #expect(Self.findings(try Self.analyze(packets).1) == [])
   }
 
-  /// No retransmission at all, which a link counts as one: the session table of such a SYN is valid.
+  /// The SYN asks for no retransmissions at all, which a link treats as one: its session table is still valid.
   @Test func aSynWithAValueOutOfRangeTellsItsSessions() throws {
     var offer = Self.parameters
     offer[8] = 0
@@ -120,7 +120,7 @@ import Testing
   @Test func aSynThatNoLinkCanUseChangesNothing() throws {
     var packets = Self.beginning
     packets.append((false, Self.packet(.ack, seq: 51, ack: 10, session: 1, Self.start)))
-    // The table names session 2 as control, and one byte of it is missing.
+    // The table lists session 2 as a control session, and one byte of it is missing.
     packets.append((true, Self.packet(.syn, seq: 99, ack: 51, Array(Self.parameters.prefix(10)) + [2, 0, 1, 1, 0])))
     packets.append((true, Self.packet(.ack, seq: 11, ack: 51, session: 2, [0, 7, 1, 2])))
     let events = try Self.analyze(packets).1

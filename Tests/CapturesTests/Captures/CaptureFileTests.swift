@@ -48,7 +48,7 @@ import Testing
     let order = isLittle ? ByteOrder.little : .big
     var bytes = Fixture.section(order)
     bytes += Fixture.interface(order, linkType: 1)
-    // Ticks of 2 to the power of -10 seconds, and half an hour later.
+    // A time resolution of 2 to the power of -10 seconds, and an offset of half an hour.
     let options = Fixture.number(9, 2, order) + Fixture.number(1, 2, order) + [0x8A, 0, 0, 0]
     bytes += Fixture.interface(order, linkType: 147, options: options)
     bytes += Fixture.block(0x0BAD, order, [1, 2, 3, 4])
@@ -91,10 +91,10 @@ import Testing
     var frames: [[UInt8]] = [Fixture.usb("C", endpoint: 0x81, device: 3, [0x55, 0x53, 0x42, 0x53])]
     for (vector, isFromAccessory) in zip(Fixture.vectors, Fixture.isFromAccessory) {
       for device: UInt8 in [5, 6] {
-        // Each is split, and the halves of the two devices are interleaved.
+        // Each transfer is split, and the halves for the two devices are interleaved.
         frames.append(
           Fixture.usb(isFromAccessory ? "C" : "S", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, vector))
-        // The other half of a transfer carries nothing.
+        // The other half of a transfer carries no data.
         frames.append(
           Fixture.usb(isFromAccessory ? "S" : "C", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, []))
       }
@@ -133,7 +133,7 @@ import Testing
     for (index, (form, bytes)) in files.enumerated() {
       let capture = try DecodedCapture(bytes)
       #expect(capture.form == form)
-      // H4 without a direction learns it only from the first fragment of each payload.
+      // H4 without a direction reveals it only in the first fragment of each payload.
       if index == 0, size < 1_021 { continue }
       #expect(Fixture.texts(capture) == Fixture.texts, "file \(index)")
       #expect(capture.entries.first?.text == "CABLE 1: Bluetooth handle 42, RFCOMM channel 3")
@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test func channelsThatCarrySomethingElseAreNotTakenForRFCOMM() throws {
-    // The channels are requested with a service other than RFCOMM, and nothing refuses them.
+    // The channels are requested for a service other than RFCOMM, and nothing refuses the requests.
     let request = Fixture.l2cap(1, [2, 9, 4, 0, 0x17, 0, 0x40, 0])
     let answer = Fixture.l2cap(1, [3, 9, 8, 0, 0x41, 0, 0x40, 0, 0, 0, 0, 0])
     var frames = [(isReceived: false, bytes: Fixture.acl(42, isReceived: false, request)[0])]
@@ -185,7 +185,7 @@ import Testing
   }
 
   @Test func theChecksumOfRFCOMMIsThatOfTheStandard() {
-    // SABM on channel 0 and its answer, as at the start of every connection.
+    // SABM on channel 0 and its answer, which start every connection.
     #expect(RFCOMMFrame.checksum([0x03, 0x3F, 0x01]) == 0x1C)
     #expect(RFCOMMFrame.checksum([0x03, 0x73, 0x01]) == 0xD7)
   }

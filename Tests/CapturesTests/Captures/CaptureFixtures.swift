@@ -4,7 +4,7 @@ import IAP2
 
 /// Files and frames written by hand, byte by byte, for the tests of readers.
 enum Fixture {
-  /// Captured vectors: detection, a SYN, its answer, StartIdentification, EA00.
+  /// Captured packets: detection, a SYN, its answer, StartIdentification, EA00.
   static let vectors: [[UInt8]] = [
     "ff550200ee10", "ff5a001a80011000fc01050400138800ff1e0301000102020134",
     "ff5a001ac04001008c01050400138800ff1e0301000102020134", "ff5a00104041010114404000061d005d",
@@ -17,7 +17,7 @@ enum Fixture {
     "DATA seq=65 ack=1 session=1 1D00 StartIdentification",
     "DATA seq=67 ack=4 session=1 EA00 StartExternalAccessoryProtocolSession protocol=177 session=1",
   ]
-  /// Which of the vectors the accessory sends.
+  /// Which of these packets were sent by the accessory.
   static let isFromAccessory = [true, true, false, false, false]
 
   static func number(_ value: Int, _ count: Int, _ order: ByteOrder) -> [UInt8] {
@@ -51,7 +51,7 @@ enum Fixture {
     return bytes
   }
 
-  /// A block of pcapng in any byte order.
+  /// A pcapng block in any byte order.
   static func block(_ type: Int, _ order: ByteOrder, _ body: [UInt8]) -> [UInt8] {
     let padded = body + [UInt8](repeating: 0, count: (4 - body.count % 4) % 4)
     let count = number(padded.count + 12, 4, order)
@@ -97,7 +97,7 @@ enum Fixture {
 
   // MARK: Frames
 
-  /// A frame of usbmon, 64 bytes before the data.
+  /// A usbmon frame, with 64 bytes before the data.
   static func usb(_ event: Character, endpoint: UInt8, device: UInt8, _ data: [UInt8], length: Int? = nil) -> [UInt8] {
     var bytes = number(7, 8, .little) + [event.asciiValue ?? 0, 3, endpoint, device]
     bytes += number(2, 2, .little) + [1, 0] + [UInt8](repeating: 0, count: 16)
@@ -118,7 +118,7 @@ enum Fixture {
     number(payload.count, 2, .little) + number(channel, 2, .little) + payload
   }
 
-  /// Fragments of ACL, each of at most `size` bytes, without H4's type byte.
+  /// ACL fragments of at most `size` bytes each, without H4's type byte.
   static func acl(_ handle: Int, isReceived: Bool, size: Int = 1_021, _ payload: [UInt8]) -> [[UInt8]] {
     stride(from: 0, to: payload.count, by: size).map { start in
       let part = payload[start..<min(start + size, payload.count)]
@@ -127,7 +127,7 @@ enum Fixture {
     }
   }
 
-  /// The vectors on an RFCOMM channel, in fragments; the second has credits.
+  /// The packets on an RFCOMM channel, in fragments; the second one carries credits.
   static func bluetooth(handle: Int = 0x2A, size: Int = 11) -> [(isReceived: Bool, bytes: [UInt8])] {
     zip(vectors, isFromAccessory).enumerated().flatMap { index, entry in
       let frame = rfcomm(link: 6, credits: index == 1 ? 3 : nil, entry.0)
@@ -145,7 +145,7 @@ enum Fixture {
   }
 }
 
-/// A capture in memory, completely decoded.
+/// A capture in memory, decoded completely.
 struct DecodedCapture {
   let form: CaptureForm
   let entries: [CaptureEntry]
@@ -175,7 +175,7 @@ extension Recording {
   }
 }
 
-/// A hex dump in memory, completely read.
+/// A hex dump in memory, read completely.
 struct HexDump {
   private(set) var streams: [String] = []
   private(set) var runs: [HexDumpReader.Run] = []

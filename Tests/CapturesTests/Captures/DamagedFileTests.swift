@@ -44,7 +44,7 @@ import Testing
       for value: UInt8 in [0x00, 0x7F, 0xFF] {
         var bytes = whole
         bytes[place] = value
-        // It ends without a trap, and every reported problem has a place.
+        // Decoding ends without a trap, and every reported problem has a position.
         let capture = try DecodedCapture(bytes, as: form)
         #expect(Fixture.problems(capture).allSatisfy { $0.hasPrefix("byte ") })
       }
@@ -106,7 +106,7 @@ import Testing
 
   /// A member with one stored block.
   static func stored(_ bytes: [UInt8]) -> [UInt8] {
-    // The checksum of gzip, one bit at a time.
+    // The gzip checksum, computed one bit at a time.
     let check = ~bytes.reduce(UInt32.max) { sum, byte in
       (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value >> 1 ^ (value & 1 == 1 ? 0xEDB8_8320 : 0) }
     }

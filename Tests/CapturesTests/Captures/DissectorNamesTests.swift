@@ -2,7 +2,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// The dissector's names are those of the catalogue; `EASIM_REWRITE=1` rewrites them.
+/// The dissector's names must match the catalog; `EASIM_REWRITE=1` rewrites them.
 @Suite struct DissectorNamesTests {
   @Test func theDissectorHasEveryNameOfTheCatalogue() throws {
     let messages = MessageCatalog.all.map { entry in
@@ -15,7 +15,7 @@ import Testing
 
   private static func quoted(_ text: String) -> String { "\"\(text)\"" }
 
-  /// Parameters by number: the name, how the value is written, and the parameters of a group.
+  /// A table of parameters by number: the name, how the value is written, and, for a group, its parameters.
   private static func table(of parameters: [MessageCatalog.ParameterEntry]) -> String {
     if parameters.isEmpty { return "" }
     let entries = parameters.map { entry in

@@ -4,10 +4,10 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Logs of other programs: the same six packets in each form.
+/// Logs of other programs: the same six packets in each format.
 @Suite struct LogTests {
   private static let detection = "FF 55 02 00 EE 10"
-  // BOYA's handshake, as it was captured.
+  // BOYA's handshake, as captured.
   private static let syn = "FF 5A 00 1A 80 01 10 00 FC 01 05 04 00 13 88 00 FF 1E 03 01 00 01 02 02 01 34"
   private static let answer = "FF 5A 00 1A C0 40 01 00 8C 01 05 04 00 13 88 00 FF 1E 03 01 00 01 02 02 01 34"
   private static let acknowledgement = "FF 5A 00 09 40 01 40 00 1D"
@@ -130,7 +130,7 @@ import Testing
     #expect(skipped.ranges == [1...2, 4...4] && skipped.count == 3)
   }
 
-  /// Text that was one before still is.
+  /// Text that used to be recognized as a log still is.
   @Test(arguments: [
     ("ff550200ee10\n", CaptureForm.hex), ("RX: ff 55 02 00 ee 10\nTX: ff 55 02 00 ee 10\n", .hex),
     ("0000: ff55 0200 ee10  .U....\n", .hex), ("0.000213 D ACK seq=1 ack=0\n", .transcript),

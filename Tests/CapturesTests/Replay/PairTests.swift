@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Scripts from two recordings of the same actions, and sessions with native transport.
+/// Scripts made from two recordings of the same actions, and sessions with native transport.
 @Suite struct PairTests {
   private func record(_ profile: Profile, _ requests: [String], of name: String? = nil) throws -> Recording {
     let rig = ReplayRig()
@@ -43,7 +43,7 @@ import Testing
     #expect(wildcard.answer(Array("12:00".utf8), Array("12:07".utf8)) == nil)
   }
 
-  /// The same app with other numbers: the script made from both recordings answers it with the app's own number.
+  /// The same app sends other numbers: the script made from both recordings answers with the app's own number.
   @Test func theScriptOfTwoRecordingsAnswersAThird() throws {
     var lamp = try ProfileLibrary().profile("scripted")
     lamp.behavior = .script(
@@ -128,13 +128,12 @@ import Testing
 
   // MARK: Every shipped profile
 
-  /// For every behavior: a recording of it satisfies the app that made it, and the recorded app finds one changed byte
-  /// in any answer.
+  /// For every behavior, a replay of its recording satisfies the app that made it, and the recorded app finds a single
+  /// changed byte in any answer.
   @Test(arguments: ProfileLibrary().names.map(\.name).sorted())
   func everyShippedProfileIsReplayedAndEachMutantIsFound(name: String) throws {
     let profile = try ProfileLibrary().profile(name)
-    // A device that requires authentication never gets as far as the microphone's protocols, so there is nothing to
-    // replay.
+    // A device that requires authentication never gets to the microphone's protocols, so there is nothing to replay.
     guard let first = profile.protocols.first, name != "microphone" else { return }
     let rig = ReplayRig()
     let app = TimedApp(of: first.name, in: rig)
@@ -174,7 +173,7 @@ import Testing
     }
   }
 
-  /// Up to ten answers of a recording, spread across it.
+  /// Up to ten answers of a recording, spread over its whole length.
   private static func answers(of recording: Recording) -> [(session: Int, step: Int)] {
     let all = recording.sessions.indices.flatMap { session in
       recording.sessions[session].steps.indices

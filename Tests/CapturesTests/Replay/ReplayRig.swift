@@ -11,7 +11,8 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// A device in virtual time with an app, and an accessory: a profile or a recording. Everything is recorded.
+/// A device in virtual time with an app, and an accessory, which is either a profile or a recording. Everything is
+/// recorded.
 final class ReplayRig {
   let loop: VirtualLoop
   let world: World
@@ -32,10 +33,10 @@ final class ReplayRig {
   /// The capture so far.
   var bytes: [UInt8] { file.bytes }
 
-  /// What was recorded so far.
+  /// The recording so far.
   func recording() throws -> Recording { try Recording(DecodedCapture(file.bytes).entries) }
 
-  /// Plugs in a profile.
+  /// Plugs in the accessory of a profile.
   @discardableResult
   func plug(_ profile: Profile) throws -> SimulatedAccessory {
     let accessory = world.add(profile)
@@ -66,14 +67,14 @@ final class ReplayRig {
     return settings
   }
 
-  /// Runs until a condition holds, and a little longer.
+  /// Runs until a condition holds, plus a little longer.
   func run(_ condition: () -> Bool) throws {
     #expect(try loop.run(until: condition))
     try loop.advance(by: .milliseconds(10))
   }
 }
 
-/// An app that sends its requests one after another, each when the previous answer has arrived, and then closes.
+/// An app that sends each of its requests when the previous answer has arrived, and then closes the session.
 final class AskingApp: AppHandler, SessionHandler {
   private let requests: [String]
   private let protocolName: String?
@@ -89,7 +90,7 @@ final class AskingApp: AppHandler, SessionHandler {
     view = rig.world.device.makeApp(self, settings: ReplayRig.everything)
   }
 
-  /// Ends as if it had been killed.
+  /// Ends the session as if the app had been killed.
   func leave() {
     view?.close()
     view = nil

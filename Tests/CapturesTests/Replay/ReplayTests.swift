@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Recordings, played by either end against the live other end.
+/// Recordings played by either end against the other end, which is live.
 @Suite struct ReplayTests {
   private static let requests = ["hello", "how are you", "bye"]
 
@@ -18,7 +18,7 @@ import Testing
     return profile
   }
 
-  /// A recording of the requests to an accessory, and what the app saw.
+  /// Records the requests to an accessory, and what the app saw.
   private func record(_ profile: Profile, _ requests: [String] = Self.requests) throws -> (Recording, AskingApp) {
     let rig = ReplayRig()
     let app = AskingApp(requests, in: rig)
@@ -67,8 +67,8 @@ import Testing
     view.close()
   }
 
-  /// Record, replay, record: the sessions are the same; the bytes are the same at every speed, and at recorded speed so
-  /// are the times, within the delays of the link.
+  /// Record, replay, record: both recordings have the same sessions. The bytes are the same at every speed; at the
+  /// recorded speed so are the times, within the delays of the link.
   @Test(arguments: [ReplaySettings.Speed.times(1), .times(2), .max])
   func bothEndsOfARecordingMakeTheSameRecording(speed: ReplaySettings.Speed) throws {
     let (first, _) = try record(profile(flickers: true))
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  /// An accessory that changes one byte of one answer.
+  /// Plays an accessory that changes one byte of one answer.
   @Test(arguments: 0..<19)
   func oneWrongByteInAnAnswerIsNamed(offset: Int) throws {
     let (recording, _) = try record(profile())
@@ -128,7 +128,7 @@ import Testing
     view.close()
   }
 
-  /// The recorded session was closed by the app, or was open until the end.
+  /// Recordings of a session that the app closed, and of one that was open until the end.
   private func recordings() throws -> [Recording] {
     let (closed, _) = try record(profile())
     var open = closed
@@ -325,7 +325,7 @@ import Testing
     #expect(throws: RecordingError.noIdentification) { try Recording(entries) }
   }
 
-  /// Every truncated recording is a recording up to that point, or an error.
+  /// Every truncated recording is read up to the point where it was cut, or gives an error.
   @Test func everyTruncationIsReadUpToThere() throws {
     let rig = ReplayRig()
     let app = AskingApp(Self.requests, in: rig)
@@ -345,7 +345,7 @@ import Testing
   }
 }
 
-/// A recording as an accessory that is plugged in by hand.
+/// The behavior of a recording, for an accessory that the test plugs in itself.
 @Suite struct RecordedBehaviorTests {
   @Test func itFlickersAndAnswersAsRecordedAndBeginsAgain() throws {
     let rig = ReplayRig()
@@ -405,7 +405,7 @@ import Testing
     #expect(script.framing == .delimiter([0x0D, 0x0A]))
     #expect(script.rules.map(\.request) == ["HELLO", "BATTERY?", "what"].map { Array($0.utf8) })
     #expect(script.rules[1].delay == .milliseconds(40))
-    // After being written to a file and read again, it is the same accessory to the same app.
+    // After it has been written to a file and read again, it is the same accessory to the same app.
     let place = TemporaryFolder()
     place.write(Array(profile.text(comment: "imported").utf8), to: "imported.json5")
     let again = try ProfileLibrary().profile(place.file("imported.json5"))

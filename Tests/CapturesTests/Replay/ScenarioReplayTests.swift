@@ -8,10 +8,10 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Every shipped scenario: recorded, and its recording played by both ends, ten times.
+/// Every shipped scenario is recorded, and both ends play the recording, ten times.
 @Suite struct ScenarioReplayTests {
-  /// Scenarios whose sessions end because of something that the device does and no recording contains: the app is
-  /// suspended, or keeps an old accessory. Their replays end at a difference, always the same one.
+  /// Scenarios in which the device ends a session for a reason that a recording does not contain: the app is suspended,
+  /// or keeps an old accessory. Their replays always end at the same difference.
   static let notReproducible: Set<String> = ["coalesced-while-suspended", "retry-with-the-old-accessory"]
 
   private func record(_ name: String) throws -> Recording? {
@@ -28,7 +28,7 @@ import Testing
     do { return try Recording(DecodedCapture(bytes).entries) } catch RecordingError.noIdentification { return nil }
   }
 
-  /// What apps saw: connects, disconnects and sessions with their bytes.
+  /// What the apps saw: connects, disconnects, and sessions with their bytes.
   private func replay(_ recording: Recording, seed: UInt64) throws -> (events: [String], first: ReplayDifference?) {
     let rig = ReplayRig(seed: seed)
     let (app, view) = rig.launch(recording)

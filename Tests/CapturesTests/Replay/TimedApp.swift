@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app that sends the same few bytes at the same times, whatever arrives, and keeps the received bytes.
+/// An app that sends the same few bytes at the same times, whatever arrives, and stores the bytes that it receives.
 final class TimedApp: AppHandler, SessionHandler {
   private(set) var answers: [UInt8] = []
   private let protocolName: String
