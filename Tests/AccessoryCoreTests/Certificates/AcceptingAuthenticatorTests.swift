@@ -1,7 +1,7 @@
 import Certificates
 import Testing
 
-/// `--auth accept`: what an Apple device would refuse becomes a warning.
+/// `--auth accept`: whatever an Apple device would refuse becomes a warning.
 @Suite struct AcceptingAuthenticatorTests {
   private let accepting = AcceptingAuthenticator(AccessoryVerifier())
 

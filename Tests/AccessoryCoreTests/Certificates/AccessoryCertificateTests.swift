@@ -24,7 +24,7 @@ import Testing
   @Test func soundDEROfAnotherKindIsNoEnvelope() {
     // SEQUENCE { INTEGER 1 }
     #expect(throws: CertificateError.self) { try AccessoryCertificate([0x30, 3, 2, 1, 1]) }
-    // ContentInfo of type data: PKCS#7, but without anything signed.
+    // ContentInfo of type data: valid PKCS#7, but not signed data.
     let data = bytes("300f06092a864886f70d010701a0020400")
     #expect(throws: CertificateError.notAnEnvelope(reason: "the content is pkcs7-data", first: Array(data.prefix(16))))
     {
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func anEnvelopeWithoutACertificateIsNamed() {
-    // SignedData, version 1, no algorithms, data, no certificates, no signers.
+    // SignedData of version 1 without algorithms, certificates and signers.
     let empty = bytes("302306092a864886f70d010702a0163014020101" + "3100300b06092a864886f70d010701" + "3100")
     #expect(throws: CertificateError.wrongNumber(of: 0, limit: 8)) { try AccessoryCertificate(empty) }
   }
@@ -60,8 +60,8 @@ import Testing
     }
   }
 
-  /// If there are only the four bytes of tag and length, libcrypto 3.0.19 reports an incomplete header, and 3.0.22 a
-  /// missing value. Both are correct.
+  /// If the bytes end after the four bytes of tag and length, libcrypto 3.0.19 reports an incomplete header, and 3.0.22
+  /// a missing value. Both are correct.
   @Test func aHeaderWithNothingBehindItIsDamaged() {
     let header = Array(Sample.current.certificate.prefix(4))
     let answers = ["no whole tag and length", "a value of 603 bytes, but only 0 are left"]
@@ -71,7 +71,7 @@ import Testing
 
   @Test func aWrongLengthDeepInsideIsFoundWhereItStands() {
     var damaged = Sample.current.certificate
-    // The serial: its tag is at byte 58, its length at byte 59.
+    // The serial number: its tag is byte 58, its length byte 59.
     #expect(Array(damaged[58..<60]) == [0x02, 0x10])
     damaged[59] = 0xFF
     #expect(

@@ -169,7 +169,7 @@ import Testing
 
   static let stranger = CertificateAuthority(seed: 1)
 
-  /// The verdict on a coprocessor whose certificate `authority` has signed.
+  /// The verdict on a coprocessor whose certificate was signed by `authority`.
   func verdict(
     authority: CertificateAuthority, generation: CoprocessorGeneration = .current, flippedBit: Int? = nil
   ) throws -> AuthenticationVerdict {

@@ -1,4 +1,4 @@
-/// Bytes from hexadecimal digits.
+/// Converts hexadecimal digits to bytes.
 func bytes(_ digits: String) -> [UInt8] {
   let values = digits.compactMap { $0.hexDigitValue }
   precondition(values.count == digits.count && values.count % 2 == 0, "not hexadecimal: \(digits)")

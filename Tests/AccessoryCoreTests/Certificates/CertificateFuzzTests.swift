@@ -4,9 +4,9 @@ import Testing
 
 @testable import Certificates
 
-/// Certificates come from the other end of a cable: no bytes may crash, hang or leak.
+/// Certificates come from the other end of a cable: no bytes may cause a crash, a hang or a leak.
 @Suite struct CertificateFuzzTests {
-  /// Bytes with one to four modifications.
+  /// Returns the bytes with one to four modifications.
   static func mutated(_ original: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
     var bytes = original
     for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {
@@ -25,7 +25,7 @@ import Testing
     return bytes
   }
 
-  /// Presents a certificate to a verifier, with a correct response if there is one. Returns the certificate if it is
+  /// Presents a certificate to a verifier, with a correct response if possible. Returns the certificate if it was
   /// accepted.
   static func presented(
     _ bytes: [UInt8], _ generation: CoprocessorGeneration, to verifier: AccessoryVerifier
@@ -50,7 +50,7 @@ import Testing
       do throws(CertificateError) {
         let accepted = try Self.presented(bytes, generation, to: verifier)
         read += 1
-        // The envelope is not signed, but the certificate in it must be.
+        // The envelope is not signed, but the certificate inside it must be.
         if let accepted { #expect(accepted.serial == Sample.of(generation).certificateSerial, "round \(round)") }
       } catch {
         refused += 1
@@ -58,7 +58,7 @@ import Testing
         #expect(!text.isEmpty && text.utf8.count < 300, "round \(round): \(text)")
       }
     }
-    // Mutations must lead to both results, or they test nothing.
+    // The mutations must lead to both results, otherwise they test nothing.
     #expect(refused > 1_000 && read > 100, "\(refused) refused, \(read) read")
   }
 
@@ -85,21 +85,21 @@ import Testing
   @Test func deepAndEndlessNestingIsRefused() {
     let deep = [UInt8](repeating: 0x30, count: 60_000).enumerated().map { $0.offset % 2 == 0 ? 0x30 : 0x80 as UInt8 }
     #expect(throws: CertificateError.self) { try AccessoryCertificate(deep) }
-    // Each value contains all that follow, with correct lengths.
+    // Each value contains all the following ones, with correct lengths.
     var honest: [UInt8] = []
     for _ in 0..<60 { honest = [0x30, 0x82, UInt8(honest.count >> 8), UInt8(honest.count & 0xFF)] + honest }
     #expect(DERFault.first(in: honest) == DERFault(offset: 96, what: "values nested deeper than 24"))
     #expect(throws: CertificateError.self) { try AccessoryCertificate(honest) }
   }
 
-  // In a separate process, because parallel tests also allocate. The same work is repeated: a leak grows every time,
-  // while random effects and the allocator's caches even out.
+  // Runs in a separate process, because parallel tests also allocate. The same work is repeated: a leak grows every
+  // time, while random effects and the allocator's caches even out.
   @Test func nothingThatIsReadSignedOrRefusedLeavesMemoryBehind() async {
     await #expect(processExitsWith: .success) {
       var used = [Int(mallinfo2().uordblks)]
       let (window, rounds) = (5, 60)
       var growth = Int.max
-      // A leak in each round would be at least 32 bytes, the smallest allocation; half of that is the limit.
+      // The smallest allocation is 32 bytes, so a leak in each round would be at least that; the limit is half of it.
       while growth >= window * rounds * 16 {
         precondition(used.count < 60, "bytes in use after each time: \(used)")
         CertificateFuzzTests.useEverything(rounds: UInt64(rounds))
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  /// Runs every path in this target that takes something from libcrypto `rounds` times, always in the same way.
+  /// Runs every path in this target that gets something from libcrypto `rounds` times, always in the same way.
   static func useEverything(rounds: UInt64) {
     var random = SeededRandom(seed: 1)
     for seed in 0..<rounds {

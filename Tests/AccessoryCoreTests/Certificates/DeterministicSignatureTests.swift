@@ -2,7 +2,7 @@ import Testing
 
 @testable import Certificates
 
-/// RFC 6979 A.2.5: P-256 with SHA-256.
+/// The test vectors of RFC 6979 A.2.5: P-256 with SHA-256.
 @Suite struct DeterministicSignatureTests {
   static let scalar = bytes("C9AFA9D845BA75166B5C215767B1D6934E50C3DB36E89B127B8A622B120F6721")
 
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func aDigestAboveTheOrderIsReducedBeforeItChoosesTheNonce() {
-    // The order plus 5: modulo the order this is 5, so both have the same nonces.
+    // The order plus 5. Modulo the order it is 5, so both have the same nonces.
     var above = P256Key.order
     above[31] += 5
     let five = [UInt8](repeating: 0, count: 31) + [5]

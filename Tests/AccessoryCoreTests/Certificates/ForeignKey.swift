@@ -1,6 +1,6 @@
 import CCrypto
 
-/// Keys of kinds that coprocessors do not have, created by libcrypto.
+/// Keys of kinds that coprocessors do not use, created by libcrypto.
 final class ForeignKey {
   let key: OpaquePointer
 

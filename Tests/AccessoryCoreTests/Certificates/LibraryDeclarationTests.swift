@@ -3,7 +3,7 @@ import Testing
 
 @testable import Certificates
 
-/// libcrypto is called through declarations of our own, which are compared here with its headers.
+/// easim calls libcrypto through its own declarations. These tests compare them with libcrypto's headers.
 @Suite struct LibraryDeclarationTests {
   @Test func constantsAreThoseOfTheHeaders() {
     let pairs: [(ours: Int32, header: Int32)] = [

@@ -1,7 +1,7 @@
 @testable import Certificates
 
 enum Draft {
-  /// A certificate that no coprocessor has, for any test that needs one.
+  /// A certificate that belongs to no coprocessor, for any test that needs one.
   static func leaf(_ key: OpaquePointer) -> CertificateDraft {
     CertificateDraft(
       serial: [0x41, 2, 3], subject: .init(organisation: "tests", commonName: "leaf"),
@@ -21,7 +21,7 @@ enum Sample {
     }
   }
 
-  /// Where the X.509 certificate is in one of our envelopes: after 45 bytes of headers, before an empty SET.
+  /// The position of the X.509 certificate in one of easim's envelopes: after 45 bytes of headers, before an empty SET.
   static func bareRange(_ generation: CoprocessorGeneration) -> Range<Int> {
     45..<generation.certificateByteCount - 2
   }

@@ -41,7 +41,7 @@ import Testing
     #expect(try Address(parsing: "usb:05AC:12A8") == Address(parsing: "usb:05ac:12a8"))
   }
 
-  /// Invalid text, the part that is wrong, where it begins, and the suggested form.
+  /// Invalid text, the part that is wrong, the position where it begins, and the suggested form.
   static let wrongForms: [(String, String, Int, String?)] = [
     ("", "", 0, "local:"),
     ("unx:/tmp/a.sock", "unx", 0, "unix:/tmp/a.sock"),
@@ -141,7 +141,8 @@ import Testing
     #expect(!message.unicodeScalars.contains("\u{1B}"))
   }
 
-  /// Mutations of correct addresses: none crashes, and an accepted one is written back to the same value.
+  /// Mutations of valid addresses: none causes a crash, and an accepted one is the same after being written and read
+  /// again.
   @Test func anyTextIsEitherRefusedOrReadBackTheSame() throws {
     var random = SeededRandom(seed: 5)
     let alphabet = Array("abcdeftuxn01259:/#=,.-[]% ~\0é\u{301}")

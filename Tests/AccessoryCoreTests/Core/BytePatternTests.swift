@@ -2,7 +2,7 @@ import AccessoryFormats
 import Testing
 
 @Suite struct BytePatternTests {
-  /// The groups of a whole match as text, or nil.
+  /// The groups of a match of the whole text, as text; nil if there is no match.
   private func groups(_ pattern: String, _ text: String) throws -> [String]? {
     let bytes = Array(text.utf8)
     return try BytePattern(pattern).match(bytes)?.map { range in
@@ -116,7 +116,7 @@ import Testing
     #expect(!search.isFound)
   }
 
-  /// It matches exactly what Swift's own regular expressions match.
+  /// It matches exactly the same texts as Swift's own regular expressions.
   @Test(arguments: 0..<4) func itMatchesWhatOthersMatch(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
     func pattern(_ depth: Int) -> String {

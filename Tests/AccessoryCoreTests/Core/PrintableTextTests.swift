@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessoryFormats
 import Testing
 
-/// Text that others chose is shown harmlessly: nothing in it changes how the text around it is shown.
+/// Text from outside is displayed safely: nothing in it changes how the surrounding text is displayed.
 @Suite struct PrintableTextTests {
-  /// One of each kind.
+  /// Examples of each kind of character.
   static let harmful: [Unicode.Scalar] = [
     "\0", "\u{1B}", "\n", "\r", "\u{7F}", "\u{9B}",  // controls
     "\u{2028}", "\u{2029}",  // line and paragraph separators

@@ -3,14 +3,14 @@ import Testing
 
 @testable import AccessoryCore
 
-/// How a verifier classifies wrong bytes, with their places.
+/// How a verifier classifies wrong bytes, and the positions that it reports.
 @Suite struct StreamVerifierTests {
   static let stream = UniqueStream(seed: 11, session: 2)
   static let size = 320
   static let request = stream.bytes(size..<2 * size)
   static let before = stream.bytes(0..<size)
 
-  /// Feeds a correct first burst and then `answers`, split into pieces of `piece` bytes, and returns the findings.
+  /// Feeds a correct first burst and then `answer` in pieces of `piece` bytes, and returns the findings.
   static func find(_ answer: [UInt8], piece: Int = .max, then: Int = 0, isBurst: Bool = true) -> [StreamFinding] {
     var verifier = StreamVerifier(stream)
     let scratch = UniqueScratch()
@@ -33,13 +33,13 @@ import Testing
   func aWrongAnswerIsCalledWhatItIs(wrong: WrongAnswer, piece: Int) {
     for other in Self.others {
       let findings = Self.find(wrong.answer(Self.request, Self.before, other), piece: piece)
-      // Until the next answer follows, a second copy looks like a stale answer to the next burst.
+      // Until the next answer arrives, a second copy looks like a stale answer to the next burst.
       let kind = wrong.description == "the whole answer twice" ? "stale" : wrong.kind
       #expect(findings.first?.kind.rawValue == kind, "\(wrong): \(findings.text())")
     }
   }
 
-  /// What follows does not change the classification, and is correct again.
+  /// The answer that follows is correct and does not change the classification.
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func itIsCalledTheSameWhenTheNextAnswerFollows(
     wrong: WrongAnswer
   ) {
@@ -109,7 +109,7 @@ import Testing
     #expect(verifier.position == 1_000_000)
   }
 
-  /// Every way to split a correct stream is accepted, and every single change in it is found.
+  /// A correct stream is accepted however it is split, and every single change in it is found.
   @Test(arguments: [1, 3, 4, 15, 16, 17, 33]) func shortBurstsAreVerifiedToo(size: Int) {
     let bytes = Self.stream.bytes(0..<10 * size)
     for place in bytes.indices {

@@ -17,7 +17,7 @@ import WireBasics
     #expect(queue.isEmpty)
   }
 
-  /// Compares the queue with the simplest possible one in a thousand random operations.
+  /// Compares the queue with a plain array in a thousand random operations.
   @Test func itBehavesLikeAnArray() {
     var random = SeededRandom(seed: 7)
     var queue = ByteQueue()
