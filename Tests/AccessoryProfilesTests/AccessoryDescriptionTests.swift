@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// The dump of the glasses, line by line as the device printed it; `·` stands for the space at the end of a line,
+/// The description of the glasses, line by line as the device printed it; `·` stands for a space at the end of a line,
 /// because editors remove such spaces.
 let glassesDump = """
   <EAAccessory: 0x282afdab0> {·
@@ -28,7 +28,7 @@ let glassesDump = """
   """.withVisibleSpaces
 
 extension String {
-  /// The text with spaces in place of `·`.
+  /// The text with `·` replaced by spaces.
   var withVisibleSpaces: String { String(map { $0 == "·" ? " " : $0 }) }
 }
 
@@ -38,7 +38,7 @@ extension String {
     dump.address = 0x2_82AF_DAB0
     dump.connectionID = 33_685_633
     #expect(Array(dump.text.utf8) == Array(glassesDump.utf8))
-    // The number of bytes of the dump in the guide, as counted there.
+    // The length of the dump according to the guide.
     #expect(dump.text.utf8.count == 453)
   }
 

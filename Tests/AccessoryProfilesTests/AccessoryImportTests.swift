@@ -8,7 +8,7 @@ import Testing
     AccessoryImport.read(Array(text.utf8), file: "log")
   }
 
-  /// The dump as the layout of a generation.
+  /// A dump in the format of a given generation.
   func dump(_ generation: AccessoryDescription.Generation, _ name: String = "lawk-view") throws -> String {
     var dump = AccessoryDescription(try ProfileLibrary().profile(name))
     dump.generation = generation
@@ -17,7 +17,7 @@ import Testing
     return dump.text
   }
 
-  /// The imported glasses: the shipped profile, except for what no dump shows.
+  /// The imported glasses: the same as the shipped profile, except for what a dump does not show.
   func glasses() throws -> Profile {
     var profile = try ProfileLibrary().profile("lawk-view")
     profile.summary = ""

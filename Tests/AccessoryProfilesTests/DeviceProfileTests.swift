@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// Device profiles and the rules in them: reading, mistakes, and their effect on the wire.
+/// Device profiles and their rules: reading, mistakes, and the effect on the wire.
 @Suite struct DeviceProfileTests {
   private func read(_ text: String) throws(SourceProblems) -> DeviceProfile {
     try DeviceProfile.format.read("{ version: 1, \(text) }", file: "d")

@@ -2,9 +2,9 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// Problems with profiles that depend on several keys or on a rule, word for word, and the order in which they are
-/// reported. Problems with single keys (missing, misspelt, of another kind, out of range) are in the golden texts of
-/// ErrorTextTests.
+/// Problems in profiles that depend on several keys or on a rule, word for word, and the order in which they are
+/// reported. Problems with single keys (missing, misspelled, of the wrong kind, out of range) are covered by the golden
+/// texts of ErrorTextTests.
 @Suite struct ProfileErrorTests {
   @Test func aSoundProfileEarnsNone() {
     #expect(complaints(document()).isEmpty)

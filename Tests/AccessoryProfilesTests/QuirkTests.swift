@@ -31,7 +31,8 @@ import Testing
     #expect(problems.problems.isEmpty)
   }
 
-  /// Rules between keys, and several mistakes at once. All other mistakes are in the golden texts of ErrorTextTests.
+  /// Rules that involve several keys, and several mistakes at once. All other mistakes are covered by the golden texts
+  /// of ErrorTextTests.
   @Test(arguments: [
     (
       "flicker,jitter=2m",

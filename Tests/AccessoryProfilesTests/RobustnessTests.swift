@@ -4,7 +4,8 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// The contents of a file must never crash a reader, hang it, or fail without a message that names a place.
+/// The contents of a file must never make a reader crash or hang, and every error must have a message that names a
+/// position.
 @Suite struct RobustnessTests {
   let library = ProfileLibrary()
 
@@ -91,7 +92,7 @@ import Testing
   }
 
   @Test func aMegabyteOnOneLineIsReadInTimeThatGrowsWithItsLength() throws {
-    // If columns were counted from the start of the line each time, this would take minutes.
+    // This would take minutes if columns were counted from the start of the line each time.
     let list = "[" + String(repeating: "1,", count: 300_000) + "]"
     let tree = try JSON5.read(list, file: "f")
     guard case .array(let values) = tree.content else {

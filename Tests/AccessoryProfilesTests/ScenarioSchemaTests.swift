@@ -6,8 +6,8 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// The published schema of scenarios is generated from the formats, and every scenario that ships or that a seed
-/// generates conforms to it.
+/// The published schema of scenarios is generated from the formats. Every shipped scenario, and every scenario
+/// generated from a seed, must conform to it.
 @Suite struct ScenarioSchemaTests {
   let schema: SchemaValidator
 

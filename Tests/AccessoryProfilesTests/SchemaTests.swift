@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// The published schema is generated from the format, and gives the same verdicts as the reader.
+/// The published schema is generated from the format, and must give the same verdicts as the reader.
 @Suite struct SchemaTests {
   let schema: SchemaValidator
 
@@ -23,7 +23,7 @@ import Testing
 
   // MARK: The same verdicts
 
-  /// The shipped profiles, and one with every key.
+  /// The shipped profiles, plus a profile with every key.
   static let corpus = BuiltInProfiles.files.map(\.bytes) + [Array(everyKey.utf8)]
 
   @Test func everyShippedProfilePasses() throws {
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// What a schema cannot express: only the reader refuses it.
+  /// Errors that a schema cannot express: only the reader reports them.
   static let beyondTheSchema = [
     "listed twice", "the same id", "given twice", "there is no transport with the id", "two transports have the id",
     "cumulative acknowledgements are more than", "expected a duration from", "is too long: at most", "no profile '",

@@ -2,8 +2,8 @@ import AccessoryFormats
 
 @testable import AccessoryProfiles
 
-/// As much of JSON Schema (draft 2020-12) as the profiles' schema uses. An unknown keyword is an error, so that nothing
-/// in the schema goes unchecked.
+/// Implements the parts of JSON Schema (draft 2020-12) that the schema of profiles uses. An unknown keyword is an
+/// error, so that nothing in the schema goes unchecked.
 struct SchemaValidator {
   let root: JSON5Value
 
@@ -13,7 +13,7 @@ struct SchemaValidator {
     try accepts(value, root)
   }
 
-  /// The schema that a `#/$defs/…` names.
+  /// The schema referred to by `#/$defs/…`.
   func definition(_ reference: String) throws -> JSON5Value {
     guard reference.hasPrefix("#/$defs/"), let found = root["$defs"]?[String(reference.dropFirst(8))] else {
       throw Unknown(keyword: reference)
@@ -53,7 +53,7 @@ struct SchemaValidator {
     }
   }
 
-  /// Keywords for one kind of value, which every other kind satisfies.
+  /// Keywords that apply to one type of value and are satisfied by all others.
   private static let others: Set<String> = [
     "properties", "required", "additionalProperties", "minProperties", "maxProperties", "items", "minItems", "maxItems",
     "pattern", "minLength", "maxLength", "minimum", "maximum",
@@ -100,7 +100,7 @@ struct SchemaValidator {
     case "minLength": return text.unicodeScalars.count >= argument.integer
     case "maxLength": return text.unicodeScalars.count <= argument.integer
     case "pattern":
-      // Every pattern in the schema applies to the whole text; Swift's `$` would allow a line break after it.
+      // Every pattern in the schema must match the whole text; Swift's `$` would allow a line break after it.
       guard argument.string.hasPrefix("^"), argument.string.hasSuffix("$") else {
         return try unconcerned(argument.string)
       }
@@ -130,7 +130,7 @@ extension JSON5Value {
   var members: [JSON5Member] { if case .object(let members) = content { members } else { [] } }
   var integer: Int { if case .number(let number) = content { Int(number.integer ?? 0) } else { 0 } }
 
-  /// The value without a number's spelling: 1 and 1.0 are the same constant.
+  /// The value without the spelling of numbers: 1 and 1.0 are the same constant.
   var canonical: JSON5Value {
     if case .number(let number) = content, let integer = number.integer { return .number(Int(integer)) }
     return self

@@ -6,8 +6,8 @@ import TestSupport
 /// The directory of the profiles in the source tree.
 let profilesFolder = "\(Repository.root)/profiles"
 
-/// A whole profile's text with parts of it replaced. Each part begins on a separate line, at its first column: the
-/// protocols line 5, keys of the accessory line 7, other sections line 9.
+/// The text of a whole profile with parts of it replaced. Each part begins on its own line, at its first column: the
+/// protocols on line 5, keys of the accessory on line 7, other sections on line 9.
 func document(
   accessory: String = "", protocols: String = "['com.example.echo']", _ sections: String = ""
 ) -> String {
@@ -25,7 +25,7 @@ func document(
   """
 }
 
-/// A profile with every key, except those of behaviors.
+/// A profile with every key except those of behaviors.
 let everyKey = """
   {
     $schema: "schema/profile.schema.json",
@@ -80,7 +80,7 @@ func readTemplate(
   try library.template(text: Array(text.utf8), file: file, name: "test")
 }
 
-/// The problems found while reading a profile, one line each; empty if there are none.
+/// The problems found when reading a profile, one line each; empty if there are none.
 func complaints(_ text: String, library: ProfileLibrary = ProfileLibrary()) -> [String] {
   do {
     return try readTemplate(text, library: library).warnings.map(\.description)

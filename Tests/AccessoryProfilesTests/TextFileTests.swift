@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// What may be read as a file, and how long that may take.
+/// What can be read as a file, and how long reading may take.
 @Suite struct TextFileTests {
   let folder = TemporaryFolder()
 
@@ -34,7 +34,7 @@ import Testing
 
   @Test func aPipeThatNeverEndsIsReadForALimitedTime() throws {
     makePipe("fifo")
-    // The pipe is opened at both ends, so that opening does not wait.
+    // Both ends of the pipe are opened, so that opening it does not block.
     let writer = open(folder.file("fifo"), O_RDWR | O_CLOEXEC)
     defer { close(writer) }
     #expect(reason("fifo", within: .milliseconds(20)) == "it did not end within 20ms")

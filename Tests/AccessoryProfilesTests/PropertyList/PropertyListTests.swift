@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryProfiles
 import Testing
 
-/// What is refused in a property list, and why.
+/// What is refused in a property list, and for what reason.
 @Suite struct PropertyListTests {
   static func complaint(_ bytes: [UInt8]) -> String {
     do {
@@ -83,7 +83,7 @@ import Testing
     "none: \((1..<depth).reduce(PropertyList.array([])) { list, _ in .array([list]) })"
   }
 
-  /// Closing tags count only where every XML reader sees them.
+  /// Closing tags count only where every XML parser sees them.
   @Test(arguments: ["<!--</array>-->", "<?a </array>?>", "<!DOCTYPE </array>"])
   func aHiddenClosingTagDoesNotHideTheDepth(hidden: String) {
     let text = "<plist>" + String(repeating: "<array>\(hidden)", count: 70)
@@ -92,7 +92,7 @@ import Testing
 
   // MARK: Binary
 
-  /// A binary property list of one-byte offsets and references.
+  /// A binary property list with one-byte offsets and references.
   static func binary(_ objects: [[UInt8]], top: UInt8 = 0) -> [UInt8] {
     var bytes = Array("bplist00".utf8)
     var offsets: [UInt8] = []
@@ -115,7 +115,7 @@ import Testing
     #expect(try values([[0xD2, 1, 1, 1, 2], [0x51, 0x61], [0xA0]]) == .dictionary(["a": .text("a")]))
     #expect(
       try values([[0xA2, 1, 2], [0x09], [0x00]]) == .array([.other("a boolean"), .other("a value of another kind")]))
-    // Half of a UTF-16 character is 0, and data may be.
+    // A UTF-16 character may contain a zero byte, and so may data.
     #expect(
       try values([[0xA2, 1, 2], [0x61, 0x00, 0x61], [0x42, 0x00, 0x00]]) == .array([.text("a"), .other("data")]))
   }
