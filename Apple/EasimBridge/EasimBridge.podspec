@@ -1,9 +1,9 @@
-# Never used by us on an Apple machine: see README.md.
+# We have never used this on an Apple machine: see README.md.
 Pod::Spec.new do |spec|
   spec.name = 'EasimBridge'
   spec.version = '0.1.0'
   spec.summary = "Apps in the iOS Simulator meet easim's accessories through ExternalAccessory"
-  spec.homepage = 'https://github.com/OWNER/easim'  # OWNER: the owner of the repository that you use
+  spec.homepage = 'https://github.com/OWNER/easim'  # replace OWNER with the owner of the repository that you use
   spec.license = { :type => 'Apache-2.0', :file => '../../LICENSE' }
   spec.authors = 'The easim authors'
   spec.source = { :path => '.' }

@@ -1,5 +1,5 @@
-// The behaviors of docs/external-accessory.md that do not need Apple's run loop, played through the bridge. A process plays
-// one behavior: `Conformance NAME`. Without a name it prints all names.
+// The behaviors of docs/external-accessory.md that do not need Apple's run loop, tested through the bridge. Each
+// process tests one behavior: `Conformance NAME`. Without a name it prints all names.
 
 #import "Watch.h"
 
@@ -269,7 +269,7 @@ BEHAVIOR(e14TheSessionNamesItsAccessoryAndProtocol) {
 
 // MARK: The picker
 
-/// A block by its layout, for a compiler without blocks.
+/// A block, written as a struct with the layout of blocks, for a compiler without blocks.
 @interface Completion : NSObject {
  @public
   int _flags, _reserved;
@@ -364,7 +364,7 @@ BEHAVIOR(aTestThatFailsKeepsTheTimelineAndTheMisuses) {
   CHECK([[[world call:@"accessory.list" with:[NSDictionary dictionary]] objectForKey:@"accessories"] count] == 0);
 }
 
-// ALL: made by the script from the lines above.
+// The script generates this list of all behaviors from the lines above.
 #include "behaviors.inc"
 
 int main(int count, char **words) {

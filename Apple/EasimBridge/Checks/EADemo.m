@@ -1,5 +1,5 @@
-// EADemo as a command-line program: what Apple's sample does with ExternalAccessory, and nothing of easim. Commands come on
-// standard input, and what a screen would show goes to standard output.
+// EADemo as a command-line program: it does what Apple's sample does with ExternalAccessory, and contains nothing of
+// easim. It reads commands from standard input and prints what a screen would show.
 //
 //   list | open PROTOCOL [NAME] | send TEXT | send10k | close | background | foreground | quit
 
@@ -16,7 +16,8 @@ static void show(NSString *format, ...) {
   [text release];
 }
 
-/// As EADSessionController: one session, its streams on the main run loop, and the bytes that could not be written yet.
+/// Corresponds to EADSessionController: one session, its streams on the main run loop, and the bytes that have not been
+/// written yet.
 @interface SessionController : NSObject <NSStreamDelegate> {
   EASession *_session;
   NSMutableData *_unsent;
@@ -101,7 +102,7 @@ static void show(NSString *format, ...) {
 
 @end
 
-/// As RootViewController: the list of accessories, and the commands in place of buttons.
+/// Corresponds to RootViewController: the list of accessories, with commands instead of buttons.
 @interface RootController : NSObject <EAAccessoryDelegate> {
   NSMutableArray *_accessories;
   SessionController *_session;
@@ -179,7 +180,7 @@ static void show(NSString *format, ...) {
   if (name) [[NSNotificationCenter defaultCenter] postNotificationName:name object:nil];
 }
 
-// On a thread of its own, because the main run loop belongs to the streams.
+// Runs on its own thread, because the streams use the main run loop.
 - (void)readCommands {
   char line[1024];
   while (fgets(line, sizeof line, stdin)) {

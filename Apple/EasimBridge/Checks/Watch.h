@@ -1,4 +1,4 @@
-// What the behaviors of Conformance.m have in common: an app that observes, and the world that it meets.
+// What the behaviors of Conformance.m share: an app that observes, and its world.
 
 #import <ExternalAccessory/ExternalAccessory.h>
 #import <Foundation/Foundation.h>
@@ -28,7 +28,7 @@ static void spin(void) {
   }
 }
 
-/// Observes notifications, and is the delegate of accessories and streams.
+/// Observes notifications, and acts as the delegate of accessories and streams.
 @interface Watch : NSObject <EAAccessoryDelegate, NSStreamDelegate> {
  @public
   NSMutableArray *_notes, *_seen;
@@ -100,7 +100,7 @@ static EAAccessoryManager *manager(void) { return [EAAccessoryManager sharedAcce
 
 @end
 
-/// What each behavior starts with.
+/// The objects that each behavior starts with.
 static EasimWorld *world;
 static Watch *watch;
 static EasimPlug *plug;
@@ -112,7 +112,7 @@ static BOOL isWhole(EasimPlug *one) {
   return NO;
 }
 
-/// Waits until the device has made the accessory known to apps.
+/// Waits until the device has published the accessory to apps.
 static void waitUntilPublished(void) {
   NSDictionary *wait = [NSDictionary dictionaryWithObjectsAndKeys:@"connect", @"event", @"device", @"side", [plug name],
                                                                   @"accessory", [NSNumber numberWithInt:0], @"after", nil];
@@ -128,7 +128,7 @@ static void waitUntilPublished(void) {
 - (void)reach { _isReached = YES; }
 @end
 
-/// Waits until everything that the server has sent to the app is handled.
+/// Waits until everything that the server has sent to the app has been handled.
 static void settle(void) {
   [manager() registerForLocalNotifications];
   [manager() unregisterForLocalNotifications];
@@ -142,7 +142,7 @@ static EAAccessory *first(void) {
   return [all count] ? [all objectAtIndex:0] : nil;
 }
 
-/// Registers, plugs an echo accessory in and waits for its connect.
+/// Registers, plugs in an echo accessory and waits for its connect.
 static EAAccessory *plugged(void) {
   [manager() registerForLocalNotifications];
   plug = [world add:@"echo"];

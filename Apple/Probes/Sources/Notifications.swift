@@ -1,12 +1,13 @@
 import ExternalAccessory
 import Foundation
 
-/// Logs the calls to an accessory's delegate.
+/// Logs calls to an accessory's delegate.
 final class Delegate: NSObject, EAAccessoryDelegate {
   func accessoryDidDisconnect(_ accessory: EAAccessory) { log("delegate: accessoryDidDisconnect \(line(accessory))") }
 }
 
-/// N5, N7, N9 to N16: what notifications carry, in which order. Plug in, pull; change from USB to Bluetooth and back.
+/// N5, N7, N9 to N16: what notifications contain, and in which order they are posted. Plug in and pull; switch from USB
+/// to Bluetooth and back.
 func probeNotifications() {
   observe()
   let delegate = Delegate()
@@ -17,7 +18,7 @@ func probeNotifications() {
       accessory.delegate = delegate
       let session = EASession(accessory: accessory, forProtocol: protocolName)
       log("N9: a session at once: \(session != nil)")
-      // N11, N12, N13: the object of this connect, after its disconnect.
+      // N11, N12, N13: the accessory object of this connect, some time after its disconnect.
       later(60) { log("a minute later: \(line(accessory))") }
     })
   keep(
@@ -31,7 +32,7 @@ func probeNotifications() {
 func probeFlicker() {
   observe()
   manager.registerForLocalNotifications()
-  // F4: in the list without a notification.
+  // F4: an accessory that is in the list without a notification.
   for second in stride(from: 0.0, to: 600, by: 5) {
     later(second) { log("list: \(manager.connectedAccessories.map(line))") }
   }

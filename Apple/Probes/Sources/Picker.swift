@@ -1,7 +1,8 @@
 import ExternalAccessory
 import Foundation
 
-/// P1 to P3, N6: the Bluetooth picker. Choose one; run again and cancel; run again and choose one that is connected.
+/// P1 to P3, N6: the Bluetooth picker. Choose an accessory; run again and cancel; run again and choose one that is
+/// already connected.
 func probePicker() {
   observe()
   manager.registerForLocalNotifications()

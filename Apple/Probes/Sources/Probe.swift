@@ -1,16 +1,16 @@
 import ExternalAccessory
 import Foundation
 
-/// Set this to your accessory's protocol, also in the app's Info.plist.
+/// Set this to your accessory's protocol, and declare the same protocol in the app's Info.plist.
 let protocolName = "com.example.protocol"
 
-/// The lines of the probe that runs: the time in seconds, the thread, and what happened.
+/// The log of the current probe: for each line the time in seconds, the thread, and what happened.
 final class ProbeLog: @unchecked Sendable {
   static let shared = ProbeLog()
   private let lock = NSLock()
   private let begin = Date()
   private var list: [String] = []
-  /// Kept until the app ends: observers, sessions, delegates.
+  /// Objects retained until the app ends: observers, sessions, delegates.
   var kept: [Any] = []
 
   func add(_ text: String) {
@@ -32,14 +32,14 @@ func later(_ seconds: Double, _ body: @escaping () -> Void) {
 var manager: EAAccessoryManager { .shared() }
 var wanted: EAAccessory? { manager.connectedAccessories.first { $0.protocolStrings.contains(protocolName) } }
 
-/// An accessory in one line, with the address of the object.
+/// Describes an accessory in one line, including the address of the object.
 func line(_ accessory: EAAccessory) -> String {
   let object = ObjectIdentifier(accessory).hashValue
   return "\(accessory.name) id=\(accessory.connectionID) connected=\(accessory.isConnected) "
     + "protocols=\(accessory.protocolStrings) object=\(object)"
 }
 
-/// Logs each notification, with what the list says in the same moment.
+/// Logs each notification, together with the list of accessories at that moment.
 func observe() {
   for name in [Notification.Name.EAAccessoryDidConnect, .EAAccessoryDidDisconnect] {
     keep(

@@ -1,7 +1,7 @@
 #if canImport(SwiftUI)
   import SwiftUI
 
-  /// A list of the probes, and the log.
+  /// Shows a list of the probes, and the log.
   @main struct ProbeApp: App {
     private static let probes: [(String, () -> Void)] = [
       ("Registration", probeRegistration), ("Notifications", probeNotifications), ("Flicker", probeFlicker),

@@ -1,8 +1,8 @@
 import ExternalAccessory
 import Foundation
 
-/// N1, N2, N3, N4, N8, N17: when notifications are posted, depending on the count of registrations. Plug in and pull once in
-/// each phase; each lasts 20 seconds.
+/// N1, N2, N3, N4, N8, N17: when notifications are posted, depending on the number of registrations. Plug in and pull
+/// once in each phase; a phase lasts 20 seconds.
 func probeRegistration() {
   observe()
   log("listed before any registration: \(manager.connectedAccessories.map(line))")

@@ -1,7 +1,7 @@
 import ExternalAccessory
 import Foundation
 
-/// Logs each event of a stream, and reads what there is.
+/// Logs each event of a stream, and reads the available bytes.
 final class Listener: NSObject, StreamDelegate, @unchecked Sendable {
   func stream(_ stream: Stream, handle event: Stream.Event) {
     var text =
@@ -34,7 +34,8 @@ func openSession(for what: String, name: String = protocolName) -> EASession? {
   return session
 }
 
-/// E1 to E5, E7 to E14, F3, F8, F9: when a session is nil, and what ends it. Plug in before; pull after "pull now".
+/// E1 to E5, E7 to E14, F3, F8, F9: when a session is nil, and what ends it. Plug in before you start; pull when it
+/// says "pull now".
 func probeSessions() {
   observe()
   manager.registerForLocalNotifications()
@@ -55,7 +56,8 @@ func probeSessions() {
   }
 }
 
-/// E6, E15: another app, or another SDK in this app, with the same protocol. Open the other app after the first line.
+/// E6, E15: another app, or another SDK in this app, that uses the same protocol. Open the other app after the first
+/// line.
 func probeSharing() {
   openSession(for: "E6: this app's session; now use the other app, and return")
   later(60) { openSession(for: "E15: another one, as another SDK of this app would open it") }

@@ -20,7 +20,7 @@ func probeStreams() {
   }
 }
 
-/// T6, T7, T8, T18 to T21: how many bytes a write takes. An accessory that does not read shows T18 best.
+/// T6, T7, T8, T18 to T21: how many bytes a write accepts. T18 shows best with an accessory that does not read.
 func probeWrites() {
   guard let session = openSession(for: "T6: events of the output stream"), let output = session.outputStream else {
     return
@@ -34,7 +34,7 @@ func probeWrites() {
   }
 }
 
-/// T9 to T15: how streams end. Pull when it says so.
+/// T9 to T15: how streams end. Pull when the log says so.
 func probeEnds() {
   observe()
   manager.registerForLocalNotifications()

@@ -1,8 +1,9 @@
 import ExternalAccessory
 import Foundation
 
-/// S1 to S9: which notifications a suspended app gets, and when. Open a session, go to the home screen for half a
-/// minute, unplug or plug in during that time, and return. Once with UIBackgroundModes = external-accessory, once without.
+/// S1 to S9: which notifications a suspended app receives, and when. Open a session, go to the home screen for half a
+/// minute, unplug or plug in during that time, and return. Do this once with UIBackgroundModes = external-accessory and
+/// once without.
 func probeSuspension() {
   observe()
   manager.registerForLocalNotifications()
@@ -11,18 +12,19 @@ func probeSuspension() {
     keep(NotificationCenter.default.addObserver(forName: .init(name), object: nil, queue: nil) { _ in log(name) })
   }
   openSession(for: "S4: the session, whose events may come in the background")
-  // A line each second: gaps show when the app did not run.
+  // Logs a line each second; gaps show when the app was not running.
   keep(Timer.scheduledTimer(withTimeInterval: 1, repeats: true) { _ in log("runs") })
 }
 
-/// S10 to S13: what the next process finds. Run it, end the app in the app switcher without pulling, start it, run it again.
+/// S10 to S13: what the next process finds. Run the probe, end the app in the app switcher without pulling the cable,
+/// start it, and run the probe again.
 func probeProcess() {
   log("S11: listed at launch: \(manager.connectedAccessories.map(line))")
   observe()
   manager.registerForLocalNotifications()
   guard let session = openSession(for: "S12: a session, right after the launch") else { return }
   later(5) {
-    // S13: the accessory's log shows how much of this arrived, if you end the app now.
+    // S13: if you end the app now, the accessory's log shows how much of this arrived.
     let bytes = [UInt8](repeating: 0x53, count: 4096)
     log("S13: wrote \(session.outputStream?.write(bytes, maxLength: bytes.count) ?? 0) bytes: end the app now")
   }

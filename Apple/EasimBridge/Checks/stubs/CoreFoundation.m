@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-// GNUstep makes such pairs for the connections that a server stream accepts, by these methods.
+// GNUstep uses these methods to create such pairs for the connections that a server stream accepts.
 @interface NSStream (AcceptedSockets)
 - (void)_setPassive:(BOOL)isPassive;
 - (void)_setSock:(int)socket;
@@ -12,11 +12,11 @@
 @end
 
 void CFStreamCreatePairWithSocket(CFAllocatorRef allocator, int socket, CFReadStreamRef *reading, CFWriteStreamRef *writing) {
-  // Sockets of Apple's have an option of their own for this.
+  // On Apple's systems, sockets have an option for this.
   signal(SIGPIPE, SIG_IGN);
   NSStream *input = [[NSClassFromString(@"GSInetInputStream") alloc] init];
   NSStream *output = [[NSClassFromString(@"GSInetOutputStream") alloc] init];
-  // GNUstep closes what it was given, so it gets one of its own.
+  // GNUstep closes the descriptor that it is given, so it gets a duplicate.
   int own = dup(socket);
   for (NSStream *stream in [NSArray arrayWithObjects:input, output, nil]) {
     [stream _setPassive:YES];

@@ -6,8 +6,8 @@ NSString *const EAAccessoryKey = @"EAAccessoryKey";
 NSString *const EAAccessorySelectedKey = @"EAAccessorySelectedKey";
 NSString *const EABluetoothAccessoryPickerErrorDomain = @"EABluetoothAccessoryPickerErrorDomain";
 
-// As in a Simulator: the classes are there, the list is empty, and no session opens. Objects that the system alone may make
-// raise an exception.
+// Behaves as in Apple's Simulator: the classes exist, the list is empty, and no session opens. Objects that only the
+// system may create raise an exception.
 
 @implementation EAAccessory
 @dynamic connected, connectionID, manufacturer, name, modelNumber, serialNumber, firmwareRevision, hardwareRevision;
@@ -19,7 +19,8 @@ NSString *const EABluetoothAccessoryPickerErrorDomain = @"EABluetoothAccessoryPi
 @end
 
 @implementation EAAccessoryManager
-// GNUstep's classes for NSLog are made here, on the main thread: a class that two threads make at once can stop both.
+// This creates the GNUstep classes that NSLog needs on the main thread: two threads that create the same class at the
+// same time can deadlock.
 + (void)initialize {
   @autoreleasepool {
     [[NSCalendarDate calendarDate] descriptionWithCalendarFormat:@"%Y-%m-%d %H:%M:%S.%F"];

@@ -1,13 +1,13 @@
-// One connection for requests to `easim serve --remote`: JSON-RPC, one object per line.
+// A connection to `easim serve --remote` for requests: JSON-RPC, with one object per line.
 
 #import "EasimPlatform.h"
 
 @class EasimLink;
 
 @protocol EasimLinkDelegate <NSObject>
-/// A notification has come. On the link's own thread, before the answer to any request that is sent afterwards.
+/// A notification arrived. Called on the link's own thread, before the answer to any request that is sent afterwards.
 - (void)link:(EasimLink *)link received:(NSDictionary *)params of:(NSString *)method;
-/// The connection is over. On the link's own thread.
+/// The connection has ended. Called on the link's own thread.
 - (void)link:(EasimLink *)link endedBecause:(NSString *)reason;
 @end
 
@@ -22,20 +22,20 @@
   BOOL _isOpen;
 }
 
-/// `remote` is host:port#token. Nil when it is not.
+/// `remote` is host:port#token. Returns nil if it has another form.
 - (instancetype)initWithRemote:(NSString *)remote delegate:(id<EasimLinkDelegate>)delegate;
 
-/// Connects. Returns nil, or what went wrong.
+/// Connects. Returns nil, or a description of the problem.
 - (NSString *)open;
 
-/// Whether it is connected.
+/// Whether the link is connected.
 - (BOOL)isOpen;
 
-/// Calls a method and waits for its answer. Returns the result; nil with a problem when there is none.
+/// Calls a method and waits for its answer. Returns the result, or nil and a problem.
 - (NSDictionary *)call:(NSString *)method with:(NSDictionary *)params problem:(NSDictionary **)problem;
 - (NSDictionary *)call:(NSString *)method with:(NSDictionary *)params;
 
-/// Makes another connection to the same place and sends this line. Returns the socket, or -1.
+/// Opens another connection to the same server and sends this line. Returns the socket, or -1.
 - (int)connectWithFirstLine:(NSString *)line;
 
 /// Ends the connection.

@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 static const int connectLimit = 5000;      // milliseconds
-static const NSTimeInterval callLimit = 60;  // app.showPicker has a limit of its own
+static const NSTimeInterval callLimit = 60;  // app.showPicker has its own limit
 static const NSTimeInterval pickerLimit = 3700;
 
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0
 #endif
 
-// Connects without waiting longer than the limit, whatever the other machine does.
+// Connects, but waits no longer than the limit, whatever the other machine does.
 static int connectTo(const struct addrinfo *place) {
   int made = socket(place->ai_family, SOCK_STREAM, 0);
   if (made < 0) return -1;
@@ -161,7 +161,7 @@ static int connectTo(const struct addrinfo *place) {
   return [answer objectForKey:@"result"];
 }
 
-// MARK: The thread that reads
+// MARK: The reading thread
 
 - (void)read:(NSNumber *)number {
   NSMutableData *rest = [[NSMutableData alloc] init];
@@ -189,7 +189,7 @@ static int connectTo(const struct addrinfo *place) {
   EASIM_RELEASE(reason);
 }
 
-// Takes bytes, and handles the lines that are complete. Returns why the server refuses this connection, if it does.
+// Takes bytes and handles the complete lines in them. If the server refuses this connection, returns the reason.
 - (NSString *)take:(const char *)bytes length:(size_t)length after:(NSMutableData *)rest {
   NSString *refusal = nil;
   const char *end;

@@ -1,9 +1,9 @@
-// The subclasses that an app gets instead of Apple's objects.
+// The subclasses that an app uses instead of Apple's classes.
 
 #import "EasimLink.h"
 #import "EasimStreams.h"
 
-/// An accessory of easim. It is the same object from its connect to its disconnect.
+/// An easim accessory. It is the same object from its connect to its disconnect.
 @interface EasimAccessory : EAAccessory {
   NSDictionary *_values;
   BOOL _isConnected;
@@ -13,7 +13,7 @@
 - (void)disconnect;
 @end
 
-/// A session with one of them.
+/// A session with an easim accessory.
 @interface EasimSession : EASession {
   EasimAccessory *_accessoryOfSession;
   NSString *_protocolOfSession;
@@ -22,10 +22,11 @@
 }
 @end
 
-/// What `+[EAAccessoryManager sharedAccessoryManager]` returns: the app's side of a remote app of easim.
+/// The object that `+[EAAccessoryManager sharedAccessoryManager]` returns. It is the app's end of a remote app in
+/// easim.
 ///
-/// The rules (which accessories an app sees, when it is notified, which sessions open) are those of the server. This object
-/// forwards calls and notifications. The list of accessories changes on the main thread, together with the notification.
+/// The server decides which accessories an app sees, when it is notified, and which sessions open. This object forwards
+/// calls and notifications. The list of accessories changes on the main thread, together with the notification.
 @interface EasimManager : EAAccessoryManager <EasimLinkDelegate> {
   EasimLink *_link;
   NSRecursiveLock *_lock;
@@ -39,6 +40,6 @@
 + (EasimManager *)shared;
 /// Opens a session, or returns nil.
 - (EasimPipe *)openSessionWith:(EAAccessory *)accessory protocol:(NSString *)protocol;
-/// Both streams of a session are closed: what was written is still sent, and then the session is over.
+/// Called when both streams of a session are closed: what was written is still sent, and then the session ends.
 - (void)finish:(EasimPipe *)pipe;
 @end

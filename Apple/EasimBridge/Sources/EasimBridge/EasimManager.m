@@ -38,7 +38,7 @@ static EasimManager *theManager;
 
 // MARK: The connection
 
-// A thread of its own: connects, launches the app, waits for the end of the connection, and begins again.
+// Runs on its own thread: connects, launches the app, waits until the connection ends, and starts over.
 - (void)keepConnected {
   while (_link) {
     @autoreleasepool {
@@ -73,7 +73,8 @@ static EasimManager *theManager;
   [_lock unlock];
   for (NSInteger count = 0; count < registrations; count++) [self callApp:@"app.register"];
   [self say:@"connected"];
-  // What is there at the launch is only listed. What a server has that comes later, or again, connects.
+  // Accessories that are present when the app is launched are only listed. If a server has accessories that appear
+  // later, or the server comes back, they connect.
   if (_hasTried) [self performSelectorOnMainThread:@selector(listAgain) withObject:nil waitUntilDone:NO];
 }
 
@@ -132,7 +133,7 @@ static EasimManager *theManager;
     [self performSelectorOnMainThread:@selector(take:) withObject:params waitUntilDone:NO];
 }
 
-// The accessory with these values: the one that the app has seen, or a new one.
+// The accessory with these values: either one that the app has already seen, or a new one.
 - (EasimAccessory *)accessory:(NSDictionary *)values {
   NSNumber *number = [values objectForKey:@"connectionID"];
   EasimAccessory *accessory = [_known objectForKey:number];
@@ -180,7 +181,7 @@ static EasimManager *theManager;
                   userInfo:info];
 }
 
-// The connection is gone, and so is every accessory.
+// The connection is gone, so every accessory disconnects.
 - (void)loseAll {
   [_lock lock];
   NSArray *lost = [NSArray arrayWithArray:_accessories];
@@ -201,7 +202,7 @@ static EasimManager *theManager;
   }
 }
 
-// Asks for the list. Returns the accessories that were not in it before.
+// Requests the list. Returns the accessories that were not in it before.
 - (NSArray *)list {
   NSArray *all = [[self callApp:@"app.accessories"] objectForKey:@"accessories"];
   if (!all) return [NSArray array];
@@ -224,7 +225,7 @@ static EasimManager *theManager;
 
 - (NSArray *)connectedAccessories {
   [self waitForConnection];
-  // Of an app that is registered, the list changes with the notifications.
+  // If the app is registered, the list changes only with notifications.
   if (_registrations == 0) [self list];
   [_lock lock];
   NSArray *all = [NSArray arrayWithArray:_accessories];
@@ -255,7 +256,7 @@ static EasimManager *theManager;
   NSMutableArray *offered = [NSMutableArray array];
   NSDictionary *world = [NSDictionary dictionaryWithObject:@"main" forKey:@"world"];
   for (NSDictionary *state in [[_link call:@"accessory.list" with:world] objectForKey:@"accessories"]) {
-    // Those that are connected are offered to nobody, and choosing one has an error of its own.
+    // Connected accessories are not offered by the server, and choosing one gives a separate error.
     if (!predicate || [predicate evaluateWithObject:[state objectForKey:@"name"]])
       [offered addObject:[state objectForKey:@"accessory"]];
   }
@@ -284,7 +285,8 @@ static EasimManager *theManager;
   }
 }
 
-// Calls the completion, a block, by the layout that the specification of blocks fixes: compilers without blocks take this, too.
+// Calls the completion, which is a block, using the layout defined by the specification of blocks, so that compilers
+// without blocks accept this code, too.
 - (void)complete:(NSArray *)ended {
   struct Block {
     void *isa;
@@ -306,7 +308,7 @@ static EasimManager *theManager;
 
 - (EasimPipe *)openSessionWith:(EAAccessory *)accessory protocol:(NSString *)protocol {
   if (![accessory isKindOfClass:[EasimAccessory class]] || !protocol) return nil;
-  // A session that the app has just closed is over before another one opens.
+  // Wait until a session that the app has just closed has ended.
   NSDate *limit = [NSDate dateWithTimeIntervalSinceNow:finishLimit];
   [_began lock];
   while (_finishing > 0 && [_began waitUntilDate:limit]) {
@@ -333,7 +335,7 @@ static EasimManager *theManager;
   [_lock lock];
   [_pipes setObject:[NSValue valueWithNonretainedObject:pipe] forKey:session];
   [_lock unlock];
-  // It may have ended meanwhile, with the notification before this.
+  // The session may have ended meanwhile, with a notification that arrived before the pipe was added.
   if (![[[_link call:@"session.state" with:one] objectForKey:@"open"] boolValue]) [pipe markGone];
   return pipe;
 }
@@ -351,7 +353,7 @@ static EasimManager *theManager;
   [NSThread detachNewThreadSelector:@selector(finishLater:) toTarget:self withObject:pipe];
 }
 
-// The server takes the session's last bytes from the socket before it is asked to close the session.
+// The server must have taken the session's last bytes from the socket before it is asked to close the session.
 - (void)finishLater:(EasimPipe *)pipe {
   @autoreleasepool {
     NSDictionary *one = [NSDictionary dictionaryWithObject:pipe->_session forKey:@"session"];

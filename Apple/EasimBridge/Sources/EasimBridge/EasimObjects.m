@@ -1,4 +1,4 @@
-// Accessories and sessions, and what replaces Apple's methods by them.
+// Accessories and sessions, and the code that replaces Apple's methods.
 
 #import "EasimBridge.h"
 #import "EasimManager.h"
@@ -53,7 +53,8 @@ const char EasimBridgeMark[] = "EASIM BRIDGE MUST NOT SHIP";
 
 @implementation EasimSession
 
-// This is also the initializer of EASession itself, once it is replaced: then self is one of Apple's, which is let go.
+// When methods are replaced, this also becomes the initializer of EASession itself. Then self is an object of Apple's
+// class, which is released.
 - (id)initWithAccessory:(EAAccessory *)accessory forProtocol:(NSString *)protocolString {
   EasimPipe *pipe = [[EasimManager shared] openSessionWith:accessory protocol:protocolString];
   if (![self isKindOfClass:[EasimSession class]]) {
@@ -104,7 +105,7 @@ static BOOL isInstalled;
   const char *remote = getenv("EASIM_REMOTE");
   if (!remote || !remote[0]) return;
   isInstalled = YES;
-  // The other methods are the subclasses' own: nobody gets an object of Apple's any more.
+  // All other methods belong to the subclasses, because apps no longer get objects of Apple's classes.
   SEL shared = @selector(sharedAccessoryManager);
   Method ours = class_getClassMethod([EasimBridge class], shared);
   method_setImplementation(class_getClassMethod([EAAccessoryManager class], shared), method_getImplementation(ours));

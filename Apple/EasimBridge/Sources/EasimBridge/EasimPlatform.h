@@ -1,5 +1,5 @@
-// What differs between compilers and systems, so that the other files need not know: the code compiles with and without
-// ARC, uses no blocks of its own, and declares its variables where the old runtimes want them.
+// Differences between compilers and systems, kept here so that the other files need not deal with them. The code
+// compiles with and without ARC, defines no blocks, and declares its variables where old runtimes need them.
 
 #import <CoreFoundation/CoreFoundation.h>
 #import <ExternalAccessory/ExternalAccessory.h>

@@ -1,15 +1,15 @@
-// The two streams of a session, over one socket. Behind each is a stream of CFStreamCreatePairWithSocket, which does the work
-// with run loops; in front of it is what an accessory's streams do and a socket's do not: both end together, a write without
-// space takes nothing, and a write after the end is a broken pipe.
+// The two streams of a session, which share one socket. Each wraps a stream from CFStreamCreatePairWithSocket, which
+// works with run loops, and adds what the streams of an accessory do but those of a socket do not: both end together, a
+// write without space accepts nothing, and a write after the end gives a broken pipe error.
 
 #import "EasimPlatform.h"
 
 @class EasimStreamPart;
 
-/// What can be read from a session now.
+/// What can currently be read from a session.
 typedef enum { EasimArrivedNothing, EasimArrivedBytes, EasimArrivedEnd } EasimArrived;
 
-/// The socket of a session, which both streams and the session hold. It is closed with the last of them.
+/// The socket of a session. Both streams and the session retain it, and it is closed when the last of them is released.
 @interface EasimPipe : NSObject {
  @public
   int _socket;
@@ -19,9 +19,9 @@ typedef enum { EasimArrivedNothing, EasimArrivedBytes, EasimArrivedEnd } EasimAr
   BOOL _isGone, _inputIsClosed, _outputIsClosed, _isFinished;
 }
 - (instancetype)initWithSocket:(int)socket session:(NSString *)session;
-/// Makes the streams.
+/// Creates the streams.
 - (void)makeInput:(NSInputStream **)input output:(NSOutputStream **)output;
-/// The server says that the session has ended: nothing can be written any more.
+/// The server reported that the session has ended: nothing can be written any more.
 - (void)markGone;
 - (EasimArrived)arrived;
 - (BOOL)hasRoom;

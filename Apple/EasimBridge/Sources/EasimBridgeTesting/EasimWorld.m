@@ -26,7 +26,7 @@
 
 - (void)dealloc {
   [_link close];
-  // The thread of a link holds it until it has ended.
+  // The thread of the link retains the link until the thread has ended.
   EASIM_RELEASE(_link);
   EASIM_RELEASE(_plugs);
   EASIM_DEALLOC_SUPER;
@@ -75,7 +75,7 @@
                  : [NSDictionary dictionaryWithObjectsAndKeys:app, @"app", outcome, @"outcome", nil]];
 }
 
-// The lines of the timeline after a number, and behind them the number of the last.
+// The lines of the timeline after a given number, followed by the number of the last line.
 - (NSArray *)notices:(NSUInteger)after {
   NSMutableArray *lines = [NSMutableArray array];
   NSArray *notices;

@@ -1,4 +1,4 @@
-// The one function of CoreFoundation that the bridge calls, on GNUstep's own socket streams.
+// The only function of CoreFoundation that the bridge calls, implemented with GNUstep's socket streams.
 
 #ifndef EASIM_STUB_COREFOUNDATION
 #define EASIM_STUB_COREFOUNDATION

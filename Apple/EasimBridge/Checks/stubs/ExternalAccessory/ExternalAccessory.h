@@ -1,5 +1,5 @@
-// The five classes of ExternalAccessory, declared from Apple's public documentation so that the bridge compiles on Linux.
-// What Apple's objects do in a Simulator is in ExternalAccessory.m: nothing.
+// The five classes of ExternalAccessory, declared according to Apple's public documentation so that the bridge compiles
+// on Linux. ExternalAccessory.m implements what Apple's objects do in a Simulator, which is nothing.
 
 #import <Foundation/Foundation.h>
 
@@ -20,7 +20,7 @@ extern NSString *const EAAccessoryKey;
 extern NSString *const EAAccessorySelectedKey;
 extern NSString *const EABluetoothAccessoryPickerErrorDomain;
 
-// A block on Apple's systems, which this compiler and runtime do not have.
+// This is a block on Apple's systems; this compiler and runtime have no blocks.
 typedef id EABluetoothAccessoryPickerCompletion;
 
 @protocol EAAccessoryDelegate <NSObject>

@@ -1,13 +1,13 @@
-// The door from an app to the accessories of easim.
+// Connects an app to easim's accessories.
 //
-// There is nothing to call. An app that links this code, or gets it injected, meets easim's accessories through
-// ExternalAccessory when EASIM_REMOTE is set to the line that `easim serve --remote` prints: host:port#token. Without the
-// variable nothing is replaced.
+// There is nothing to call. If EASIM_REMOTE is set to the line that `easim serve --remote` prints (host:port#token), an
+// app that links this code, or that it is injected into, sees easim's accessories through ExternalAccessory. Without
+// the variable nothing is replaced.
 
 #import <Foundation/Foundation.h>
 
 /// Whether ExternalAccessory is replaced in this process.
 FOUNDATION_EXPORT BOOL EasimBridgeIsInstalled(void);
 
-/// What `fence` looks for in an app that is about to ship.
+/// `fence` looks for this string in an app that is about to ship.
 FOUNDATION_EXPORT const char EasimBridgeMark[];

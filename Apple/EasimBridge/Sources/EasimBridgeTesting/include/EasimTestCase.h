@@ -1,4 +1,4 @@
-// A test case with a world. If a test fails, what happened and what the app did wrong are attached to it.
+// A test case with a world. If a test fails, the timeline and the app's mistakes are attached to it.
 
 #import <EasimWorld.h>
 #import <XCTest/XCTest.h>
@@ -6,6 +6,6 @@
 @interface EasimTestCase : XCTestCase {
   EasimWorld *_easimWorld;
 }
-/// New in each test; the accessories that it adds are removed when the test ends.
+/// Created for each test; the accessories added to it are removed when the test ends.
 @property(nonatomic, readonly) EasimWorld *world;
 @end

@@ -1,4 +1,4 @@
-// Accessories for a test of an app, by the verbs of easim's SimulatedWorld, in real time.
+// Accessories for testing an app, with the methods of easim's SimulatedWorld, in real time.
 
 #import <Foundation/Foundation.h>
 
@@ -7,44 +7,45 @@
   id _world;
   NSString *_name, *_fault;
 }
-/// Its id on the server: a1.
+/// The accessory's id on the server, such as a1.
 @property(nonatomic, readonly) NSString *name;
 - (void)plugIn;
 - (void)unplug;
-/// Pulls the cable, in the middle of whatever happens.
+/// Pulls the cable, whatever is happening at that moment.
 - (void)pull;
-/// Unplugs it and plugs it in again with a flicker: first without protocols, then gone, then with all of them.
+/// Unplugs the accessory and plugs it in again with a flicker: it connects without protocols, disconnects, and connects
+/// with all of them.
 - (void)flicker;
-/// Nothing gets through its cable until `flow`.
+/// Lets nothing through its cable until `flow` is called.
 - (void)stall;
 - (void)flow;
-/// Ends its sessions; it stays plugged in.
+/// Makes it end its sessions; it stays plugged in.
 - (void)closeSessions;
 @end
 
-/// The server's world, with the app under test in it. Methods raise an exception when the server refuses.
+/// The server's world, which contains the app under test. Methods raise an exception if the server refuses a request.
 @interface EasimWorld : NSObject {
   id _link;
   NSMutableArray *_plugs;
   NSUInteger _begin;
 }
-/// Connects to the server of EASIM_REMOTE. Nil, with a line in the log, when it does not answer.
+/// Connects to the server that EASIM_REMOTE names. Returns nil and logs a line if it does not answer.
 - (instancetype)init;
-/// Adds an accessory by the name of its profile. Further parameters are those of accessory.add, such as quirks.
+/// Adds an accessory by the name of its profile. Further parameters, such as quirks, are those of accessory.add.
 - (EasimPlug *)add:(NSString *)profile;
 - (EasimPlug *)add:(NSString *)profile with:(NSDictionary *)params;
 /// Moves the app that was launched last.
 - (void)moveAppToBackground;
 - (void)suspendApp;
 - (void)moveAppToForeground;
-/// Chooses in the Bluetooth picker that is shown, or in the next one: an accessory, or nil and "cancelled", "notFound",
-/// "failed" or "alreadyConnected".
+/// Answers the Bluetooth picker that is shown, or the next one: with an accessory, or with nil and "cancelled",
+/// "notFound", "failed" or "alreadyConnected".
 - (void)choose:(EasimPlug *)accessory or:(NSString *)outcome;
-/// What happened since this object was made, a line each, and what the app did wrong.
+/// What has happened since this object was created, one line for each event, and the app's mistakes.
 - (NSString *)timeline;
 - (NSString *)misuses;
 /// Calls any method of the control protocol.
 - (NSDictionary *)call:(NSString *)method with:(NSDictionary *)params;
-/// Removes the accessories that it added.
+/// Removes the accessories that this object added.
 - (void)end;
 @end

@@ -1,5 +1,5 @@
-// Debian's runtime has no ARC, and its header does not compile with it. These few declarations are enough to have the compiler
-// check the bridge with ARC, which is how it is compiled on Apple's systems.
+// Debian's runtime does not support ARC, and its header does not compile with ARC. These few declarations are enough
+// for the compiler to check the bridge with ARC, which is how it is compiled on Apple's systems.
 #include <objc/objc.h>
 
 typedef struct objc_method *Method;
