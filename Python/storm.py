@@ -66,7 +66,7 @@ POOLS: dict[str, list[Any]] = {
     "sessions": ["closed", "left", 1, 2],
     "size": [1, 1_000, 10_000],
 }
-# These wait for a minute unless a limit is given.
+# These methods wait for a minute unless a limit is given.
 WAITING = {"time.runUntil": "limit", "job.wait": "limit", "session.write": "wait", "session.read": "wait"}
 
 
@@ -117,7 +117,7 @@ class Storm:
                     f"the server closed the connection after {method} {params}; exit {self.process.poll()}"
                 )
             answer: dict[str, Any] = json.loads(line)
-            # Answers to lines that were not requests have no id.
+            # Answers to lines that are not requests have no id.
             if isinstance(answer, dict) and "method" not in answer and answer.get("id") in (number, None):
                 break
         took = time.monotonic() - began
@@ -241,7 +241,7 @@ class Storm:
             profile, protocol = self.random.choice([("echo", "com.example.echo"), ("lawk-view", "com.lawaken.iap2")])
             accessory = ask("accessory.add", profile=profile, world=world, quirks=quirks)["accessories"][0]
             yield
-            # An app is owned by the connection that launched it, and ends with that connection.
+            # An app belongs to the connection that launched it, and ends with that connection.
             app = ask("app.launch", world=world, protocols=[protocol])["app"]
             yield
             if self.random.random() < 0.3:
@@ -301,7 +301,7 @@ class Storm:
                 line = port["firstLine"] if self.random.random() < 0.8 else "session wrong"
                 made.sendall(line.encode() + b"\n" + bytes(self.random.randrange(10_000)))
         except OSError:
-            # The session has ended meanwhile.
+            # The session ended meanwhile.
             self.lived["port closed"] += 1
 
     def live(self) -> None:

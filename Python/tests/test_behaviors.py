@@ -114,7 +114,7 @@ def test_an_error_of_a_behavior_is_raised_by_the_call_that_fails(
         with pytest.raises(ValueError, match="no such command") as caught:
             session.recv(count)
         assert isinstance(caught.value.__cause__, easim.SessionEnded)
-        # Once.
+        # The error is raised only once.
         with pytest.raises(easim.SessionEnded):
             session.recv(1)
 

@@ -54,7 +54,7 @@ def test_every_example_follows_its_schema(document: dict[str, Any]) -> None:
             assert set(required) <= set(given) <= set(known), method["name"]
             for name, value in given.items():
                 if (method["name"], name) == ("fault.change", "to"):
-                    continue  # The pattern for texts leaves out kinds with keys that must be there.
+                    continue  # The pattern for text does not include kinds with required keys.
                 validator(document, known[name]["schema"]).validate(value)
 
 

@@ -120,7 +120,7 @@ class Lab:
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    # These names identify the process that acquires a place, here and in labgrid-client.
+    # These names identify the process that acquires a place, both here and in labgrid-client.
     monkeypatch.setenv("LG_HOSTNAME", "desk")
     monkeypatch.setenv("LG_USERNAME", "tester")
     made = Lab(tmp_path)
@@ -128,7 +128,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
         pytest.skip("needs labgrid 24 or later")
     try:
         made.start(*made.tool("labgrid-coordinator"), "-l", made.coordinator)
-        # The coordinator prints nothing when it is ready.
+        # The coordinator does not print anything when it is ready.
         made.wait_for("", "places")
         yield made
     finally:

@@ -89,7 +89,7 @@ def test_a_client_that_reads_no_answers_holds_up_only_itself(server: Server) -> 
     block = b"".join(request(number, "server.info") for number in range(1_000))
     sent, most = 0, 1_000 * len(block)
     while sent < most:
-        # It is stuck if nothing was accepted although another client got ten answers.
+        # The flood is blocked if nothing was accepted while another client got ten answers.
         _, writable, _ = select.select([], [flood.socket], [], 0)
         if writable:
             sent += flood.socket.send(block[sent % len(block) :])
@@ -102,7 +102,7 @@ def test_a_client_that_reads_no_answers_holds_up_only_itself(server: Server) -> 
     assert sent < most, "a million requests were taken without reading an answer"
     assert server.memory() < 300 * MIB
     assert "result" in other.call("world.list")
-    # The answers are all there as soon as they are read.
+    # All answers arrive once the client reads them.
     flood.socket.settimeout(PATIENCE)
     expected = block[: sent % len(block)].count(b"\n") + sent // len(block) * 1_000
     for _ in range(expected):
@@ -174,7 +174,7 @@ def session(client: Client, behavior: str = "echo") -> str:
 
 def port(client: Client, server: Server, name: str) -> tuple[socket.socket, str]:
     place = client.call("session.port", session=name)["result"]
-    # A client of a socket or port uses that one.
+    # A client that is connected to a socket or port uses the same one for sessions.
     assert list(place) == ["firstLine"]
     return dial(server), str(place["firstLine"])
 

@@ -159,7 +159,7 @@ class Accessory:
             world.clock.now = max(world.clock.now, float(news["t"]))
         session = Session(world, news["session"], news["protocol"], accessory=self)
         session.task = asyncio.get_running_loop().create_task(self._play(behavior, session))
-        # The task counts from now on, so that no wait continues before the task has started.
+        # The task counts as running from now on, so that no wait continues before it has started.
         world.clock.begin(session.task)
         for tasks in (world.tasks, world.server.link.tasks):
             tasks.add(session.task)
@@ -175,7 +175,7 @@ class Accessory:
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            # This also catches what pytest raises to fail or skip a test, which is not an Exception.
+            # BaseException includes what pytest raises to fail or skip a test, which is not an Exception.
             if self.world.server.is_running:
                 self.world.keep_behavior_error(error)
             try:

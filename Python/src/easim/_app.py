@@ -68,7 +68,7 @@ class App:
         limited(timeout)
         found = self._next(event)
         if found is None:
-            # The notices kept here have been searched, and the server keeps fewer.
+            # All notices kept here have been searched, and the server keeps fewer.
             seen = max(self._waited, self.notices[-1]["number"] if self.notices else 0)
             notice = await self.world.find_notice(event, timeout, app=self.id, after=seen)
             found = self._next(event) or notice
@@ -108,7 +108,7 @@ class App:
         limited(timeout)
         end = None if timeout is None else await self.world.clock_time() + timeout
         while True:
-            # Notices that arrive between a refusal and the wait also count.
+            # Notices that arrive between the refusal and the wait must not be missed.
             seen = self.notices[-1]["number"] if self.notices else 0
             try:
                 state = await self._call(
@@ -130,7 +130,7 @@ class App:
             try:
                 await session.connect()
             except EasimError:
-                # The session ended immediately, or the server has no socket; reading or sending reports the error.
+                # The session has already ended, or the server has no socket; reading or sending will report the error.
                 pass
         return session
 

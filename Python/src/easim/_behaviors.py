@@ -90,7 +90,7 @@ class Clock:
         task = asyncio.current_task()
         assert task is not None
         if task is not session.task and task not in session.own_tasks:
-            # A task that a behavior created. The behavior itself waits for that task or for its session.
+            # A task created by a behavior. The behavior itself waits for that task or for its session.
             session.own_tasks.add(task)
             task.add_done_callback(self.end)
             if session.task is not None:
@@ -121,14 +121,14 @@ class Clock:
         """Wake the behaviors that are due."""
         while self._sleepers and self._sleepers[0][0] <= self.now + 1e-9:
             _, _, task, alarm = heapq.heappop(self._sleepers)
-            # It counts as busy immediately, not only when it runs.
+            # The task counts as busy immediately, not only once it runs.
             self.begin(task)
             alarm.set()
 
 
 async def play(behavior: Behavior, session: Session) -> None:
     """Run a behavior on one session until it returns or the session ends."""
-    # An object with __call__ is judged by that method.
+    # For an object with __call__, that method determines the kind of behavior.
     call: Any = behavior
     judged: Any = call if inspect.isroutine(call) else type(call).__call__
     if inspect.isasyncgenfunction(judged):

@@ -93,7 +93,7 @@ class Link:
         """End the connection, and the server if it is this process's."""
         if self.is_foreign:
             return
-        # Without this, the server would continue a wait whose result is no longer needed.
+        # Otherwise the server would continue a wait whose result is no longer needed.
         self._cancel(list(self._waiting))
         self._fail(EasimError("the server was closed", kind="gone"))
         tasks = [*self._own, *self.tasks]
@@ -143,12 +143,12 @@ class Link:
             self._early.setdefault(keys[0], []).append(params)
             if len(self._early) > self.MOST_EARLY:
                 lost = self._early.pop(next(iter(self._early)))
-                # The last notices of a closed session are not needed.
+                # The last notices about a closed session are not needed.
                 self.dropped += sum(news.get("event") not in ("ended", "readable") for news in lost)
 
     def _answer(self, answer: Answer) -> None:
         if answer.number is None:
-            # The server could not read a line, so it does not know which request that was.
+            # The server could not parse a line, so it does not know which request it was.
             waiting, self._waiting = self._waiting, {}
             for future in waiting.values():
                 if not future.done():
@@ -162,7 +162,7 @@ class Link:
         else:
             found.set_result(answer.result or {})
 
-    # The server's silence
+    # When the server is silent
 
     async def _read(self) -> None:
         assert self._reader is not None

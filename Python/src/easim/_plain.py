@@ -74,7 +74,7 @@ class _Driver:
         try:
             result = future.result()
         except EasimError as error:
-            # Where the loop was is of no use to the caller.
+            # The loop's traceback is of no use to the caller.
             raise error.with_traceback(None) from error.__cause__
         except BaseException:
             future.cancel()

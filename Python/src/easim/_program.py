@@ -30,7 +30,7 @@ def find(program: Union[str, os.PathLike[str], None] = None) -> Path:
             what = "is not executable" if Path(given).is_file() else "does not exist"
             raise ProgramError(f"{name} is {given}, which {what}", kind="program", advice=INSTALL)
         return Path(found)
-    # In wheels that contain the program, it is next to this file, and the easim next to Python starts it.
+    # In wheels that contain the program, it is next to this file; the command `easim` next to Python starts it.
     for folder in (Path(__file__).resolve().parent, Path(sys.executable).parent):
         candidate = folder / "easim"
         if candidate.is_file() and os.access(candidate, os.X_OK):
@@ -53,7 +53,7 @@ class ServerProcess:
     def __init__(self, program: Union[str, os.PathLike[str], None] = None, arguments: tuple[str, ...] = ()) -> None:
         """Start the server."""
         self.path = find(program)
-        # Where the bytes of sessions go. The server removes it at its end, however this process ends.
+        # The socket for the bytes of sessions. The server removes it when it ends, no matter how this process ends.
         folder = tempfile.gettempdir()
         name = f"easim-{secrets.token_hex(8)}.sock"
         self.control = str(Path(folder if len(folder) < 60 else "/tmp") / name)
@@ -65,7 +65,7 @@ class ServerProcess:
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=self._errors,
-                # Ctrl-C is for the tests; the server ends with its input.
+                # Ctrl-C should reach only the tests; the server ends when its input does.
                 start_new_session=True,
             )
         except OSError as error:

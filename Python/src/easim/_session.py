@@ -112,7 +112,7 @@ class Session:
             self.is_open = False
             self.reason = news.get("reason")
             self.forget()
-        # The waiting behavior counts as busy immediately, not only when it runs.
+        # The waiting behavior counts as busy immediately, not only once it runs.
         for task in self.waiting_tasks:
             self.world.clock.begin(task)
         self.waiting_tasks.clear()
@@ -145,7 +145,7 @@ class Session:
         else:
             await self.world.advance(seconds)
 
-    # Its socket, in real time
+    # The socket, in real time
 
     async def connect(self) -> None:
         """Open its socket, unless it has ended."""
@@ -249,7 +249,7 @@ class Session:
             self.world.raise_behavior_error(self.ended())
             raise self.ended() from None
         if not self._is_behavior:
-            # When this returns, the behaviors have done everything that is due at this moment.
+            # When this returns, the behaviors have done everything that is currently due.
             await self.world.settle(1.0)
 
     async def _write(self, view: memoryview, wait: float) -> dict[str, Any]:
@@ -311,7 +311,7 @@ class Session:
             return await self.read_rest()
         try:
             reader, _ = await self._stream()
-            # A behavior waits as long as its session lasts.
+            # A behavior waits for as long as its session is open.
             data = await within(reader.read(1 << 18), None if self._is_behavior else self.timeout)
         except asyncio.TimeoutError:
             error = self.timed_out("nothing arrived")

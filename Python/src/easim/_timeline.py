@@ -107,7 +107,7 @@ def _words(event: dict[str, Any]) -> tuple[str, str]:
         try:
             return mark, words.format(offer=offer, **event)
         except KeyError:
-            pass  # The notice that a session has ended has other keys.
+            pass  # The notice about the end of a session has other keys.
     hidden = {"v", "t", "event", "side", "accessory", "world", "number", "app"}
     return " ", " ".join([name, *(f"{key}={value}" for key, value in event.items() if key not in hidden)])
 

@@ -267,7 +267,7 @@ class World:
         """Launch an app that declares these protocols (default: all)."""
         declared = None if protocols is None else list(protocols)
         app = App(self)
-        # Its notices may arrive together with the answer.
+        # The world's notices may arrive together with the answer.
         made = await self.call(
             "app.launch",
             protocols=declared,
@@ -314,7 +314,7 @@ class World:
 
         async def wait(left: float) -> dict[str, Any]:
             reply = await self.call("time.runUntil", event=event, limit=seconds(left), **which)
-            # Notices that arrive while the wait is interrupted count.
+            # Notices that arrive while the wait is interrupted must not be missed.
             which["after"] = reply["number"]
             return reply
 
