@@ -1,4 +1,4 @@
-"""For the tests: pytest's own fixture for plugins, and what the examples of docstrings do not make themselves."""
+"""Fixtures for the tests: pytest's own fixture for plugins, and what examples in docstrings need but do not create."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ collect_ignore_glob = [] if importlib.util.find_spec("labgrid") else ["src/easim
 
 @pytest.fixture
 def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """Run pytest without the plugin of labgrid, which can be started once in a process."""
+    """Run pytest without labgrid's plugin, which can be started only once in a process."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:labgrid")
     return pytester
 
 
 @pytest.fixture
 def accessory_address(tmp_path: Path) -> Iterator[str]:
-    """Plug an accessory in at a socket."""
+    """Plug in an accessory at a socket."""
     address = f"unix:{tmp_path}/lamp.sock"
     with easim.Server() as server, server.world() as world:
         world.add("echo", on=address).plug()
@@ -36,7 +36,7 @@ def accessory_address(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def every_answer_follows_its_description() -> Iterator[None]:
-    """Check the answers of all tests against what ``rpc.discover`` says of them; of each method the first hundred."""
+    """Check the answers in all tests, up to a hundred for each method, against what ``rpc.discover`` describes."""
     try:
         import jsonschema
     except ImportError:

@@ -32,7 +32,7 @@ def fixture(server: easim.Server) -> float:
 
 
 def echo_of_session(server: easim.Server, count: int) -> float:
-    """10K echoes through a session, per second."""
+    """Echoes of 10,000 bytes through a session, per second."""
     with server.world() as world:
         world.add("echo").plug()
         with world.app().open("com.example.echo") as session:
@@ -57,7 +57,7 @@ while data := connection.recv(1 << 16):
 
 
 def echo_of_sockets(count: int) -> float:
-    """The same through a socket to another process of Python, per second."""
+    """The same through a socket to another Python process, per second."""
     server = subprocess.Popen([sys.executable, "-c", ECHO], stdout=subprocess.PIPE)
     assert server.stdout is not None
     with socket.create_connection(("127.0.0.1", int(server.stdout.readline()))) as client:
@@ -75,7 +75,7 @@ def echo_of_sockets(count: int) -> float:
 
 
 def whole_test(server: easim.Server, kind: str = "real") -> float:
-    """Run a whole test: a world, an accessory, an app, a question and its answer, and the end of it all. In seconds."""
+    """Run a whole test (a world, an accessory, an app, a request, its answer, and cleanup); return the seconds."""
     began = time.perf_counter()
     with server.world(time=kind) as world:
         lamp, app = world.add("echo"), world.app()
@@ -87,7 +87,7 @@ def whole_test(server: easim.Server, kind: str = "real") -> float:
 
 
 def fake_test(folder: str) -> float:
-    """Run the same test with the least that could stand for an accessory: an echo server of asyncio on a socket."""
+    """Run the same test with the simplest stand-in for an accessory: an asyncio echo server on a socket."""
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(1 << 16):
@@ -111,7 +111,7 @@ def fake_test(folder: str) -> float:
 
 
 def rate(server: easim.Server, kind: str, count: int) -> float:
-    """Count small echoes per second in this kind of time."""
+    """Measure small echoes per second, in virtual or real time."""
     with server.world(time=kind) as world:
         world.add("echo").plug()
         with world.app().open("com.example.echo") as session:
@@ -142,7 +142,7 @@ def round_trip(connection: socket.socket) -> float:
 def round_trips(idle: int, pause: float, count: int = 100) -> tuple[float, float]:
     """Medians of a session's first round trip, and of later ones, over the port of ``easim serve --remote``.
 
-    The first begins when the connection has sent its ticket. Of the idle connections up to 900 are for requests, and
+    The first begins when the connection has sent its ticket. Up to 900 of the idle connections are for requests, and
     the others for sessions. Before each round trip there is the same pause.
     """
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

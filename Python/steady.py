@@ -42,7 +42,7 @@ class Client:
         self.number = 0
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a request and return its answer, an error too."""
+        """Send a request and return its answer, which may be an error."""
         self.number += 1
         line = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
         self.file.write(json.dumps(line).encode() + b"\n")
@@ -127,7 +127,7 @@ class Reader(threading.Thread):
         self.socket.sendall(head.encode())
 
     def run(self) -> None:
-        """Count what comes."""
+        """Count the events that arrive."""
         while data := self.socket.recv(65_536):
             self.bytes += len(data)
         self.ended = True

@@ -71,11 +71,11 @@ WAITING = {"time.runUntil": "limit", "job.wait": "limit", "session.write": "wait
 
 
 class Interrupted(Exception):
-    """A life is over before its time."""
+    """A life ended early."""
 
 
 class Storm:
-    """A server, and what was sent to it."""
+    """A server, and the requests sent to it."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         self.random = random.Random(seed)
@@ -221,9 +221,9 @@ class Storm:
         self.call(self.clients[index], name, self.params(method))
 
     def life(self) -> Iterator[None]:
-        """Take an accessory and an app through everything, a request at a time.
+        """Take an accessory and an app through their whole lives, one request at a time.
 
-        Others interfere at any moment, so that each request may fail; then this life is over.
+        Other requests interfere at any moment, so each request may fail, which ends this life.
         """
         stage = "accessory.add"
 
@@ -293,7 +293,7 @@ class Storm:
             self.lived[f"interrupted at {stage}"] += 1
 
     def use_port(self, port: dict[str, str]) -> None:
-        """Send some bytes through a connection of their own, with the right ticket or a wrong one, and leave."""
+        """Send some bytes through a separate connection, with the right ticket or a wrong one, and disconnect."""
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
                 made.settimeout(PATIENCE)
@@ -305,7 +305,7 @@ class Storm:
             self.lived["port closed"] += 1
 
     def live(self) -> None:
-        """Go on with one of the lives, or begin one."""
+        """Continue one of the lives, or begin a new one."""
         if len(self.lives) < 6 and self.random.random() < 0.3:
             self.lives.append(self.life())
         if self.lives:

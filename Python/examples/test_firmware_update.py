@@ -14,10 +14,10 @@ IMAGE = bytes(i % 251 for i in range(20 * BLOCK))
 
 
 class Firmware:
-    """Keeps the written blocks when it reboots, which it does halfway; a reboot takes five seconds."""
+    """Reboots halfway, which takes five seconds, and keeps the blocks written before."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Begin without any blocks."""
         self.flash = b""
         self.has_rebooted = False
 
@@ -37,7 +37,7 @@ class Firmware:
 
 
 def update(app: easim.App) -> None:
-    """Write the image, in as many attempts as necessary."""
+    """Write the image in as many attempts as necessary."""
     for _ in range(3):
         try:
             with app.open(PROTOCOL, timeout=30) as session:

@@ -1,4 +1,4 @@
-"""The copies of docs/ci.md: each is valid for its service, and its steps are run here as far as that is possible."""
+"""The templates of docs/ci.md: each is valid for its service, and its steps are run here as far as possible."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_wrong_copy_would_be_found(tmp_path: Path) -> None:
 
 
 class Machine:
-    """A folder that stands for a runner of a service: an archive of easim, a suite, and the accessory of a bench."""
+    """A folder that stands in for a CI runner: an archive of easim, a test suite, and an accessory on a bench."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -96,7 +96,7 @@ class Machine:
         self.env |= {"TMPDIR": str(self.temporary), "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def run(self, script: str, **env: str) -> str:
-        """Run a step as the services do."""
+        """Run a step as the CI services do."""
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
             cwd=self.project,
@@ -110,7 +110,7 @@ class Machine:
         return done.stdout
 
     def results(self) -> dict[str, int]:
-        """Return the files of results, with how many cases each has; none may have a failure."""
+        """Return the result files with the number of cases in each; none may contain a failure."""
         found = {}
         for path in sorted((self.project / "results").glob("*.xml")):
             tree = ElementTree.parse(path)
@@ -126,7 +126,7 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def bench(machine: Machine) -> Iterator[str]:
-    """Plug in an accessory, and return its address."""
+    """Plug in an accessory and return its address."""
     address = f"unix:{machine.folder}/accessory.sock"
     (machine.project / "test_bench.py").write_text(BENCH_SUITE)
     (machine.tools / "easim").symlink_to(find())
@@ -184,7 +184,7 @@ class TestCopies:
 
 
 class Action:
-    """What runs action.yml: its steps, with the files by which a step talks to the next ones."""
+    """Runs the steps of action.yml, with the files through which a step passes values to later ones."""
 
     def __init__(self, machine: Machine, **inputs: str) -> None:
         self.machine = machine
@@ -221,7 +221,7 @@ class Action:
 
 
 def stop_accessories(machine: Machine) -> None:
-    """End what the action has started, as a runner does at the end of a job: by the folder of the program."""
+    """End what the action started, as a runner does at the end of a job; the program's folder identifies it."""
     for status in Path("/proc").glob("[0-9]*/exe"):
         try:
             if str(status.resolve()).startswith(str(machine.temporary)):

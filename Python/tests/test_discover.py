@@ -1,4 +1,4 @@
-"""What ``rpc.discover`` says is what the server does, as tools for JSON Schema and OpenRPC read it."""
+"""The server does what ``rpc.discover`` describes, as read by tools for JSON Schema and OpenRPC."""
 
 from __future__ import annotations
 

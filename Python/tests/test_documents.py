@@ -1,4 +1,4 @@
-"""What the documents show is what runs."""
+"""The examples in the documentation run as shown."""
 
 from __future__ import annotations
 

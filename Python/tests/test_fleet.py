@@ -19,7 +19,7 @@ from easim._program import find
 
 
 def single(*arguments: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What one run of the program says: the result, and the failures."""
+    """Return the result and the failures of one run of the program."""
     done = subprocess.run([str(find()), "soak", "--json", *arguments], capture_output=True, text=True, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return lines[-1], [line for line in lines if line["event"] == "failure"]
@@ -68,7 +68,7 @@ def test_reports_of_different_seeds_are_added() -> None:
 
 
 def kill_a_worker_once(mark: str, job: dict[str, Any]) -> dict[str, Any]:
-    """Play worlds in a process that dies the first time it gets to the job in the middle."""
+    """Play worlds in a process that dies the first time it reaches the middle job."""
     if job["start"] == 40:
         try:
             os.close(os.open(mark, os.O_CREAT | os.O_EXCL))

@@ -86,7 +86,7 @@ class Lab:
         self.running: list[subprocess.Popen[bytes]] = []
 
     def tool(self, name: str) -> list[str]:
-        """Return a program of labgrid, also where its first line names an interpreter that is elsewhere."""
+        """Return the command for a labgrid program, even if its first line names an interpreter that is elsewhere."""
         return [sys.executable, str(self.tools / name)]
 
     def start(self, *command: str) -> None:

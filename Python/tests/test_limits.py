@@ -1,4 +1,4 @@
-"""What clients that misbehave cost the server, and what they cost the others."""
+"""How misbehaving clients affect the server and other clients."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Server:
         self.host, _, self.token = line[len("http://") :].partition("/#")
 
     def memory(self) -> int:
-        """Bytes of memory in use."""
+        """The memory in use, in bytes."""
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * resource.getpagesize()
 

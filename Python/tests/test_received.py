@@ -1,4 +1,4 @@
-"""What an accessory has received, as assertions say it."""
+"""What an accessory has received, as shown in failed assertions."""
 
 from __future__ import annotations
 

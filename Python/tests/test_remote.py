@@ -1,4 +1,4 @@
-"""The port of ``easim serve --remote``: what it takes, and that hostile clients do not hold up others."""
+"""The port of ``easim serve --remote``: what it accepts, and that hostile clients do not delay others."""
 
 from __future__ import annotations
 

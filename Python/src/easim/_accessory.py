@@ -85,7 +85,7 @@ class Accessory:
         return bool((await self._call("quirk", remove=[name]))["now"])
 
     async def set_behavior(self, behavior: Union[str, dict[str, Any], None], *, protocol: Optional[str] = None) -> None:
-        """Use easim's behavior for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
+        """Use one of easim's behaviors for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
         await self._call("behavior", behavior=behavior, protocol=protocol)
 
     async def add_fault(self, fault: str) -> list[Fault]:
@@ -116,7 +116,7 @@ class Accessory:
         return Received(streams, looked, times)
 
     async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record its cables from now on: ``pcapng``, or ``transcript``, one line per packet."""
+        """Record its cables from now on: ``pcapng``, or ``transcript`` with one line per packet."""
         made = await self.world.server.call("capture.start", accessory=self.id, form=form, limit=limit)
         return Capture(self.world, made["capture"])
 

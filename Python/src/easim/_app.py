@@ -64,7 +64,7 @@ class App:
         return list((await self._call("accessories"))["accessories"])
 
     async def wait_for(self, event: str, *, timeout: Optional[float] = DEFAULT_TIMEOUT) -> dict[str, Any]:
-        """Wait for the next ``connect``, ``disconnect`` or other notice after the previously awaited one."""
+        """Wait for the next ``connect``, ``disconnect`` or other notice since the last one that was awaited."""
         limited(timeout)
         found = self._next(event)
         if found is None:
@@ -143,7 +143,7 @@ class App:
         await self._call("unregister")
 
     async def background(self) -> None:
-        """Put it into the background, where it still runs."""
+        """Put it into the background, where it keeps running."""
         await self._call("background")
 
     async def suspend(self) -> None:
@@ -155,9 +155,9 @@ class App:
         await self._call("foreground")
 
     async def kill(self, *, leave_sessions: bool = False) -> None:
-        """Kill it, as the system or the user does.
+        """Kill it, as the system or the user would.
 
-        The device closes its sessions, or leaves them open, as Apple devices were seen to do.
+        The device closes its sessions or leaves them open, as Apple devices have been seen to do.
         """
         await self._call("kill", sessions="left" if leave_sessions else None)
 

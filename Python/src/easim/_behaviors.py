@@ -1,4 +1,4 @@
-"""Behaviors in Python: functions and generators, plain and asynchronous, and the clock that waits for them."""
+"""Behaviors in Python (functions and generators, plain and asynchronous), and the clock that waits for them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ Behavior = Union[
 
 
 class Clock:
-    """Virtual time, as this process knows it, and the behaviors that have something to do.
+    """Virtual time, as far as this process knows it, and the behaviors that have something to do.
 
     Time stands still while a behavior runs, whatever it awaits: it passes only while every behavior waits in
-    ``session.recv`` or ``session.sleep``. A behavior may consist of several tasks; each that uses its session counts.
+    ``session.recv`` or ``session.sleep``. A behavior may consist of several tasks; each one that uses its session
+    counts.
     """
 
     def __init__(self, patience: float) -> None:

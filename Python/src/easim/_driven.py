@@ -1,4 +1,4 @@
-"""What the plain interface's classes have in common: each drives an object of :mod:`easim.aio`."""
+"""What the classes of the plain interface share: each drives an object of :mod:`easim.aio`."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Context:
 def driven(
     method: Callable[Concatenate[_N, _P], Coroutine[Any, Any, _T]],
 ) -> Callable[Concatenate[Driven[_N], _P], _T]:
-    """Make the plain form of a coroutine method, with its parameters and documentation."""
+    """Make the plain form of a coroutine method, with the same parameters and documentation."""
 
     @functools.wraps(method)
     def call(self: Driven[_N], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -134,7 +134,7 @@ class Fleet:
 
     @property
     def progress(self) -> Progress:
-        """How far it is."""
+        """How far the run has progressed."""
         seconds = time.monotonic() - self._began
         running = len(self._running)
         return Progress(len(self.results), len(self._jobs), running, self._retried, self._stragglers, seconds)
@@ -218,7 +218,7 @@ class Fleet:
             self._waiting.append(index)
 
     def _replace(self, reason: str) -> None:
-        """A broken pool has lost all its jobs, and nothing shows which of them broke it."""
+        """Replace a broken pool. It has lost all its jobs, and nothing shows which of them broke it."""
         for index, _ in self._running.values():
             if index not in self.results and index not in self.lost:
                 self._again(index)

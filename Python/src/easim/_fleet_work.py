@@ -1,4 +1,4 @@
-"""What runs in the workers of a fleet. Arguments and results are dictionaries, so that any executor can carry them."""
+"""Functions that run on the workers of a fleet. Arguments and results are dictionaries: any executor can carry them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def scenario(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def burst(job: dict[str, Any]) -> dict[str, Any]:
-    """Run a load test, and return its report."""
+    """Run a load test and return its report."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "burst.json"
         # With these exit codes easim writes a report; with any other the job has failed.

@@ -20,10 +20,10 @@ Listener = Callable[[dict[str, Any]], None]
 
 
 class Link:
-    """Requests go out, and answers and notices come in.
+    """Sends requests, and receives answers and notices.
 
-    A request that the server may answer late has no deadline of its own. Instead, a server that says nothing is asked
-    something that it answers at once, so that every call ends when the server is stopped, stuck or unreachable.
+    A request that the server may answer late has no deadline of its own. Instead, a silent server is sent a request
+    that it answers at once, so that every call ends if the server is stopped, stuck or unreachable.
     """
 
     MOST_EARLY = 10_000
@@ -62,7 +62,7 @@ class Link:
         return os.getpid() != self._pid
 
     def check_process(self) -> None:
-        """Refuse a process that was forked: it has neither the loop nor the right to the connection."""
+        """Refuse a forked process: it has no loop and must not use the connection."""
         if self.is_foreign:
             raise EasimError(
                 f"this server belongs to the process {self._pid}, and this one was forked from it",
@@ -90,7 +90,7 @@ class Link:
             raise
 
     async def close(self) -> None:
-        """End the connection, and the server if it is this process's."""
+        """End the connection, and also the server if this process started it."""
         if self.is_foreign:
             return
         # Otherwise the server would continue a wait whose result is no longer needed.
@@ -115,14 +115,14 @@ class Link:
     # Notices
 
     def listen(self, kind: str, name: str, listener: Listener) -> None:
-        """Pass the notices about an object to ``listener``, starting with those already received."""
+        """Pass notices about an object to ``listener``, starting with those already received."""
         key = (kind, name)
         self._listeners[key] = listener
         for params in self._early.pop(key, ()):
             listener(params)
 
     def forget(self, kind: str, name: str) -> None:
-        """Pass no further notices about an object."""
+        """Stop passing notices about an object."""
         self._listeners.pop((kind, name), None)
 
     def _take(self, message: Union[Answer, Notice]) -> None:

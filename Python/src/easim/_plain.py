@@ -1,6 +1,6 @@
-"""The plain interface: the one for asyncio, driven by a loop on a thread of its own.
+"""The plain interface: the asyncio interface, driven by a loop on a separate thread.
 
-Bytes of sessions in real time do not take that way: the caller's thread reads and writes their socket.
+Session bytes in real time do not pass through that loop: the caller's thread reads and writes their socket.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 
 class _Exit:
-    """Carries an exception that would end the loop to the caller."""
+    """Carries an exception that would otherwise end the loop to the caller."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -51,11 +51,11 @@ class _Driver:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether this process is a fork of the one with the thread."""
+        """Whether this process is a fork of the one that has the thread."""
         return os.getpid() != self._pid
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run to the end, and return the result."""
+        """Run to the end and return the result."""
         if self.is_foreign:
             work.close()
             raise EasimError(
@@ -161,7 +161,7 @@ class Server(Context):
         return World(self, self.run(self.aio.world(time=time, seed=seed, messages=messages, **choices)))
 
     def close(self) -> None:
-        """End the server, and everything in it."""
+        """End the server and everything in it."""
         if self._driver is not None and not self._driver.is_foreign:
             self.run(self.aio.close())
         self._stop()
@@ -255,7 +255,7 @@ class World(Driven[aio.World]):
         return App(self, self._run(made))
 
     def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, one line per packet."""
+        """Record all cables of this world, also later ones: ``pcapng``, or ``transcript`` with one line per packet."""
         return Capture(self, self._run(self.aio.capture(form=form, limit=limit)))
 
     def host(self, address: str) -> Host:
@@ -317,7 +317,7 @@ class Accessory(InWorld[aio.Accessory]):
         return [Fault(self.world, made) for made in self._run(self.aio.add_fault(fault))]
 
     def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record its cables from now on: ``pcapng``, or ``transcript``, one line per packet."""
+        """Record its cables from now on: ``pcapng``, or ``transcript`` with one line per packet."""
         return Capture(self.world, self._run(self.aio.capture(form=form, limit=limit)))
 
     faults = driven(aio.Accessory.faults)
@@ -400,7 +400,7 @@ class App(InWorld[aio.App]):
 class Session(InWorld[aio.Session], Context):
     """One end of a session, like a socket.
 
-    In real time its bytes travel over a socket of their own (``fileno``, ``makefile``, ``detach``), in virtual time in
+    In real time its bytes travel over a separate socket (``fileno``, ``makefile``, ``detach``), in virtual time in
     requests.
     """
 
@@ -428,12 +428,12 @@ class Session(InWorld[aio.Session], Context):
 
     @property
     def reason(self) -> Optional[str]:
-        """Why it is over."""
+        """Why it has ended."""
         return self.aio.reason
 
     @property
     def timeout(self) -> Optional[float]:
-        """How long ``send`` and ``recv`` wait, in seconds; 0 means not at all, None forever."""
+        """How long ``send`` and ``recv`` wait, in seconds; 0 means not at all, None means forever."""
         return self.aio.timeout
 
     @timeout.setter
@@ -472,7 +472,7 @@ class Session(InWorld[aio.Session], Context):
     def recv(self, count: Optional[int] = None) -> bytes:
         """Wait for exactly ``count`` bytes; without a count, for the first bytes that arrive.
 
-        At the end of the session fewer are an error, and without a count the result is empty.
+        If the session ends first, fewer bytes than ``count`` are an error; without a count the result is then empty.
         """
         if self.world.is_virtual:
             return self._run(self.aio.recv(count))
@@ -538,7 +538,7 @@ class Session(InWorld[aio.Session], Context):
         return error
 
     def _ended(self, got: int = 0) -> SessionEnded:
-        """Make the error for an ended session, or raise that of the behavior that ended it."""
+        """Return the error for an ended session, or raise the error of the behavior that ended it."""
         if self.aio.is_open:
             try:
                 self._run(self.aio.learn_end())

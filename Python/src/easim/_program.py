@@ -1,4 +1,4 @@
-"""The program easim: where it is, whether it is usable, and a running server."""
+"""The program easim: finding it, checking whether it is usable, and running a server."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def find(program: Union[str, os.PathLike[str], None] = None) -> Path:
 
 
 def main() -> None:
-    """Run the program next to this file: the command `easim` of wheels that bundle it."""
+    """Run the program next to this file; this is the command `easim` in wheels that bundle it."""
     program = Path(__file__).resolve().parent / "easim"
     os.execv(program, ["easim", *sys.argv[1:]])
 
 
 class ServerProcess:
-    """A separate server that ends with this process, however that ends: its standard input is our socket."""
+    """A separate server. It ends when this process ends for any reason, because its standard input is a socket of ours."""
 
     def __init__(self, program: Union[str, os.PathLike[str], None] = None, arguments: tuple[str, ...] = ()) -> None:
         """Start the server."""
@@ -88,7 +88,7 @@ class ServerProcess:
         return f"{self.path} (process {self.pid})"
 
     def connect(self) -> socket.socket:
-        """Make a connection to the server."""
+        """Open a connection to the server."""
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         made.connect(self.control)
         return made
@@ -111,7 +111,7 @@ class ServerProcess:
         return ProgramError(f"{self.path} {how}" + (f", and printed: {said}" if said else ""), kind="program")
 
     def check(self, info: dict[str, object]) -> None:
-        """Refuse a server that speaks another protocol."""
+        """Refuse a server with a different protocol version."""
         spoken = info.get("protocol")
         if spoken == PROTOCOL:
             return
@@ -123,7 +123,7 @@ class ServerProcess:
         )
 
     def close(self) -> None:
-        """End the server, and wait until it has unplugged everything."""
+        """End the server and wait until it has unplugged everything."""
         try:
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:
@@ -138,7 +138,7 @@ class ServerProcess:
 
 
 class RemoteServer:
-    """A server that runs elsewhere, by the line that ``easim serve --remote`` prints."""
+    """A server that runs elsewhere, given as the line that ``easim serve --remote`` prints."""
 
     def __init__(self, remote: str) -> None:
         """Connect to ``host:port#token``."""
@@ -152,7 +152,7 @@ class RemoteServer:
         self.socket.sendall(f"control {token}\n".encode())
 
     def connect(self) -> socket.socket:
-        """Make a connection to the server."""
+        """Open a connection to the server."""
         try:
             made = socket.create_connection(self._place, timeout=10)
         except OSError as error:
@@ -163,7 +163,7 @@ class RemoteServer:
 
     @property
     def pid(self) -> int:
-        """There is none."""
+        """Not available: the server is not a child of this process."""
         raise EasimError(f"{self.name} is not a process of this one", kind="state")
 
     def explanation(self) -> ProgramError:
@@ -171,13 +171,13 @@ class RemoteServer:
         return ProgramError(f"{self.name} closed the connection; is the token right?", kind="program")
 
     def check(self, info: dict[str, object]) -> None:
-        """Refuse a server that speaks another protocol."""
+        """Refuse a server with a different protocol version."""
         if info.get("protocol") != PROTOCOL:
             spoken = f"{self.name} speaks control protocol {info.get('protocol')}"
             raise ProgramError(f"{spoken}, and this package {PROTOCOL}", kind="program")
 
     def close(self) -> None:
-        """Leave the server. Apps that were launched end; worlds and accessories stay."""
+        """Disconnect from the server. Apps launched over this connection end; worlds and accessories remain."""
         self.socket.close()
 
 

@@ -31,18 +31,18 @@ class Received:
     """
 
     def __init__(self, streams: list[Stream], wanted: bytes, times: Optional[int] = None) -> None:
-        """Count what is wanted."""
+        """Count how often the wanted bytes arrived."""
         self.streams = streams
         self.wanted = wanted
         self.times = times
         self.count = sum(stream.data.count(wanted) for stream in streams)
 
     def __bool__(self) -> bool:
-        """Whether it came."""
+        """Whether it arrived as often as was asked for."""
         return self.count > 0 if self.times is None else self.count == self.times
 
     def __repr__(self) -> str:
-        """Say what came instead."""
+        """Describe what arrived instead."""
         if self:
             return f"<received {self.wanted!r} {self.count} times>"
         if self.count:
@@ -50,7 +50,7 @@ class Received:
         return f"<never received {self.wanted!r}; {self._nearest()}>"
 
     def _nearest(self) -> str:
-        """Say where the most of it came: the longest beginning, and the byte after it."""
+        """Describe the nearest match: the longest beginning that arrived, and the byte after it."""
         best: Optional[tuple[int, int, Stream]] = None
         for stream in self.streams:
             count, at = _longest(stream.data, self.wanted)
@@ -69,7 +69,7 @@ class Received:
 
 
 def _longest(data: bytes, wanted: bytes) -> tuple[int, int]:
-    """Find the longest beginning of what is wanted, and where it is."""
+    """Find the longest beginning of the wanted bytes that arrived, and where."""
     for count in range(len(wanted) - 1, 0, -1):
         at = data.find(wanted[:count])
         if at >= 0:
@@ -82,7 +82,7 @@ def _byte(value: int) -> str:
 
 
 def as_bytes(wanted: Union[bytes, str]) -> bytes:
-    """Return what is looked for as bytes; a text in UTF-8."""
+    """Return the wanted bytes; text is encoded as UTF-8."""
     data = wanted.encode() if isinstance(wanted, str) else bytes(wanted)
     if not data:
         raise ValueError("nothing is always received: give some bytes")

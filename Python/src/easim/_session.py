@@ -37,7 +37,7 @@ def payload(data: Any) -> memoryview:
 
 
 async def within(work: Awaitable[_T], limit: Optional[float]) -> _T:
-    """Wait at most this long; with 0, only for what is already available."""
+    """Wait at most this long; with 0, take only what is already available."""
     if limit != 0:
         return await asyncio.wait_for(work, limit)
     task = asyncio.ensure_future(work)
@@ -53,7 +53,7 @@ async def within(work: Awaitable[_T], limit: Optional[float]) -> _T:
 class Session:
     """One end of a session: that of an app, or of an accessory whose sessions were taken.
 
-    In virtual time its bytes travel in requests. In real time they travel over a socket of their own.
+    In virtual time its bytes travel in requests. In real time they travel over a separate socket.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Session:
 
     @property
     def timeout(self) -> Optional[float]:
-        """How long ``send`` and ``recv`` wait, in seconds of the world's clock; 0 means not at all, None forever."""
+        """How long ``send`` and ``recv`` wait, in seconds on the world's clock; 0: not at all, None: forever."""
         return self._timeout
 
     @timeout.setter
@@ -119,20 +119,20 @@ class Session:
         self._news.set()
 
     def forget(self) -> None:
-        """Drop its notifications from now on."""
+        """Ignore its notifications from now on."""
         self.world.forget("session", self.id)
 
     async def _call(self, method: str, **params: Any) -> dict[str, Any]:
         return await self.world.server.call(f"session.{method}", session=self.id, **params)
 
     def ended(self, got: int = 0) -> SessionEnded:
-        """Make the error for an ended session."""
+        """Return the error for an ended session."""
         why = self.reason or "it was closed"
         after = f" after {got} bytes" if got else ""
         return SessionEnded(f"the session ended{after}: {why}", kind="gone")
 
     def timed_out(self, what: str) -> Timeout:
-        """Make the error for a wait that timed out."""
+        """Return the error for a wait that timed out."""
         return Timeout(f"{what} within {self.timeout or 0:g} s", kind="timeout")
 
     async def sleep(self, seconds: float) -> None:
@@ -259,7 +259,7 @@ class Session:
     async def recv(self, count: Optional[int] = None) -> bytes:
         """Wait for exactly ``count`` bytes; without a count, for the first bytes that arrive.
 
-        At the end of the session fewer are an error, and without a count the result is empty.
+        If the session ends first, fewer bytes than ``count`` are an error; without a count the result is then empty.
         """
         if count is None:
             data = bytes(self._rest) or await self._more()
@@ -290,7 +290,7 @@ class Session:
         return await self.recv(place + len(end))
 
     async def _more(self) -> bytes:
-        """Return what arrives next; nothing at the end."""
+        """Return what arrives next; empty at the end."""
         if not self.world.is_virtual:
             return await self._more_of_stream()
         if self._is_behavior:

@@ -15,7 +15,8 @@ def text(
 ) -> str:
     """Format the last notices, one line each, oldest first. ``dropped`` earlier ones are no longer kept.
 
-    Times count from ``began``. That bytes can be read is left out; ``passed`` are those that apps sent and received.
+    Times count from ``began``. Notices about readable bytes are omitted; ``passed`` has the bytes that apps sent and
+    received.
     """
     shown = [
         (round(_time(notice) - began, 3), line(notice, began))
@@ -42,7 +43,7 @@ def _passed(at: float, session: str, arrow: str, count: int, first: bytes) -> st
 
 
 def line(notice: dict[str, Any], began: float = 0.0) -> str:
-    """Write one notice, in the words of the command line where it has them.
+    """Format one notice, in the same words as the command line if possible.
 
     >>> line({"method": "app", "params": {"world": "w1", "number": 7, "t": 0.25, "app": "p1", "event": "connect",
     ...       "accessory": {"name": "Lamp", "protocols": []}}})

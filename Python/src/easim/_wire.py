@@ -56,7 +56,7 @@ class Wire:
         self._rest = bytearray()
 
     def request(self, method: str, params: dict[str, Any]) -> tuple[int, bytes]:
-        r"""Return the number of a new request, and its line. A request that the server could not read is refused here.
+        r"""Return the number and the line of a new request. A request that the server could not read is refused here.
 
         >>> Wire().request("app.launch", {"name": "\ud800"})
         Traceback (most recent call last):
@@ -106,7 +106,7 @@ class Wire:
 
 
 def seconds(time: float) -> str:
-    """Write a time as easim reads it.
+    """Format a time for easim.
 
     >>> seconds(10), seconds(0.25), seconds(2.5e-6)
     ('10000000us', '250000us', '3us')

@@ -143,7 +143,7 @@ class Server:
         return World(self, made["world"], is_virtual=time == "virtual")
 
     async def close(self) -> None:
-        """End the server, and everything in it."""
+        """End the server and everything in it."""
         link, self._link = self._link, None
         if link is not None:
             await link.close()
@@ -186,12 +186,12 @@ class World:
         return f"<World {self.id} in {'virtual' if self.is_virtual else 'real'} time>"
 
     def listen(self, kind: str, name: str, listener: Listener) -> None:
-        """Pass the notices about an object of this world to ``listener``, as long as both exist."""
+        """Pass notices about an object of this world to ``listener``, as long as both exist."""
         self._heard.add((kind, name))
         self.server.link.listen(kind, name, listener)
 
     def forget(self, kind: str, name: str) -> None:
-        """Pass no further notices about an object."""
+        """Stop passing notices about an object."""
         self._heard.discard((kind, name))
         self.server.link.forget(kind, name)
 
@@ -280,7 +280,7 @@ class World:
         return app
 
     async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, one line per packet."""
+        """Record all cables of this world, also later ones: ``pcapng``, or ``transcript`` with one line per packet."""
         made = await self.call("capture.start", form=form, limit=limit)
         return Capture(self, made["capture"])
 
@@ -292,7 +292,7 @@ class World:
     # Time
 
     async def advance(self, seconds: float) -> None:
-        """Let virtual time pass. Behaviors act at the moment their bytes arrive."""
+        """Let virtual time pass. Behaviors act at the moment when their bytes arrive."""
         if limited(seconds) is None:
             raise TypeError("advance needs a number of seconds")
         await self.wait(seconds, self._advance)
@@ -333,7 +333,7 @@ class World:
         call: Callable[[float], Awaitable[dict[str, Any]]],
         longest: float = _LONGEST_WAIT,
     ) -> dict[str, Any]:
-        """Wait on the world's clock, in calls of at most ``longest``, between which behaviors act when due."""
+        """Wait on the world's clock, in calls of at most ``longest``, between which behaviors that are due act."""
         limited(time)
         if not self.is_virtual:
             loop = asyncio.get_running_loop()
@@ -355,7 +355,7 @@ class World:
     async def wait_once(
         self, time: Optional[float], call: Callable[[float], Awaitable[dict[str, Any]]]
     ) -> dict[str, Any]:
-        """Wait at most until a behavior has to act."""
+        """Wait until a behavior has to act, at the latest."""
         await self._settled()
         return await self._step(self.clock.now + (_FOREVER if time is None else time), call, 3600.0)
 
@@ -381,7 +381,7 @@ class World:
         return reply
 
     async def settle(self, limit: Optional[float] = None) -> None:
-        """Wait until every behavior waits for bytes or for a time, but at most for the limit in real seconds."""
+        """Wait until every behavior is waiting for bytes or for a time, for at most the limit in real seconds."""
         await self.clock.settle(limit)
 
     def keep_behavior_error(self, error: BaseException) -> None:
@@ -403,7 +403,7 @@ class World:
         return float((await self.timed(self.call("time.now")))["t"])
 
     async def clock_time(self) -> float:
-        """Return the clock by which waits are measured."""
+        """Return the clock that measures waits."""
         return self.clock.now if self.is_virtual else asyncio.get_running_loop().time()
 
     # Events
@@ -411,7 +411,7 @@ class World:
     async def events(self) -> list[dict[str, Any]]:
         """Return what has happened so far, as ``--json`` prints it. The server keeps the last 4,096 notices.
 
-        If there were more, a warning has their number.
+        If there were more, a warning says how many.
         """
         return [n["params"]["event"] for n in await self._notices() if n["method"] == "event"]
 
@@ -432,7 +432,7 @@ class World:
             self._bytes.append((now, session, arrow, len(data), bytes(data[:24])))
 
     async def timeline(self, last: int = 200) -> str:
-        """Return the last events as readable text, with the bytes of apps. Times are from the world's beginning."""
+        """Return the last events as readable text, including the bytes of apps. Times count from the world's start."""
         listed = await self.call("events.list", limit=_MOST_NOTICES)
         began = 0.0 if self.is_virtual else float((await self.call("time.now"))["t"]) - (monotonic() - self._began)
         return _timeline.text(listed["notices"], last, dropped=listed["dropped"], began=began, passed=self._bytes)

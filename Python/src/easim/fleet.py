@@ -59,7 +59,7 @@ _CHUNK = 2_000
 
 
 class FleetError(EasimError):
-    """Some jobs got no result. ``report`` has the others; ``missing`` names these with the reasons."""
+    """Some jobs got no result. ``report`` has the others' results; ``missing`` names these jobs and the reasons."""
 
     def __init__(self, message: str, *, report: Any = None, missing: Sequence[tuple[Any, str]] = ()) -> None:
         """Make an error that lists what is missing."""
@@ -127,7 +127,7 @@ class SoakReport:
 
     @property
     def passed(self) -> bool:
-        """Whether there were worlds, all passed in each, and every case was reached."""
+        """Whether there were any worlds, all of them passed, and every case was reached."""
         return self.worlds > 0 and self.failed == 0 and not self.unreached
 
     def __add__(self, other: SoakReport) -> SoakReport:
@@ -151,7 +151,7 @@ class SoakReport:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as JSON's types, with the names of ``easim soak --json``."""
+        """Return the report as JSON types, with the keys of ``easim soak --json``."""
         return {
             "passed": self.passed,
             "worlds": self.worlds,
@@ -162,7 +162,7 @@ class SoakReport:
         }
 
     def __str__(self) -> str:
-        """Format it as lines: the result, then each failure with the command that repeats it."""
+        """Format it as lines: the result, then each failure with the command that reproduces it."""
         shown = ", ".join(f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}" for seeds in self.ranges)
         text = f"{self.worlds} worlds, seeds {shown}: "
         rest = "all passed" if self.worlds else "nothing was checked"
@@ -228,11 +228,11 @@ def soak(
 ) -> SoakReport:
     """Play the random worlds of these seeds, as ``easim soak`` does, on all workers of an executor.
 
-    ``executor`` is an executor, a function that makes one, or None for the processors of this machine. ``chunk`` is how
-    many worlds a job has: a few seconds of work. ``workers`` is how many jobs run at a time, when the executor does not
-    say. ``progress`` is True for a line each second on stderr, or a function that gets a :class:`Progress`. ``program``
-    is a path on the workers. ``report`` is a file for the merged report, byte for byte that of
-    ``easim soak --report FILE.json`` with the same seeds.
+    ``executor`` is an executor, a function that makes one, or None for the processors of this machine. ``chunk`` is the
+    number of worlds in a job: a few seconds of work. ``workers`` is the number of jobs that run at a time, needed if the
+    executor does not tell. ``progress`` is True for a line each second on stderr, or a function that gets a
+    :class:`Progress`. ``program`` is a path on the workers. ``report`` is a file for the merged report, which is the
+    same, byte for byte, as that of ``easim soak --report FILE.json`` with the same seeds.
 
     Jobs that fail ``attempts`` times raise a :class:`FleetError` with the report of all others.
     """
@@ -299,16 +299,16 @@ class ScenariosReport:
 
     @property
     def failures(self) -> tuple[ScenarioResult, ...]:
-        """Those that failed."""
+        """The scenarios that failed."""
         return tuple(each for each in self.results if not each.passed)
 
     @property
     def passed(self) -> bool:
-        """Whether there were any and all passed."""
+        """Whether there were any scenarios and all of them passed."""
         return bool(self.results) and not self.failures
 
     def __str__(self) -> str:
-        """Format the count, and a line for each failure."""
+        """Format it as the counts, and a line for each failure."""
         lines = [f"{len(self.results)} scenarios, {len(self.failures)} failed"]
         for each in self.failures:
             seed = "" if each.seed is None else f", seed {each.seed}"
@@ -377,7 +377,7 @@ class BurstsReport:
     """The merged report as readable text."""
 
     def __str__(self) -> str:
-        """Write the merged report."""
+        """Format the merged report."""
         return self.text
 
 
@@ -389,7 +389,7 @@ def bursts(
     program: Program = None,
     progress: Notify = None,
 ) -> BurstsReport:
-    """Run a load test for each address, or group of addresses, all at the same time, and add up their reports.
+    """Run a load test for each address or group of addresses, all at the same time, and merge their reports.
 
     ``arguments`` are those of ``easim burst``, such as ``["--rate", "100", "--for", "1m"]``. Nothing is run twice: a
     load test whose worker is lost raises a :class:`FleetError` with the merged report of the others.

@@ -23,7 +23,7 @@ from .errors import EasimError, SessionEnded, Timeout
 
 @dataclass(frozen=True)
 class BurstReport:
-    """What came of bursts."""
+    """The result of sending bursts."""
 
     bursts: int
     """The number of bursts answered as expected."""
@@ -93,7 +93,7 @@ class HostConnection(Context):
                 raise Timeout(what, kind="timeout") from None
 
     def _seen(self) -> str:
-        """How far the accessory got, from the device's point of view."""
+        """How far the accessory's handshake got, as seen by the device."""
         state = self.host.state()
         reason = state.get("failure") or state.get("trouble")
         events = [event for event in self.world.events() if event.get("side") == "device"]
@@ -114,7 +114,7 @@ class HostConnection(Context):
         return "; ".join(dict.fromkeys([seen, *([str(reason)] if reason else []), *refused[-1:]]))
 
     def open(self, protocol: Optional[str] = None, *, timeout: float = 10.0) -> Session:
-        """Open a session; without a name, for the only protocol that the accessory offers."""
+        """Open a session; if no name is given, for the only protocol that the accessory offers."""
         if protocol is None:
             offered = self.wait(timeout=timeout)["protocols"]
             if len(offered) > 1:
@@ -135,8 +135,9 @@ class HostConnection(Context):
     ) -> BurstReport:
         """Send a payload ``count`` times over one session, and compare each answer.
 
-        The payload is 10,000 bytes, or yours; of several, each is sent in turn. ``expect`` is the answer, or a function
-        from a payload to its answer; the payload itself when it is left out. ``timeout`` is for each answer.
+        The payload is 10,000 bytes, or the one given; several payloads are sent in turn. ``expect`` is the answer, or a
+        function that returns the answer to a payload; by default, the answer is the payload itself. ``timeout`` applies
+        to each answer.
         """
         payloads = [bytes(i & 0xFF for i in range(10_000))] if payload is None else _list(payload)
         if not payloads or not all(payloads):

@@ -99,7 +99,7 @@ def _easim_servers(request: pytest.FixtureRequest) -> Iterator[_Servers]:
 def easim_server(_easim_servers: _Servers) -> Server:
     """Return the server of this process, or of this worker of xdist, for fixtures of any scope.
 
-    The worlds of the other fixtures are on it, too, unless it has died: then those have a new one.
+    The other fixtures' worlds are on it, too, unless it has died; then they are on a new server.
     """
     return _easim_servers.get()
 
@@ -177,7 +177,7 @@ def easim_virtual(request: pytest.FixtureRequest, _easim_servers: _Servers) -> I
 
 @pytest.fixture
 def easim_aio(request: pytest.FixtureRequest) -> Any:
-    """Return what an asynchronous test makes its world with, as its mark says, whatever plugin runs the test.
+    """Return a function that creates an asynchronous test's world according to its mark, whatever plugin runs the test.
 
     ``async with easim_aio() as world: …``; the accessory of the mark is ``world.accessory``.
     """
@@ -249,13 +249,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _attach(item: pytest.Item, report: pytest.TestReport, title: str, text: str) -> None:
-    """Show a text in the failure, and in JUnit as a property of the test."""
+    """Add a text to the failure, and to JUnit as a property of the test."""
     report.sections.append((title, text))
     item.user_properties.append((title, text))
 
 
 def _write_trace(item: pytest.Item, call: pytest.CallInfo[None], world: World, number: int) -> str:
-    """Write what happened in a world as one page of HTML, and return its path."""
+    """Write what happened in a world to an HTML page, and return its path."""
     reason = str(call.excinfo.value).splitlines()[0] if call.excinfo and str(call.excinfo.value) else "the test failed"
     folder = Path(item.config.getoption("--easim-traces") or Path(tempfile.gettempdir()) / "easim-traces")
     name = re.sub(r"[^A-Za-z0-9.]+", "-", item.nodeid).strip("-")[-120:]

@@ -67,7 +67,7 @@ class EasimHostPort(Resource):
 @target_factory.reg_resource
 @attr.s(eq=False)
 class NetworkEasimAccessory(Resource):
-    """An accessory that an exporter simulates. ``address`` is empty while no place has acquired it."""
+    """An accessory simulated by an exporter. ``address`` is empty while no place has acquired it."""
 
     profile: Any = attr.ib(default="")
     address: Any = attr.ib(default="")
@@ -118,7 +118,7 @@ class EasimAccessoryDriver(Driver):
         self._plugged = _Plugged(self.resource)
 
     def on_deactivate(self) -> None:
-        """Unplug it, and end its program."""
+        """Unplug it and end its program."""
         plugged, self._plugged = self._plugged, None
         if plugged is not None:
             plugged.close()
@@ -136,7 +136,7 @@ class EasimAccessoryDriver(Driver):
 
     @property
     def address(self) -> str:
-        """Where hosts find it."""
+        """The address at which hosts find it."""
         return self._active.address
 
     @property
@@ -184,7 +184,7 @@ class EasimHostDriver(Driver):
 
     @property
     def connection(self) -> hosts.HostConnection:
-        """The connection, for everything else."""
+        """The connection, for all other purposes."""
         if self._connection is None:
             raise EasimError("the driver is not active", kind="state", advice="target.activate(driver)")
         return self._connection
@@ -205,7 +205,7 @@ class EasimAccessoryExport(exporter.ResourceExport):  # type: ignore[misc]
     """Simulates the accessory while its place is acquired."""
 
     def __attrs_post_init__(self) -> None:
-        """Keep the description, and offer an address."""
+        """Store the description, and offer an address."""
         super().__attrs_post_init__()
         self.data["cls"] = "NetworkEasimAccessory"
         make: Any = EasimAccessory

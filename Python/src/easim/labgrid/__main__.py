@@ -1,4 +1,4 @@
-"""labgrid's exporter with easim's resources."""
+"""labgrid's exporter, including easim's resources."""
 
 from . import main
 
