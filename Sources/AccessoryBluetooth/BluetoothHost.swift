@@ -1,7 +1,8 @@
 import AccessoryCore
 import LinuxIO
 
-/// Bluetooth for the Apple device's role: lists the paired accessories, connects to them, and accepts those that connect.
+/// Bluetooth for the Apple device's role: lists the paired accessories, connects to them, and accepts those that
+/// connect.
 ///
 /// When both ends connect at the same time, this end keeps the first connection and closes the other. The accessory
 /// keeps both until one ends, so both ends use the same one. When a device connects, ``BlueZ/Event/device(_:from:)`` is

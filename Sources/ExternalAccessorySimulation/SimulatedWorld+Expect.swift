@@ -5,8 +5,8 @@ import Testing
 /// avoids the problem described in docs/dev/closure-symbols.md: Swift 6.3 can confuse a closure inside a macro with
 /// another closure of the same function.
 extension SimulatedWorld {
-  /// Lets time pass until a condition holds, as ``run(limit:isolation:until:)`` does, and fails the test at the line of the
-  /// call if it does not. The failure shows the timeline.
+  /// Lets time pass until a condition holds, as ``run(limit:isolation:until:)`` does, and fails the test at the line of
+  /// the call if it does not. The failure shows the timeline.
   ///
   /// ```swift
   /// await world.expect { app.isConnected }

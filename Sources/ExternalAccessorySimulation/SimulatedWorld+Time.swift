@@ -2,8 +2,8 @@ import AccessoryCore
 import ExternalAccessory
 import Foundation
 
-/// Time in the world. Each method has an async and a synchronous form. The synchronous form runs the main run loop when it
-/// is called on the main thread, and otherwise waits for the main queue.
+/// Time in the world. Each method has an async and a synchronous form. The synchronous form runs the main run loop when
+/// it is called on the main thread, and otherwise waits for the main queue.
 extension SimulatedWorld {
   /// How long, in seconds of real time, to wait for run loops of the app that have events to deliver.
   private static let deliveryTimeout = 0.25

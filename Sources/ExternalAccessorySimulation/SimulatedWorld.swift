@@ -107,8 +107,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// Unplugs everything, and makes the manager show again what it showed before. ``withSimulatedWorld(_:isolation:_:)``
   /// calls this.
   ///
-  /// The app receives the disconnects later, on the main thread. Call `settle()` afterwards to keep them out of the next
-  /// test.
+  /// The app receives the disconnects later, on the main thread. Call `settle()` afterwards to keep them out of the
+  /// next test.
   public func end() {
     let isFirst = lock.withLock {
       defer { isInstalled = false }

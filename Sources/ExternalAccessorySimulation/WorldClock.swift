@@ -113,8 +113,8 @@ final class Sleepers: @unchecked Sendable {
   /// Whether tasks have been woken without any wait for them since.
   var haveWoken: Bool { woken.withLock { $0.awake > 0 } }
 
-  /// Whether to keep waiting for a woken task that has not continued, or has not gone back to sleep yet: many tasks sleep
-  /// again and again. `seconds` is how long the caller has waited.
+  /// Whether to keep waiting for a woken task that has not continued, or has not gone back to sleep yet: many tasks
+  /// sleep again and again. `seconds` is how long the caller has waited.
   func areBusy(after seconds: TimeInterval) -> Bool {
     woken.withLock { $0.resuming > 0 ? seconds < 1 : $0.awake > 0 && seconds < 0.1 }
   }

@@ -23,7 +23,8 @@ import Testing
     }
   }
 
-  /// "You can modify the UISupportedExternalAccessoryProtocols property … to keep the system from presenting the alert."
+  /// "You can modify the UISupportedExternalAccessoryProtocols property … to keep the system from presenting the
+  /// alert."
   @Test func a1NoAlertWhenTheProtocolIsDeclared() async throws {
     try await withSimulatedWorld(declaring(["com.example.other", "com.example.echo"])) { world in
       try await world.plugIn("echo")
@@ -93,8 +94,8 @@ import Testing
     }
   }
 
-  /// "When no accessory is attached, the main screen will display the message 'No Accessories Connected'", and it does so
-  /// again when the accessory is detached.
+  /// "When no accessory is attached, the main screen will display the message 'No Accessories Connected'", and it does
+  /// so again when the accessory is detached.
   @Test(.waits) func a4NoAccessoriesConnectedIsShownWhileTheListIsEmpty() throws {
     let local = LocalFolder()
     let address = "unix:\(local.folder.file("echo.sock"))"

@@ -85,7 +85,7 @@ class Accessory:
         return bool((await self._call("quirk", remove=[name]))["now"])
 
     async def set_behavior(self, behavior: Union[str, dict[str, Any], None], *, protocol: Optional[str] = None) -> None:
-        """Use one of easim's behaviors for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
+        """Use a behavior of easim for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
         await self._call("behavior", behavior=behavior, protocol=protocol)
 
     async def add_fault(self, fault: str) -> list[Fault]:

@@ -48,7 +48,7 @@ def main() -> None:
 
 
 class ServerProcess:
-    """A separate server. It ends when this process ends for any reason, because its standard input is a socket of ours."""
+    """A separate server. It ends with this process in any case, because its standard input is a socket of ours."""
 
     def __init__(self, program: Union[str, os.PathLike[str], None] = None, arguments: tuple[str, ...] = ()) -> None:
         """Start the server."""

@@ -229,8 +229,8 @@ def soak(
     """Play the random worlds of these seeds, as ``easim soak`` does, on all workers of an executor.
 
     ``executor`` is an executor, a function that makes one, or None for the processors of this machine. ``chunk`` is the
-    number of worlds in a job: a few seconds of work. ``workers`` is the number of jobs that run at a time, needed if the
-    executor does not tell. ``progress`` is True for a line each second on stderr, or a function that gets a
+    number of worlds in a job: a few seconds of work. ``workers`` is the number of jobs that run at a time, needed if
+    the executor does not tell. ``progress`` is True for a line each second on stderr, or a function that gets a
     :class:`Progress`. ``program`` is a path on the workers. ``report`` is a file for the merged report, which is the
     same, byte for byte, as that of ``easim soak --report FILE.json`` with the same seeds.
 
