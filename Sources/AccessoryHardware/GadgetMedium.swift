@@ -61,7 +61,7 @@ final class GadgetPort: Port {
       owner: GadgetOwner(pid: process.pid, startTime: process.startTime), number: number, on: loop, report: report)
   }
 
-  /// "gadget:fe980000.usb".
+  /// Where the accessory is, such as "gadget:fe980000.usb".
   var place: String { "\(Address.gadget(controller: gadget.controller))" }
 
   /// Connects the accessory to the bus.

@@ -87,7 +87,7 @@ final class USBIPPort: Port {
     self.export = export
   }
 
-  /// "usbip:127.0.0.1:3240, bus id 1-1".
+  /// Where the accessory is, such as "usbip:127.0.0.1:3240, bus id 1-1".
   var place: String { "\(bus.address), bus id \(export.busID)" }
 
   /// Adds the accessory to the server's list.

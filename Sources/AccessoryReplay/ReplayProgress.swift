@@ -42,7 +42,7 @@ public struct ReplayProgress: Equatable, Sendable {
   public struct Session: Equatable, Sendable {
     /// The session's number in the recording.
     public var number: Int
-    /// Its protocol.
+    /// The session's protocol.
     public var protocolName: String
     /// The number of bytes from the other end that arrived as recorded.
     public var received: Int

@@ -9,7 +9,7 @@ extension Format<Int> {
 }
 
 extension Format<Instant> {
-  /// Nanoseconds.
+  /// A point in time, in nanoseconds.
   package static let instant: Format = Format<Int>.tally.map {
     Instant(nanoseconds: Int64($0))
   } back: {
@@ -18,7 +18,7 @@ extension Format<Instant> {
 }
 
 extension Format<Duration> {
-  /// Nanoseconds.
+  /// A duration, in nanoseconds.
   package static let nanoseconds: Format = Format<Int>.tally.map {
     Duration.nanoseconds($0)
   } back: {

@@ -4,7 +4,7 @@ import AccessoryFormats
 public struct ReportCase: Equatable, Sendable {
   /// The outcome of the check.
   public enum Outcome: Equatable, Sendable {
-    /// It passed.
+    /// The check passed.
     case passed
     /// The check could not be judged, for this reason.
     case skipped(String)

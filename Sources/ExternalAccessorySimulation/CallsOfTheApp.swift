@@ -46,26 +46,26 @@ enum SystemTimers {
   static func date(_ timer: UnsafeRawPointer) -> CFAbsoluteTime { get(timer) }
 }
 
-/// `RunLoop.add(_:forMode:)` and `Timer.scheduledTimer`.
+/// Called by `RunLoop.add(_:forMode:)` and `Timer.scheduledTimer`.
 @_cdecl("CFRunLoopAddTimer")
 func appAddsTimer(_ loop: UnsafeRawPointer, _ timer: UnsafeRawPointer, _ mode: UnsafeRawPointer) {
   MainLoopTimers.active?.adopt(timer, in: loop)
   SystemTimers.add(loop, timer, mode)
 }
 
-/// The setter of `Timer.fireDate`.
+/// Called by the setter of `Timer.fireDate`.
 @_cdecl("CFRunLoopTimerSetNextFireDate")
 func appMovesTimer(_ timer: UnsafeRawPointer, _ date: CFAbsoluteTime) {
   if MainLoopTimers.active?.move(timer, to: date) != true { SystemTimers.setDate(timer, date) }
 }
 
-/// The getter of `Timer.fireDate`.
+/// Called by the getter of `Timer.fireDate`.
 @_cdecl("CFRunLoopTimerGetNextFireDate")
 func appAsksTimer(_ timer: UnsafeRawPointer) -> CFAbsoluteTime {
   MainLoopTimers.active?.date(timer) ?? SystemTimers.date(timer)
 }
 
-/// `Timer.invalidate()`.
+/// Called by `Timer.invalidate()`.
 @_cdecl("CFRunLoopTimerInvalidate")
 func appInvalidatesTimer(_ timer: UnsafeRawPointer) {
   SystemTimers.invalidate(timer)

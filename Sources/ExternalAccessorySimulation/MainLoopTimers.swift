@@ -87,7 +87,7 @@ final class MainLoopTimers: @unchecked Sendable {
     withExtendedLifetime(last) {}
   }
 
-  /// On the loop.
+  /// Call only on the loop.
   private func arm(_ core: UnsafeRawPointer, for date: CFAbsoluteTime) {
     let remaining = min(max(0, date - CFAbsoluteTimeGetCurrent()), Self.farAway)
     // Rounded to whole milliseconds, because some time passed between the app's call of Date() and now.
@@ -96,7 +96,7 @@ final class MainLoopTimers: @unchecked Sendable {
     adopted[core]?.own.arm(at: deadline)
   }
 
-  /// On the loop.
+  /// Call only on the loop.
   private func fire(_ core: UnsafeRawPointer) {
     guard let one = adopted[core] else { return }
     if one.timer.timeInterval > 0 {

@@ -18,9 +18,9 @@ public final class SecondListener: @unchecked Sendable {
   public struct Notice: Equatable, Sendable {
     /// Whether the notification is a connect.
     public let isConnect: Bool
-    /// The name of the accessory.
+    /// The accessory's name.
     public let name: String
-    /// Its connection ID.
+    /// The accessory's connection ID.
     public let connectionID: Int
   }
 

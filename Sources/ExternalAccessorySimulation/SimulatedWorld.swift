@@ -242,6 +242,6 @@ public final class SimulatedWorld: @unchecked Sendable {
 /// Test libraries print the values of a failed expectation using `Mirror`. A world's contents belong to its loop and
 /// must not be read on another thread.
 extension SimulatedWorld: CustomReflectable {
-  /// Empty.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

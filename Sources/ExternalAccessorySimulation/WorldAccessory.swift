@@ -102,7 +102,7 @@ private struct TakenSessions: AccessoryBehavior {
 
 /// See the mirror of ``SimulatedWorld``.
 extension WorldAccessory: CustomReflectable {
-  /// Empty.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -189,6 +189,6 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
 
 /// See the mirror of ``SimulatedWorld``.
 extension WorldSession: CustomReflectable {
-  /// Empty.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -144,7 +144,7 @@ final class Sleepers: @unchecked Sendable {
     entrance.sync { waiting.removeValue(forKey: ObjectIdentifier(sleeper))?.1.cancel() }
   }
 
-  /// On the loop.
+  /// Call only on the loop.
   private func wake(_ sleeper: Sleeper) {
     waiting[ObjectIdentifier(sleeper)] = nil
     woken.withLock { ($0.resuming, $0.awake) = ($0.resuming + 1, $0.awake + 1) }

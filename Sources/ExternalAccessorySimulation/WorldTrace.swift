@@ -32,7 +32,7 @@ final class WorldTrace: @unchecked Sendable {
     }
   }
 
-  /// The page.
+  /// The HTML page.
   func page(because reason: String) -> [UInt8] { recorder.page(TraceVerdict("failed", reason)) }
 
   /// The file that the page is written to: in the folder that ``variable`` names, or else in the temporary folder.

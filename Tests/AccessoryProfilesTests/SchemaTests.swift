@@ -45,7 +45,7 @@ import Testing
     "cumulative acknowledgements are more than", "expected a duration from", "is too long: at most", "no profile '",
     "is not a template", "no message is called", "has no parameter", "only an answer", "only for an answer", "' of ",
     "a condition needs a value", "expected text, a whole number",
-    // Scripts.
+    // Errors in scripts.
     "declares its 'states'", "unknown state", "share their states", "there is no '${", "'${", "the regex '",
     "unknown protocol", "is not a script", "with the framing 'any'", "has no checksum", "has no frames",
     "a rule has only one of", "a rule has either 'response'", "an answer has 'after'", "this answer does nothing",

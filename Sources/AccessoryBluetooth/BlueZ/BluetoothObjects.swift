@@ -21,7 +21,7 @@ package struct BluetoothAdapter: Equatable, Sendable {
   /// After how many seconds the adapter stops being discoverable; 0 means never.
   package var discoverableTimeout: UInt32 = 0
 
-  /// "hci0".
+  /// The adapter's name, such as "hci0".
   package var name: String { BlueZPath.last(path) }
 
   init(path: String) { self.path = path }
@@ -42,7 +42,7 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// The device's object path on D-Bus, below its adapter's: `/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF`.
   package var path: String
   package var address: BluetoothDeviceAddress
-  /// Empty if unknown.
+  /// The device's name; empty if unknown.
   package var name = ""
   package var isPaired = false
   /// Whether the device may connect without asking the user.

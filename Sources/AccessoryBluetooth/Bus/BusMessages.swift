@@ -21,7 +21,7 @@ private func text(_ characters: UnsafePointer<CChar>?) -> String { characters.ma
 /// A method call from another program, to be answered once. If it is released without an answer, an error is returned.
 package final class BusCall {
   package let path: String
-  /// May be empty.
+  /// The interface of the method; may be empty.
   package let interface: String
   package let member: String
   package let arguments: [BusValue]

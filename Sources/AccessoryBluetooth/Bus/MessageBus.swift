@@ -29,7 +29,7 @@ package final class MessageBus: TimerHandler {
   private let timer: LoopTimer
   private var watch: (any DescriptorWatch)?
   private var descriptor: Int32 = -1
-  /// nil once the connection has ended.
+  /// The sd-bus connection; nil once it has ended.
   private(set) var raw: OpaquePointer?
   /// Messages that arrived during a call to sd-bus, to be delivered afterwards.
   private var arrivals: [() -> Void] = []

@@ -12,7 +12,7 @@ public struct ChangeLimit: Equatable, Sendable {
   let figure: String
   /// Whether the comparison fails above the bound; otherwise below it.
   let isUpper: Bool
-  /// 0.1 for 10%.
+  /// The bound as a fraction: 0.1 for 10%.
   let bound: Double
   /// The condition for passing: "p50 ≤ +10 %".
   public let goal: String

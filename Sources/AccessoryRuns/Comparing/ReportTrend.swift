@@ -31,7 +31,7 @@ public struct ReportTrend: WritableReport {
       return (last > first ? "+" : "") + FixedText.text((last / first - 1) * 100, places: 1) + " %"
     }
 
-    /// "better", "worse" or empty.
+    /// Whether the change is "better" or "worse"; empty if neither.
     public var verdict: String {
       guard let first = values.first, let last = values.last, first != last, let moreIsBetter else { return "" }
       return (last > first) == moreIsBetter ? "better" : "worse"
@@ -48,7 +48,7 @@ public struct ReportTrend: WritableReport {
     let differences: [String]
   }
 
-  /// "burst" for load tests.
+  /// The kind of report, such as "burst" for load tests.
   private let kind: String
   private let runs: [Run]
   /// The figures, one row for each.

@@ -60,6 +60,6 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
     return bound(index - 1)..<bound(index)
   }
 
-  /// "3/8".
+  /// The shard as text, such as "3/8".
   public var description: String { "\(index)/\(count)" }
 }

@@ -11,7 +11,7 @@ import Testing
 @Suite(.waits) struct USBIPDeathTests {
   /// What the client has left unfinished.
   enum Leaving: String, CaseIterable {
-    /// Nothing.
+    /// It has left nothing unfinished.
     case idle
     /// It has written bytes that the accessory has not read.
     case unread

@@ -24,7 +24,7 @@ import Testing
     case closed
     /// The silence is reported, but the cable stays, because a real device does not unplug an accessory either.
     case reported
-    /// Nothing.
+    /// There is no consequence.
     case nothing
   }
 

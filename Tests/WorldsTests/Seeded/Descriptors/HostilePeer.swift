@@ -4,7 +4,7 @@ import Glibc
 
 /// A socket with a hostile owner: it connects to an accessory and then does one of the things listed below.
 final class HostilePeer {
-  /// What it does.
+  /// What the peer does.
   enum Kind: CaseIterable {
     /// Sends bytes that are not packets, and stays connected.
     case garbage
@@ -18,7 +18,7 @@ final class HostilePeer {
     case flood
   }
 
-  /// The address that it attacks.
+  /// The protocol spoken at the address that the peer attacks.
   enum Language {
     case iAP2
     case usbip
