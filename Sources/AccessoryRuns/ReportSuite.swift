@@ -16,7 +16,7 @@ public struct ReportCase: Equatable, Sendable {
   let name: String
   let time: Duration
   let outcome: Outcome
-  /// What was observed when the check passed, for pages.
+  /// What was observed when the check passed, shown on pages.
   let note: String
   /// What a page shows below the check, as HTML.
   let more: String

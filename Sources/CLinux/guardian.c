@@ -48,7 +48,7 @@ static _Noreturn void fail(int report, int code) {
   _exit(127);
 }
 
-// The program itself, from the fork to exec.
+// Runs in the program's process, from the fork to exec.
 static _Noreturn void become(const struct program *program, int report, pid_t guardian) {
   if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail(report, errno);
   if (getppid() != guardian) _exit(127);
@@ -154,7 +154,7 @@ static _Noreturn void guard(pid_t body, int leash, int signals) {
   }
 }
 
-// The guardian, from the fork to its end. All signals are blocked.
+// Runs in the guardian's process, from the fork to its end. All signals are blocked.
 static _Noreturn void be_guardian(const struct program *program, int leash, int report) {
   pid_t self = getpid();
   setpgid(0, 0);

@@ -30,8 +30,8 @@ public final class SecondListener: @unchecked Sendable {
   private var list: [Notice] = []
   private var opened: [EASession] = []
 
-  /// A listener that is not registered yet. If a protocol is given, it opens a session for it at each connect of an
-  /// accessory that offers it.
+  /// Creates a listener that is not registered yet. If a protocol is given, the listener opens a session for it
+  /// whenever an accessory that offers it connects.
   public init(opening wanted: String? = nil) {
     self.wanted = wanted
     for (name, isConnect) in [(Notification.Name.EAAccessoryDidConnect, true), (.EAAccessoryDidDisconnect, false)] {

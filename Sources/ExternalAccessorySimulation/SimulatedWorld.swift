@@ -50,7 +50,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   let sleepers: Sleepers
   /// How long, in seconds of real time, calls have waited for the app while the world stood still.
   let stoodStill = Locked(0.0)
-  /// Whether every issue of the test gets the timeline anyway.
+  /// Whether the timeline is added to every issue of the test anyway.
   var addsReportToIssues = false
   /// Fails the world's test at a given location, if the test library is not Swift Testing.
   package var failing: ((String, SourceLocation) -> Void)?
@@ -129,7 +129,7 @@ public final class SimulatedWorld: @unchecked Sendable {
     if let virtual {
       virtual.run(until: virtual.now + .seconds(1))
     } else {
-      // Accessories and device end in later turns of the loop.
+      // The accessories and the device stop in later turns of the loop.
       let limit = Date(timeIntervalSinceNow: 1)
       while perform({ $0.device.cableCount }) > 0, Date() < limit { Thread.sleep(forTimeInterval: 0.001) }
     }

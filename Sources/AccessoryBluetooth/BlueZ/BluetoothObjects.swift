@@ -10,7 +10,7 @@ package enum AccessoryService {
 
 /// One of this machine's Bluetooth adapters, as BlueZ describes it.
 package struct BluetoothAdapter: Equatable, Sendable {
-  /// Its object path on D-Bus, such as `/org/bluez/hci0`.
+  /// The adapter's object path on D-Bus, such as `/org/bluez/hci0`.
   package var path: String
   package var address = BluetoothDeviceAddress(0)
   /// The name shown to other devices.

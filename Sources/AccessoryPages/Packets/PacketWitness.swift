@@ -17,7 +17,7 @@ final class PacketWitness: CableWitness {
     var scanner = PacketScanner()
     /// Whether bytes were skipped, so that the next ones may begin inside a packet.
     var isTorn = false
-    /// The numbers of the last packets that carried a payload.
+    /// The number of the newest packet that carried a payload.
     var highest: UInt8?
   }
 

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Which shards of a run a report contains. The set of a whole run is complete, and so is the sum of all shards.
+/// The shards of a run that a report contains. The set of a whole run is complete, and so is the sum of all shards.
 public struct ShardSet: Equatable, Sendable {
   /// A run that is not divided, or all shards of a divided run.
   public static let whole = ShardSet(.whole)

@@ -16,7 +16,7 @@ public final class Session {
   public let protocolName: String
   // Exclusivity is not checked, as in all code on the path of a burst: a session belongs to one loop and makes no calls
   // while these properties change, and a reader has exclusive use of the buffer.
-  /// Receives the session's events. Retained until the end.
+  /// Receives the session's events. It is retained until the session ends.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// Why the session ended; nil while it is open.
   @exclusivity(unchecked) public private(set) var end: SessionEnd?

@@ -1,4 +1,4 @@
-// The bytes of a packet beside its fields; selecting one highlights the other.
+// The bytes of a packet next to its fields; selecting one highlights the other.
 import { h, oneLine, replace } from "./dom.js";
 
 const MOST_BYTES = 4_096;

@@ -109,9 +109,9 @@ public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertibl
   case pemText
   /// An X.509 certificate without its PKCS#7 envelope, which real devices refuse.
   case bareX509(byteCount: Int)
-  /// The bytes begin correctly but are invalid from this offset.
+  /// The bytes do not even begin like DER.
   case notDER(first: [UInt8], byteCount: Int)
-  /// The bytes begin correctly and go wrong at this offset.
+  /// The bytes begin correctly but are invalid from this offset.
   case damaged(offset: Int, what: String, bytes: [UInt8])
   /// The bytes are valid DER, but not an envelope with certificates; the reason is libcrypto's.
   case notAnEnvelope(reason: String, first: [UInt8])

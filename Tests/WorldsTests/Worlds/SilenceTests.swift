@@ -277,7 +277,7 @@ extension SilenceTests.Rig.Log {
   }
 }
 
-/// The owner of a device's connection that does not use certificates.
+/// The owner of the connection of a device that does not use certificates.
 private final class MuteOwner: ConnectionOwner {
   private(set) var hasCertificate = false
 

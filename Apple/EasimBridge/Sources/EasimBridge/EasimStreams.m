@@ -143,7 +143,7 @@
 
 @end
 
-// The methods of NSStream, the same for both.
+// The methods of NSStream, which are the same for both streams.
 #define EASIM_STREAM                                                                              \
   -(id)initWithStream : (NSStream *)inner pipe : (EasimPipe *)pipe {                              \
     if (!(self = [super init])) return nil;                                                       \
