@@ -1,3 +1,4 @@
+internal import AccessoryCore
 import Foundation
 import Runtime
 
@@ -18,15 +19,27 @@ package struct CallTrace: Equatable, Sendable {
 
   /// For example "App.swift:12 in send()"; nil if the place is unknown.
   package var place: String? {
+    // One address at a time: to find the line of an address takes a good part of a second in a large program, and the
+    // app's frame is among the first.
+    addresses.lazy.compactMap(Self.place).first
+  }
+
+  /// The places found so far, because a message can be generated several times.
+  private static let found = Locked<[UInt64: String?]>([:])
+
+  /// The place of a call in the app; nil if the address belongs to other code.
+  private static func place(_ address: UInt64) -> String? {
+    if let known = found.withLock({ $0[address] }) { return known }
     let options: Backtrace.SymbolicationOptions = [.showSourceLocations, .showInlineFrames, .useSymbolCache]
-    for symbol in backtrace?.symbolicated(options: options)?.frames.compactMap(\.symbol) ?? [] {
-      guard let place = symbol.sourceLocation, place.line > 0, !place.path.contains("/Sources/ExternalAccessory") else {
-        continue
-      }
-      let file = place.path.split(separator: "/").last ?? ""
-      if !Self.others.contains(String(file)) { return "\(file):\(place.line) in \(symbol.name)" }
-    }
-    return nil
+    let symbols = backtrace(address)?.symbolicated(options: options)?.frames.compactMap(\.symbol) ?? []
+    let place = symbols.lazy.compactMap { symbol -> String? in
+      guard let source = symbol.sourceLocation, source.line > 0, !source.path.contains("/Sources/ExternalAccessory")
+      else { return nil }
+      let file = String(source.path.split(separator: "/").last ?? "")
+      return others.contains(file) ? nil : "\(file):\(source.line) in \(symbol.name)"
+    }.first
+    found.withLock { $0[address] = .some(place) }
+    return place
   }
 
   /// Files outside this module's own that can appear between the app and this module.
@@ -37,19 +50,14 @@ package struct CallTrace: Equatable, Sendable {
     var backtrace: String
   }
 
-  /// The addresses as a `Backtrace`, which can be created only from its encoded form. For each address, this has one
-  /// byte (0x27: a return address, eight bytes follow) and the difference from the previous address. If the encoding
-  /// ever changes, places are reported as unknown.
-  private var backtrace: Backtrace? {
+  /// A return address as a `Backtrace`, which can be created only from its encoded form: one byte (0x27: a return
+  /// address, eight bytes follow) and the address. If the encoding ever changes, places are reported as unknown.
+  private static func backtrace(_ address: UInt64) -> Backtrace? {
     guard let own = try? JSONEncoder().encode(Backtrace.capture(limit: 1)),
       var encoded = try? JSONDecoder().decode(Encoded.self, from: own)
     else { return nil }
-    var (bytes, last): ([UInt8], UInt64) = ([0x02], 0)
-    for address in addresses {
-      bytes.append(0x27)
-      withUnsafeBytes(of: (address &- last).bigEndian) { bytes += $0 }
-      last = address
-    }
+    var bytes: [UInt8] = [0x02, 0x27]
+    withUnsafeBytes(of: address.bigEndian) { bytes += $0 }
     encoded.backtrace = Data(bytes + [0x00]).base64EncodedString().trimmingCharacters(in: ["="])
     return try? JSONDecoder().decode(Backtrace.self, from: JSONEncoder().encode(encoded))
   }

@@ -43,7 +43,7 @@ import Testing
   @Test(arguments: BuiltIn.names) func worldsOfAShippedProfileHoldTheRulesAndAreFiles(name: String) throws {
     var recipe = SoakRecipe()
     recipe.profile = (name, try ProfileLibrary().template(name))
-    for seed in 0..<30 as Range<UInt64> {
+    for seed in 0..<10 as Range<UInt64> {
       let plan = recipe.plan(seed)
       #expect(plan.accessories.allSatisfy { $0.profile.protocols.map(\.name) == plan.accessories[0].protocolNames })
       let outcome = Soak.run(plan)

@@ -8,7 +8,7 @@ import Testing
 /// `EASIM_SEEDS=100000 swift test --filter SeedsTests` plays more of them. With sanitizers a world takes many times as
 /// long, so fewer are played, and no test expects every case to be reached.
 @Suite struct SeedsTests {
-  static let everyday: UInt64 = 3_000
+  static let everyday: UInt64 = 2_000
   static let seeds = 0..<(getenv("EASIM_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? everyday)
 
   private static let playing = Task {
