@@ -4,6 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import Certificates
 import IAP2
+import LinuxIO
 
 /// One device at the other end of one cable, from the accessory's side: answers authentication and sessions according
 /// to the profile and its quirks.
@@ -216,14 +217,37 @@ final class AccessoryAttachment: ConnectionOwner {
   }
 
   private func answerChallenge(_ challenge: [UInt8]) {
-    do throws(AuthenticatorError) {
-      var response = try prepared.authenticator.respond(to: challenge)
+    let authenticator = prepared.authenticator
+    guard authenticator.isSlow else {
+      return take(Result { () throws(AuthenticatorError) in try authenticator.respond(to: challenge) })
+    }
+    let loop = connection.loop
+    let owner = LoopBound(Weak(self), on: loop)
+    let link = linkNumber
+    do throws(SystemError) {
+      try Worker.start {
+        let result = Result { () throws(AuthenticatorError) in try authenticator.respond(to: challenge) }
+        loop.execute {
+          // An answer for a link that is gone is no use to the next one.
+          guard let owner = owner.value.object, owner.linkNumber == link else { return }
+          owner.take(result)
+        }
+      }
+    } catch {
+      log(.warning("the challenge cannot be answered: \(error)"))
+    }
+  }
+
+  private var linkNumber: Int { connection.inspect { $0.core.counters.establishments } }
+
+  private func take(_ result: Result<[UInt8], AuthenticatorError>) {
+    switch result {
+    case .success(var response):
       if prepared.oddAuthentication?.answer == .wrong, !response.isEmpty {
         response[response.count - 1] ^= 1
       }
       answerAuthentication { $0.provideResponse(response) }
-    } catch {
-      log(.warning("the challenge cannot be answered: \(error)"))
+    case .failure(let error): log(.warning("the challenge cannot be answered: \(error)"))
     }
   }
 

@@ -15,6 +15,14 @@ public protocol AccessoryAuthenticator: Sendable {
 
   /// The response to a challenge: the content of AA03.
   func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8]
+
+  /// Whether a response may take long, so that it must be asked for on a thread of its own and not on a loop.
+  var isSlow: Bool { get }
+}
+
+extension AccessoryAuthenticator {
+  /// The default: software answers at once.
+  public var isSlow: Bool { false }
 }
 
 /// The device's end of authentication. It may be called from any thread.
@@ -56,6 +64,8 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   case wrongSignature
   /// A stub accepts only certificates of stubs, and this is not one.
   case foreignCertificate(String)
+  /// A signer outside of this process cannot be used, or did not answer as it should; the text names it.
+  case signer(String)
   /// libcrypto refused; the text contains its reason.
   case librarySaidNo(String)
 
@@ -69,6 +79,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
       "a response of \(actual) bytes, but this coprocessor's have \(expected)"
     case .wrongSignature: "the response signs neither the challenge nor its hash with the certificate's key"
     case .foreignCertificate(let text): text
+    case .signer(let text): "the signer \(text)"
     case .librarySaidNo(let reasons): "libcrypto refused: \(reasons)"
     }
   }

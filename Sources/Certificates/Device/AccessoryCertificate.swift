@@ -1,4 +1,5 @@
 import AccessoryCore
+import Glibc
 
 /// A parsed certificate that an accessory presented in AA01.
 ///
@@ -8,8 +9,8 @@ import AccessoryCore
 /// print(certificate.serial.count)     // 16
 /// ```
 struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
-  /// A certificate longer than this belongs to an older coprocessor, which gets the shorter challenge. Other device
-  /// emulators use the same threshold; how real devices decide is unknown.
+  /// A certificate that cannot be read belongs to an older coprocessor if it is longer than this. Other device
+  /// emulators decide about every certificate in this way.
   static let olderAboveByteCount = 800
 
   /// The bytes as they were received.
@@ -44,10 +45,22 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
 
   var byteCount: Int { bytes.count }
 
-  /// The size of the challenge that this certificate's coprocessor expects.
-  var challengeByteCount: Int {
-    let size: CoprocessorGeneration = byteCount > Self.olderAboveByteCount ? .older : .current
-    return size.challengeByteCount
+  /// Warns about a certificate that has expired or is not valid yet; nil if it is valid now.
+  var dateProblem: String? {
+    let (first, last) = (X509_getm_notBefore(parsed.leaf), X509_getm_notAfter(parsed.leaf))
+    defer { LibraryReasons.take() }
+    // Negative means before now, 0 an unreadable date.
+    if X509_cmp_time(first, nil) > 0 { return "the certificate is not valid before \(Self.day(first))" }
+    if X509_cmp_time(last, nil) < 0 { return "the certificate expired on \(Self.day(last))" }
+    return nil
+  }
+
+  /// "2026-03-09".
+  private static func day(_ date: OpaquePointer?) -> String {
+    var parts = tm()
+    guard ASN1_TIME_to_tm(date, &parts) == 1 else { return "an unreadable date" }
+    let digits = { (number: Int32) in number < 10 ? "0\(number)" : String(number) }
+    return "\(parts.tm_year + 1900)-\(digits(parts.tm_mon + 1))-\(digits(parts.tm_mday))"
   }
 
   /// A description for users, on one line.

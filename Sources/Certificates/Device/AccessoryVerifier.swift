@@ -10,9 +10,10 @@ import Glibc
 /// let verdict = verifier.judge(response: response, to: challenge, certificate: certificate)
 /// ```
 ///
-/// It checks the certificate, the sizes, the signature and the chain, in this order, and reports the first problem. A
-/// chain that does not lead to the simulation's own authority causes a warning only, because the root of Apple's
-/// certificates is not public. The verifier can be used from any thread.
+/// It checks the certificate, the sizes, the signature and the chain in this order and reports the first problem. A chain
+/// that does not lead to the simulation's own authority is a warning, because the root of Apple's certificates is not
+/// public. So is a certificate that has expired, because accessories are used longer than their certificates are valid.
+/// Can be used from any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
   private let cache = Locked(CertificateCache())
 
@@ -21,7 +22,12 @@ public final class AccessoryVerifier: DeviceAuthenticator {
 
   /// Reads the certificate and creates a challenge of the size that its coprocessor expects.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
-    SecureRandom.bytes(try known(certificate).certificate.challengeByteCount)
+    SecureRandom.bytes(try generation(of: certificate).challengeByteCount)
+  }
+
+  /// The generation of the coprocessor to which a certificate belongs, by the type of its key.
+  public func generation(of certificate: [UInt8]) throws(AuthenticatorError) -> CoprocessorGeneration {
+    try known(certificate).certificate.generation
   }
 
   /// Verifies one response. A warning means that a real device would refuse the accessory.
@@ -29,7 +35,8 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     do throws(AuthenticatorError) {
       let known = try known(certificate)
       _ = try verify(response: response, challenge: challenge, certificate: known.certificate)
-      return .accepted(warnings: known.chainProblem.map { ["the certificate's chain is unknown: \($0)"] } ?? [])
+      let chain = known.chainProblem.map { "the certificate's chain is unknown: \($0)" }
+      return .accepted(warnings: [known.certificate.dateProblem, chain].compactMap(\.self))
     } catch {
       return .refused(reason: error.description)
     }
@@ -44,10 +51,10 @@ public final class AccessoryVerifier: DeviceAuthenticator {
   func verify(
     response: [UInt8], challenge: [UInt8], certificate: AccessoryCertificate
   ) throws(AuthenticatorError) -> ChallengeReading {
-    guard challenge.count == certificate.challengeByteCount else {
-      throw .wrongChallengeSize(expected: certificate.challengeByteCount, actual: challenge.count)
-    }
     let generation = certificate.generation
+    guard challenge.count == generation.challengeByteCount else {
+      throw .wrongChallengeSize(expected: generation.challengeByteCount, actual: challenge.count)
+    }
     guard response.count == generation.responseByteCount else {
       throw .wrongResponseSize(expected: generation.responseByteCount, actual: response.count)
     }

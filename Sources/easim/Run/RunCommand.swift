@@ -4,6 +4,7 @@ import AccessorySessions
 import AccessorySimulator
 import AccessorySoak
 import AccessoryWorlds
+import Certificates
 
 extension CommandSpec {
   /// `easim run`.
@@ -50,6 +51,7 @@ private struct RunOptions: CommandOptions {
   var limit: Duration?
   var handshakeTimeout = HandshakeTimeouts.usual
   var control: String?
+  var signer: String?
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [Operand(each: "PROFILE…", 0...10_000, \.profiles, .text)]
@@ -79,13 +81,16 @@ private struct RunOptions: CommandOptions {
     Option(
       "--control", \.control, .optional(.text), as: "PATH",
       "let programs control the accessories through this unix socket, as 'easim serve' does"),
+    Option(
+      "--signer", \.signer, .optional(.text), as: "SIGNER",
+      "get the certificate and signatures from your coprocessor (docs/your-accessory.md)"),
     .fault, .allowExec, .allowRemote, .anyUser, .json, .quietMessages, .saveFiles, .seed, .transcript, .transcriptBytes,
     .capture, .trace, .traceLimit,
   ]
   static let rules: [OptionRule] =
-    ["--count", "--behavior", "--quirk", "--control"].map {
+    ["--count", "--behavior", "--quirk", "--control", "--signer"].map {
       .exclusive([$0, "--scenario"], because: "a scenario has its own accessories")
-    } + [.exclusive(["--control", "--save-files"])]
+    } + [.exclusive(["--control", "--save-files"]), .exclusive(["--control", "--signer"])]
 }
 
 private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCode {
@@ -93,6 +98,8 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   if options.profiles.isEmpty { throw UsageError("PROFILE… is missing") }
   var profiles = try profiles(options)
   try Programs.admit(&profiles, options.shared, console)
+  // Before the runtime takes Ctrl-C over, because a silent signer is waited for.
+  let signer = try makeSigner(options, console)
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
   var places = try RunPorts(on: options.place, options.shared, accessories: profiles.count, on: runtime.loop, console)
   var sessions = 0
@@ -113,7 +120,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   let keepFile = try options.shared.conduct.keeper(console)
   for (profile, port) in zip(profiles, try places.ports(for: profiles)) {
     let accessory = SimulatedAccessory(
-      profile, at: port, authenticator: Profiles.coprocessor(for: profile), on: runtime.loop,
+      profile, at: port, authenticator: signer ?? Profiles.coprocessor(for: profile), on: runtime.loop,
       handshakeTimeouts: handshakeTimeouts, tellsMessages: true,
       link: {
         $0.lineRate = lineRate
@@ -211,4 +218,18 @@ private func runScenario(_ name: String, _ options: RunOptions, _ console: Conso
   runtime.settle(until: { !side.hasDevice })
   console.err("easim: \(scenario.name) \(isOver ? "was played completely" : "was stopped early")")
   return .done
+}
+
+/// Connects to the signer that provides authentication instead of a simulated coprocessor.
+private func makeSigner(_ options: RunOptions, _ console: Console) throws -> LineSigner? {
+  guard let place = options.signer else { return nil }
+  do throws(AuthenticatorError) {
+    let signer = try LineSigner(place, allowsOtherUsers: options.shared.takesAnyUser)
+    if let objection = signer.objection {
+      console.err("easim: warning: an Apple device would refuse the signer's certificate: \(objection)")
+    }
+    return signer
+  } catch {
+    throw UsageError("--signer: \(error)")
+  }
 }

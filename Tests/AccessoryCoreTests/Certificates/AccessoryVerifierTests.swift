@@ -22,7 +22,7 @@ import Testing
       verifier.judge(response: response, to: challenge, certificate: certificate.bytes) == .accepted(warnings: []))
   }
 
-  @Test func theChallengeIs20BytesForACertificateAbove800BytesAnd32Otherwise() throws {
+  @Test func theChallengeIs20BytesForAnOlderKeyAnd32Otherwise() throws {
     #expect(try verifier.challenge(for: Sample.current.certificate).count == 32)
     #expect(try verifier.challenge(for: Sample.older.certificate).count == 20)
   }
@@ -102,6 +102,22 @@ import Testing
         == .refused(reason: "3 bytes that are not a certificate: they begin with 47 45 54, but DER begins with 30"))
     #expect(verifier.certificateSerial(of: garbage) == nil)
     #expect(verifier.certificateSerial(of: Sample.current.certificate) == Sample.current.certificateSerial)
+  }
+
+  @Test(arguments: [
+    ("99991231235959Z", "20210304000000Z", "the certificate expired on 2021-03-04"),
+    ("200101000000Z", "491231000000Z", "the certificate is not valid before 2049-12-31"),
+  ])
+  func aCertificateThatIsNotValidTodayIsAcceptedWithAWarning(_ date: String, _ other: String, _ text: String) throws {
+    let coprocessor = SimulatedCoprocessor(seed: 7)
+    var certificate = coprocessor.certificate
+    let place = try #require(certificate.firstRange(of: Array(date.utf8)))
+    certificate.replaceSubrange(place, with: Array(other.utf8))
+    let challenge = try verifier.challenge(for: certificate)
+    let verdict = verifier.judge(
+      response: try coprocessor.respond(to: challenge), to: challenge, certificate: certificate)
+    guard case .accepted(let warnings) = verdict else { return #expect(verdict == .accepted(warnings: [text])) }
+    #expect(warnings.first == text)
   }
 
   @Test func challengesFromTheSystemNeverRepeat() throws {

@@ -2,6 +2,8 @@
 
 // libcrypto's calls for certificates, envelopes and their encodings: see KeyCalls.swift.
 
+import Glibc
+
 @_extern(c) func ASN1_INTEGER_free(_ a: OpaquePointer?)
 @_extern(c) func ASN1_OCTET_STRING_free(_ a: OpaquePointer?)
 @discardableResult @_extern(c) func ASN1_STRING_get0_data(_ x: OpaquePointer?) -> UnsafePointer<UInt8>?
@@ -12,6 +14,7 @@
 @discardableResult @_extern(c) func ASN1_TIME_set_string_X509(
   _ s: OpaquePointer?, _ str: UnsafePointer<CChar>?
 ) -> Int32
+@discardableResult @_extern(c) func ASN1_TIME_to_tm(_ s: OpaquePointer?, _ tm: UnsafeMutablePointer<tm>?) -> Int32
 @discardableResult @_extern(c) func ASN1_get_object(
   _ pp: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ plength: UnsafeMutablePointer<Int>?,
   _ ptag: UnsafeMutablePointer<Int32>?, _ pclass: UnsafeMutablePointer<Int32>?, _ omax: Int
@@ -66,6 +69,7 @@
 @discardableResult @_extern(c) func X509_STORE_set_flags(_ ctx: OpaquePointer?, _ flags: UInt) -> Int32
 @discardableResult @_extern(c) func X509_add_ext(_ x: OpaquePointer?, _ ex: OpaquePointer?, _ loc: Int32) -> Int32
 @discardableResult @_extern(c) func X509_check_ca(_ x: OpaquePointer?) -> Int32
+@discardableResult @_extern(c) func X509_cmp_time(_ s: OpaquePointer?, _ t: UnsafeMutablePointer<time_t>?) -> Int32
 @_extern(c) func X509_free(_ a: OpaquePointer?)
 @discardableResult @_extern(c) func X509_get0_pubkey(_ x: OpaquePointer?) -> OpaquePointer?
 @discardableResult @_extern(c) func X509_get0_serialNumber(_ x: OpaquePointer?) -> OpaquePointer?

@@ -1,0 +1,181 @@
+import AccessoryCore
+import AccessoryFormats
+import Certificates
+import LinuxIO
+
+/// An authentication coprocessor on another board: a program or a unix socket that easim asks for the certificate and
+/// for signatures, one request per line.
+///
+/// ```
+///   certificate              ──▶   30820…        the certificate for AA01, in hex
+///   sign 0123…               ──▶   9f3c…         the response for AA03
+///                            ──▶   error TEXT    if it cannot answer
+/// ```
+///
+/// ```swift
+/// let chip = try LineSigner("exec:read-chip /dev/i2c-1")
+/// let accessory = SimulatedAccessory(profile, at: port, authenticator: chip, on: loop) { … }
+/// ```
+public final class LineSigner: AccessoryAuthenticator {
+  /// The maximum time for an answer; the slowest coprocessors take 1.7 s to sign.
+  public static let limit = Duration.seconds(10)
+
+  /// The bytes of AA01, which were asked for at the beginning.
+  public let certificate: [UInt8]
+  /// Why an Apple device would refuse the certificate; nil if easim can read it.
+  public let objection: String?
+  /// A coprocessor takes up to seconds to sign.
+  public var isSlow: Bool { true }
+
+  /// From the certificate's key; nil if it cannot be read.
+  private let generation: CoprocessorGeneration?
+  private let line: Locked<SignerLine>
+
+  /// Connects and asks for the certificate. Blocks until the answer arrives.
+  ///
+  /// - Parameters:
+  ///   - place: `exec:COMMAND`, a shell command, or `unix:PATH`.
+  ///   - allowsOtherUsers: whether the socket may belong to another user.
+  /// - Throws: a sentence that names the signer and what is wrong.
+  public init(_ place: String, allowsOtherUsers: Bool = false) throws(AuthenticatorError) {
+    let line = try SignerLine(place, allowsOtherUsers: allowsOtherUsers)
+    let certificate = try line.ask("certificate")
+    let reading = Result { () throws(AuthenticatorError) in try AccessoryVerifier().generation(of: certificate) }
+    switch reading {
+    case .success(let found): (generation, objection) = (found, nil)
+    case .failure(let error): (generation, objection) = (nil, error.description)
+    }
+    self.certificate = certificate
+    self.line = Locked(line)
+  }
+
+  /// Asks for a signature of the challenge. Blocks until the answer arrives.
+  public func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
+    if let expected = generation?.challengeByteCount, challenge.count != expected {
+      throw .wrongChallengeSize(expected: expected, actual: challenge.count)
+    }
+    let response = try line.withLock { line throws(AuthenticatorError) in
+      try line.ask("sign \(Hex.plain(challenge))")
+    }
+    if let expected = generation?.responseByteCount, response.count != expected {
+      throw .wrongResponseSize(expected: expected, actual: response.count)
+    }
+    return response
+  }
+}
+
+/// The connection to a signer. Its loop runs only while an answer is awaited, on the thread that asks.
+private final class SignerLine: ChildProcessHandler, ChannelHandler {
+  private let place: String
+  private let loop: EpollLoop
+  private var child: ChildProcess?
+  private var cable: Cable?
+  private var output = LineSplitter()
+  private var errors = LineSplitter()
+  private var answers: [String] = []
+  /// How many answers are late; they belong to requests that were given up.
+  private var lateAnswers = 0
+  /// What the program wrote to stderr last.
+  private var complaint: String?
+  /// Why there will be no more answers.
+  private var end: String?
+
+  init(_ place: String, allowsOtherUsers: Bool) throws(AuthenticatorError) {
+    self.place = place
+    do throws(SystemError) { loop = try EpollLoop() } catch { throw .signer("\(place) cannot be used: \(error)") }
+    let rest = String(place.dropFirst("exec:".count))
+    switch place.prefix("exec:".count) {
+    case "exec:" where !rest.isEmpty: try start(ProcessCommand("/bin/sh", ["-c", rest]))
+    case "unix:" where !rest.isEmpty: try connect(rest, allowsOtherUsers: allowsOtherUsers)
+    default: throw .signer("'\(Excerpt.of(place))' has no known form: write exec:COMMAND or unix:PATH")
+    }
+  }
+
+  deinit {
+    child = nil
+    cable?.main.close()
+  }
+
+  private func start(_ command: ProcessCommand) throws(AuthenticatorError) {
+    if let objection = ProgramFinder.objection(to: command) { throw .signer("\(place): \(objection)") }
+    do { child = try ChildProcess(command, on: loop, self) } catch { throw .signer("\(place): \(error)") }
+  }
+
+  private func connect(_ path: String, allowsOtherUsers: Bool) throws(AuthenticatorError) {
+    var options = TransportOptions()
+    options.allowsOtherUsers = allowsOtherUsers
+    var answer: Transports.Answer?
+    Transports.connect(to: .unix(path: path), on: loop, options: options, timeout: LineSigner.limit) { answer = $0 }
+    loop.run(until: { answer != nil })
+    switch answer {
+    case .success(let (cable, _)):
+      self.cable = cable
+      cable.main.start(self)
+    case .failure(let error): throw .signer("\(place): \(error)")
+    case nil: throw .signer("\(place) cannot be connected to")
+    }
+  }
+
+  /// Sends one request and returns the bytes of its answer.
+  func ask(_ request: String) throws(AuthenticatorError) -> [UInt8] {
+    let word = request.prefix { $0 != " " }
+    answers = []
+    let isSent = send("\(request)\n")
+    loop.run(until: { !answers.isEmpty || end != nil }, limit: LineSigner.limit)
+    guard let answer = answers.first else {
+      if end == nil { lateAnswers += 1 }
+      let reason =
+        end ?? (isSent ? nil : "it does not read its requests")
+        ?? "nothing arrived within \(DurationText.format(LineSigner.limit))"
+      let said = complaint.map { "; the last line of its stderr: \($0)" } ?? ""
+      throw .signer("\(place) did not answer '\(word)': \(reason)\(said)")
+    }
+    if answer == "error" || answer.hasPrefix("error ") {
+      throw .signer("\(place) answered '\(word)' with: \(answer)")
+    }
+    do {
+      let bytes = try Hex.parse(answer)
+      if !bytes.isEmpty { return bytes }
+    } catch {
+      throw .signer("\(place) answered '\(word)' with '\(Excerpt.of(answer))', which is not hex: \(error)")
+    }
+    throw .signer("\(place) answered '\(word)' with an empty line")
+  }
+
+  /// Returns false if not all was accepted: pipes and sockets have room for hundreds of requests.
+  private func send(_ text: String) -> Bool {
+    guard end == nil else { return false }
+    let bytes = Array(text.utf8)
+    return (child?.write(bytes.span.bytes) ?? cable?.main.send(bytes.span.bytes)) == bytes.count
+  }
+
+  private func take(_ bytes: RawSpan) {
+    output.take(bytes) { line in
+      if lateAnswers > 0 { lateAnswers -= 1 } else { answers.append(line) }
+    }
+  }
+
+  // MARK: A program
+
+  func child(_ child: ChildProcess, printed bytes: RawSpan) { take(bytes) }
+
+  func child(_ child: ChildProcess, complained bytes: RawSpan) { errors.take(bytes) { complaint = $0 } }
+
+  func childTakesInput(_ child: ChildProcess) {}
+
+  func childClosedInput(_ child: ChildProcess) {}
+
+  func child(_ child: ChildProcess, endedWith ending: ProcessEnding) {
+    output.end { answers.append($0) }
+    errors.end { complaint = $0 }
+    end = ending.description
+  }
+
+  // MARK: A socket
+
+  func channel(_ channel: any Channel, received bytes: RawSpan) { take(bytes) }
+
+  func channelIsWritable(_ channel: any Channel) {}
+
+  func channel(_ channel: any Channel, endedWith end: ChannelEnd) { self.end = end.description }
+}
