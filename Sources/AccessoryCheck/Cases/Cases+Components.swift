@@ -40,7 +40,7 @@ extension CheckCase {
       let components = try run.identification().hidComponents
       let device = try run.survey().device
       guard let start = device.messages.first(where: { $0.message.id.rawValue == 0x6800 }) else {
-        throw CheckSkip("the accessory sent no StartHID (6800)")
+        throw CheckSkip("the accessory sent no StartHID (6800)", isUndeclared: components.isEmpty)
       }
       let parameters = (try? ParameterReader.read(start.message.body)) ?? []
       guard let id: UInt16 = try? parameters.first(0)?.number(), components.contains(where: { $0.id == id }) else {
@@ -56,7 +56,7 @@ extension CheckCase {
     ) { run in
       let identification = try run.identification()
       guard identification.messagesReceived.contains(.powerUpdate) else {
-        throw CheckSkip("the accessory does not list AE01")
+        throw CheckSkip("the accessory does not list AE01", isUndeclared: true)
       }
       let device = try run.device(at: .ready)
       _ = try device.awaitMessage([.startPowerUpdates], after: 0, within: run.settings.quiet)
@@ -83,7 +83,8 @@ extension CheckCase {
       let identification = try run.identification()
       guard identification.messagesReceived.contains(request), identification.messagesSent.contains(answer) else {
         throw CheckSkip(
-          "the accessory does not list \(Hex.number(request.rawValue)) and \(Hex.number(answer.rawValue))")
+          "the accessory does not list \(Hex.number(request.rawValue)) and \(Hex.number(answer.rawValue))",
+          isUndeclared: true)
       }
       let device = try run.device(at: .ready)
       _ = try device.wait(within: run.settings.quiet) { false }

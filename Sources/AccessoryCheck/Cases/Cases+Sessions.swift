@@ -18,7 +18,7 @@ extension CheckCase {
       fix: "Answer EA00 with EA03, status 0, or remove EA03 from parameter 6 of the identification."
     ) { run in
       _ = try run.linkProtocol()
-      guard try run.declaresStatus() else { throw CheckSkip("the accessory does not list EA03") }
+      guard try run.declaresStatus() else { throw CheckSkip("the accessory does not list EA03", isUndeclared: true) }
       let device = try run.device(at: .ready)
       let mark = device.record.count
       let status = try device.openSession(run.linkProtocol(), 1, waitingForStatus: .seconds(2))
@@ -108,7 +108,9 @@ extension CheckCase {
       fix: "Keep a session per protocol, and tell them apart by the id before their data."
     ) { run in
       let all = try run.identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
-      guard all.count > 1 else { throw CheckSkip("the accessory declares fewer than two protocols over the link") }
+      guard all.count > 1 else {
+        throw CheckSkip("the accessory declares fewer than two protocols over the link", isUndeclared: true)
+      }
       let device = try run.device(at: .ready)
       for (index, one) in all.prefix(8).enumerated() {
         let status = try device.openSession(one, UInt16(index + 1), waitingForStatus: run.settings.quiet)
@@ -125,7 +127,9 @@ extension CheckCase {
       fix: "Answer data with the id of the session that it arrived on."
     ) { run in
       let all = try run.identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
-      guard all.count > 1 else { throw CheckSkip("the accessory declares fewer than two protocols over the link") }
+      guard all.count > 1 else {
+        throw CheckSkip("the accessory declares fewer than two protocols over the link", isUndeclared: true)
+      }
       let device = try run.device(at: .ready)
       let ids = all.prefix(8).indices.map { UInt16($0 + 1) }
       for (id, one) in zip(ids, all) {

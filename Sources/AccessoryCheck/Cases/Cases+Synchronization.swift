@@ -48,7 +48,7 @@ extension CheckCase {
         [.agreed], fix: "Add a session of type 2 to the SYN."
       ) { run in
         let protocols = try run.identification().protocols.filter { $0.nativeTransportComponent == nil }
-        if protocols.isEmpty { throw CheckSkip("the accessory declares no protocol over the link") }
+        if protocols.isEmpty { throw CheckSkip("the accessory declares no protocol over the link", isUndeclared: true) }
         let offer = try run.offer()
         guard offer.device.dataSession == nil else { return }
         throw offer.failure(

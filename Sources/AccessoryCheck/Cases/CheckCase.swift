@@ -47,11 +47,25 @@ public struct CheckCase: Sendable, Equatable {
     detection + synchronization + packets + loss + authentication + identification + sessions + data + plugging
     + components
 
+  /// The numbers of the user's own cases begin here, so that they never meet easim's.
+  static let firstOwn = 100_000
+  /// The numbers that users may give to their own cases.
+  static let ownIDs = 0...99_999
+
+  /// Whether it is one of the user's own cases.
+  public var isOwn: Bool { number >= Self.firstOwn }
+
+  /// How texts refer to the case: "902", or "own-902" for a case of the user's.
+  public var label: String { isOwn ? name : String(number) }
+
+  /// The label, and the name of easim's own cases: "902 replug-in-detection".
+  public var title: String { isOwn ? name : "\(number) \(name)" }
+
   /// Two cases are equal if they have the same number.
   public static func == (left: CheckCase, right: CheckCase) -> Bool { left.number == right.number }
 
   /// The group that the case belongs to.
-  public var group: CheckGroup { CheckGroup(rawValue: number / 100) ?? .detection }
+  public var group: CheckGroup { isOwn ? .own : CheckGroup(rawValue: number / 100) ?? .detection }
 }
 
 /// What a case is about: the hundreds of its number.
@@ -76,6 +90,8 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
   case plugging
   /// 1001 to 1099.
   case components
+  /// The user's own cases, above all others.
+  case own
 
   /// A heading.
   public var title: String {
@@ -90,6 +106,7 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
     case .data: "Data of sessions"
     case .plugging: "Unplugging"
     case .components: "Declared components"
+    case .own: "Your own cases"
     }
   }
 }
@@ -105,6 +122,8 @@ public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   case seenOnce
   /// No source states it, but it follows from what sources state.
   case inferred
+  /// The user states it, in a file of their own cases.
+  case own
 
   /// "agreed", "captured", "seen once", "inferred".
   public var description: String {
@@ -113,6 +132,7 @@ public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
     case .captured: "captured"
     case .seenOnce: "seen once"
     case .inferred: "inferred"
+    case .own: "your own"
     }
   }
 }

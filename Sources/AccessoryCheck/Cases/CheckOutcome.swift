@@ -87,8 +87,10 @@ public struct CheckProof: Equatable, Sendable {
 /// The reason why a case cannot be judged.
 struct CheckSkip: Error {
   let reason: String
+  /// Whether the case is about something that the accessory does not declare.
+  let isUndeclared: Bool
 
-  init(_ reason: String) { self.reason = reason }
+  init(_ reason: String, isUndeclared: Bool = false) { (self.reason, self.isUndeclared) = (reason, isUndeclared) }
 }
 
 /// Ends a run that was stopped from outside.

@@ -11,11 +11,18 @@ public struct CheckComparison: Sendable, Equatable {
   /// Cases that fail in both runs.
   public var known: [Int] = []
 
+  /// The firmware version in the earlier run, if it was another.
+  public var firmware: String?
+  /// What texts call the cases.
+  private var titles: [Int: String] = [:]
+
   /// Compares a report with an earlier one.
   public init(_ report: CheckReport, since earlier: CheckReport) {
     let failed = Set(earlier.failures.map(\.rule.number))
+    if let version = earlier.accessory?.firmware, version != report.accessory?.firmware { firmware = version }
     for result in report.results {
       let number = result.rule.number
+      titles[number] = result.rule.title
       let was = failed.contains(number)
       switch result.outcome {
       case .failed: if was { known.append(number) } else { broken.append(number) }
@@ -28,11 +35,7 @@ public struct CheckComparison: Sendable, Equatable {
   /// A line for each change.
   public var lines: [String] {
     [("new", broken), ("repaired", repaired), ("not judged this time", unjudged), ("as before", known)].compactMap {
-      $0.1.isEmpty ? nil : "\($0.0): \($0.1.map { number in Self.name(number) }.joined(separator: ", "))"
+      $0.1.isEmpty ? nil : "\($0.0): \($0.1.map { number in titles[number] ?? "\(number)" }.joined(separator: ", "))"
     }
-  }
-
-  private static func name(_ number: Int) -> String {
-    "\(number)" + (CheckCase.all.first { $0.number == number }.map { " \($0.name)" } ?? "")
   }
 }

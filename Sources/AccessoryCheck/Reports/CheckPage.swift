@@ -2,7 +2,7 @@
 public enum CheckPage {
   /// Every group with its cases: number, name, rule, sources, severity.
   public static var tables: String {
-    CheckGroup.allCases.map { group in
+    CheckGroup.allCases.filter { $0 != .own }.map { group in
       let rows = CheckCase.all.filter { $0.group == group }.map { rule in
         let sources = rule.sources.map(\.description).joined(separator: ", ")
         let hostile = rule.isHostile ? " Only with `--hostile`." : ""

@@ -7,7 +7,7 @@ extension CheckReport {
   public var suite: ReportSuite {
     var cases = results.map { result -> ReportCase in
       let rule = result.rule
-      let name = "\(rule.number) \(rule.name): \(rule.sentence)"
+      let name = "\(rule.title): \(rule.sentence)"
       let group = "check.\(rule.group.title)"
       switch result.outcome {
       case .passed: return ReportCase(group, name, time: result.time, .passed)

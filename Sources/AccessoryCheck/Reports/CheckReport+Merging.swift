@@ -12,7 +12,7 @@ extension CheckReport {
     let failed = results.filter(\.fails).map(\.rule).filter { comparison?.broken.contains($0.number) ?? true }
     var reasons: [String] = []
     if !failed.isEmpty {
-      let names = failed.map { "\($0.number) \($0.name)" }.joined(separator: ", ")
+      let names = failed.map(\.title).joined(separator: ", ")
       reasons.append("\(failed.count.counted("case")) failed: \(names)")
     }
     if let hostile, !hostile.failures.isEmpty { reasons.append(hostile.summary) }

@@ -5,7 +5,8 @@ extension CheckCase {
   /// One line: number, name, rule, sources.
   public var line: String {
     let hostile = isHostile ? " (--hostile)" : ""
-    return "\(number)  \(name): \(sentence) [\(sources.map(\.description).joined(separator: ", "))]\(hostile)"
+    return
+      "\(isOwn ? name : "\(number)  \(name)"): \(sentence) [\(sources.map(\.description).joined(separator: ", "))]\(hostile)"
   }
 
   /// The case as one JSON object.
@@ -27,12 +28,12 @@ extension CheckResult {
   /// The result as text: a line and, after a failure, what to change and the packets that prove it.
   public var text: String {
     switch outcome {
-    case .passed: return "passed   \(rule.number)  \(rule.sentence)"
-    case .skipped(let reason): return "skipped  \(rule.number)  \(rule.sentence)\n         \(reason.singleLine)"
+    case .passed: return "passed   \(rule.label)  \(rule.sentence)"
+    case .skipped(let reason): return "skipped  \(rule.label)  \(rule.sentence)\n         \(reason.singleLine)"
     case .failed(let failure):
       let packets = failure.proof.map { $0.line.indented(by: 9) }
       return
-        (["\(label)\(rule.number)  \(rule.sentence)", "         \(failure.text.singleLine)"]
+        (["\(label)\(rule.label)  \(rule.sentence)", "         \(failure.text.singleLine)"]
         + ["         change: \(rule.fix) (\(rule.severity.rawValue); \(sourcesText))"] + packets).joined(
           separator: "\n")
     }
@@ -70,7 +71,7 @@ extension CheckReport {
     }
     if let order, order != .authenticationFirst { lines.append("order: \(order.text)") }
     for (word, title) in [(CheckResult.Word.failed, "failed"), (.warning, "warnings"), (.note, "notes")] {
-      let rules = results.filter { $0.word == word }.map { "\($0.rule.number) \($0.rule.name)" }
+      let rules = results.filter { $0.word == word }.map(\.rule.title)
       if !rules.isEmpty { lines.append("\(title): \(rules.joined(separator: ", "))") }
     }
     if let hostile {
@@ -81,7 +82,8 @@ extension CheckReport {
         lines.append("    \(Hex.excerpt(failure.bytes, limit: 64))")
       }
     }
-    lines += (comparison?.lines ?? []).map { "since the baseline: \($0)" }
+    let baseline = comparison?.firmware.map { "the baseline of firmware \($0.singleLine)" } ?? "the baseline"
+    lines += (comparison?.lines ?? []).map { "since \(baseline): \($0)" }
     return lines.joined(separator: "\n")
   }
 }

@@ -39,14 +39,15 @@ struct EchoTrial {
 }
 
 extension CheckRun {
-  /// The protocol to open sessions for.
-  func linkProtocol() throws -> ExternalAccessoryProtocol {
+  /// The protocol to open sessions for; `name` if given.
+  func linkProtocol(_ name: String? = nil) throws -> ExternalAccessoryProtocol {
     let survey = try survey()
     _ = try identification()
-    guard let one = survey.linkProtocol(settings.protocolName) else {
+    let name = name ?? settings.protocolName
+    guard let one = survey.linkProtocol(name) else {
       throw CheckSkip(
-        settings.protocolName.map { "the accessory declares no protocol \($0) over the link" }
-          ?? "the accessory declares no External Accessory protocol over the link")
+        name.map { "the accessory declares no protocol \($0) over the link" }
+          ?? "the accessory declares no External Accessory protocol over the link", isUndeclared: true)
     }
     return one
   }

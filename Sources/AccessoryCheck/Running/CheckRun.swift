@@ -43,7 +43,9 @@ final class CheckRun {
 
   /// The accessory did not come back after it was unplugged: that is a finding, and what it did last is its proof.
   func noteAbsence(_ absent: AccessoryAbsent) {
-    let after = lastCase.map { "after case \($0.number) (\($0.name))" } ?? "after it was unplugged"
+    let after =
+      lastCase.map { $0.isOwn ? "after case \($0.name)" : "after case \($0.number) (\($0.name))" }
+      ?? "after it was unplugged"
     absence = CheckFailure("It did not come back \(after): \(absent).", lastAttached?.lastProof(10) ?? [])
   }
 

@@ -18,6 +18,8 @@ public struct CheckSettings {
   public var isHostile = false
   /// Whether warnings and notes fail, too.
   public var isStrict = false
+  /// Whether cases about what the accessory does not declare are left out, instead of being skipped.
+  public var leavesOutUndeclared = false
   /// What the accessory is asked first; ``HostOrder/auto`` tries identification when AA00 is not answered.
   public var order = HostOrder.auto
   /// What to verify signatures with.
@@ -39,47 +41,45 @@ public struct CheckSettings {
 
 /// Which cases to run: numbers, ranges and names.
 public struct CheckSelection: Sendable, Equatable {
-  private let numbers: Set<Int>?
+  /// The chosen cases, by number.
+  public let cases: [CheckCase]
 
-  /// All cases.
-  public static let all = CheckSelection(numbers: nil)
+  /// All of easim's cases.
+  public static let all = CheckSelection(cases: CheckCase.all)
 
-  private init(numbers: Set<Int>?) { self.numbers = numbers }
+  private init(cases: [CheckCase]) { self.cases = cases }
 
-  /// Reads `101,300-399,syn-version`; cases can also be named.
+  /// Reads `101,300-399,syn-version`; cases can also be named, and `own` means all of the user's own cases.
   ///
+  /// - Parameter own: the user's own cases.
   /// - Throws: ``Mistake``, for a part that selects no case.
-  public init(_ text: String) throws(Mistake) {
+  public init(_ text: String, own: [CheckCase] = []) throws(Mistake) {
+    let all = CheckCase.all + own
     var chosen: Set<Int> = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-      let cases = try Self.cases(part)
-      chosen.formUnion(cases.map(\.number))
+      let found = try part == "own" && !own.isEmpty ? own : Self.cases(part, all)
+      chosen.formUnion(found.map(\.number))
     }
-    numbers = chosen
+    cases = all.filter { chosen.contains($0.number) }
   }
 
-  private static func cases(_ part: Substring) throws(Mistake) -> [CheckCase] {
+  private static func cases(_ part: Substring, _ all: [CheckCase]) throws(Mistake) -> [CheckCase] {
     let bounds = part.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map { Int($0) }
     var found: [CheckCase] = []
     if bounds.count == 2, let first = bounds[0], let last = bounds[1] {
       guard first <= last else { throw Mistake("'\(part)' ends before it begins") }
-      found = CheckCase.all.filter { (first...last).contains($0.number) }
+      found = all.filter { (first...last).contains($0.number) }
     } else if let number = Int(part) {
-      found = CheckCase.all.filter { $0.number == number }
+      found = all.filter { $0.number == number }
     } else {
-      found = CheckCase.all.filter { $0.name == part }
+      found = all.filter { $0.name == part }
       if found.isEmpty {
-        let near = Suggestion.nearHint(for: String(part), in: CheckCase.all.map(\.name))
+        let near = Suggestion.nearHint(for: String(part), in: all.map(\.name))
         throw Mistake("there is no case '\(part.prefix(64))'\(near)")
       }
     }
     if found.isEmpty { throw Mistake("there is no case \(part.prefix(64))") }
     return found
-  }
-
-  /// The chosen cases, by number.
-  public var cases: [CheckCase] {
-    CheckCase.all.filter { one in numbers.map { $0.contains(one.number) } ?? true }
   }
 
   /// A part of a selection that selects no case.

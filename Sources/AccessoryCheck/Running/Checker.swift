@@ -14,6 +14,8 @@ public final class Checker {
   let run: CheckRun
   /// The bytes of the last attack.
   var lastAttackBytes: [UInt8] = []
+  /// The cases about what the accessory does not declare, if the settings leave them out.
+  public private(set) var leftOut: [CheckCase] = []
   private let plug: any AccessoryPlug
   private let pump: CheckPump
   private let settings: CheckSettings
@@ -58,12 +60,14 @@ public final class Checker {
         break
       }
       run.unplugAll()
+      if leftOut.last == rule { continue }
       var result = CheckResult(rule: rule, outcome: outcome, time: pump.loop.now - begin)
       result.isStrict = settings.isStrict && result.hasFailed && rule.severity != .error
       report.results.append(result)
       onEvent(result)
     }
     run.unplugAll()
+    report.planned.removeAll { number in leftOut.contains { $0.number == number } }
     report.time = pump.loop.now - start
     report.attachments = run.attachments
     report.accessory = run.identity
@@ -81,6 +85,7 @@ public final class Checker {
     } catch let failure as CheckFailure {
       return .failed(failure)
     } catch let skip as CheckSkip {
+      if skip.isUndeclared, settings.leavesOutUndeclared { leftOut.append(rule) }
       return .skipped(skip.reason)
     } catch let short as Shortfall {
       return .skipped("the accessory does not get that far: \(short.reason) (case \(short.judgedBy))")

@@ -1,6 +1,7 @@
 import AccessoryCheck
 import AccessoryCore
 import AccessoryRuns
+import Glibc
 
 extension CommandSpec {
   /// `easim check`.
@@ -12,6 +13,10 @@ extension CommandSpec {
       passes, fails with the packets that prove it and what to change in the firmware, or is skipped with the reason.
       docs/check.md lists all cases and the source of each rule. A broken rule is an error, a warning (some devices or
       lines are affected) or a note; only errors fail, or with --strict all of them.
+
+      --cases FILE.py adds cases of your own, written with the Python package: functions marked with
+      @check.case("1", "answers VERSION") that send and receive in a session (docs/check.md). {firmware} in --baseline
+      FILE stands for the accessory's firmware version.
 
       Without --hostile nothing is done that an Apple device would not do. Cases about data need an accessory that sends
       back what it receives.
@@ -31,13 +36,15 @@ extension CommandSpec {
 }
 
 private func runCheck(_ options: CheckOptions, _ console: Console) throws -> ExitCode {
-  var selection = CheckSelection.all
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
+  let own = try options.ownCases.map { try readCases($0, on: runtime, console) }
+  defer { own?.close() }
+  var cases = CheckCase.all + (own?.cases ?? [])
   if let text = options.selection {
-    do throws(CheckSelection.Mistake) { selection = try CheckSelection(text) } catch {
+    do throws(CheckSelection.Mistake) { cases = try CheckSelection(text, own: own?.cases ?? []).cases } catch {
       throw UsageError("--only: \(error)")
     }
   }
-  let cases = selection.cases
   if options.lists {
     for rule in cases { console.out(console.isJSON ? rule.json.text : rule.line) }
     return .done
@@ -47,5 +54,15 @@ private func runCheck(_ options: CheckOptions, _ console: Console) throws -> Exi
   if !output.shard.isWhole, options.isHostile, options.attacks > 0, options.shared.seed == nil {
     throw UsageError("the shards of --hostile need the same seed: add --seed N")
   }
-  return try CheckSession(options, cases, output, console).run()
+  return try CheckSession(options, cases, output, runtime, console).run()
+}
+
+/// Starts Python, which reads the file of the user's own cases.
+private func readCases(_ file: String, on runtime: CommandRuntime, _ console: Console) throws -> OwnCases {
+  let python = getenv("EASIM_PYTHON").map { String(cString: $0) } ?? "python3"
+  do {
+    return try OwnCases(file, python: python, on: runtime.loop) { console.err("python: \($0)") }
+  } catch let mistake as OwnCases.Mistake {
+    throw UsageError("--cases: \(mistake)")
+  }
 }

@@ -5,6 +5,8 @@ import AccessoryCore
 struct CheckOptions: CommandOptions {
   var address = Address.standardLocal
   var selection: String?
+  var ownCases: String?
+  var isForFeatures = false
   var lists = false
   var stepLimit = Duration.seconds(20)
   var pace = Duration.milliseconds(200)
@@ -19,6 +21,10 @@ struct CheckOptions: CommandOptions {
   static let operands: [Operand<Self>] = [.address(\.address)]
   static let options: [Option<Self>] = [
     Option("--only", \.selection, .optional(.text), as: "N,N-M,NAME", "run these cases: 101, 300-399, syn-version"),
+    Option(
+      "--cases", \.ownCases, .optional(.text), as: "FILE",
+      "add your own cases from a Python file; --only own runs only these"),
+    Option("--features", \.isForFeatures, "leave out cases about features that the accessory does not declare"),
     Option("--list", \.lists, "list the cases without connecting"),
     Option("--echo", \.echo, .choice, "whether sessions echo what they receive; try finds out"),
     Option("--pace", \.pace, .duration, "wait TIME before plugging in again"),
@@ -36,6 +42,7 @@ struct CheckOptions: CommandOptions {
   ]
   static let rules: [OptionRule] = [
     .needs("--attacks", "--hostile"), .needs("--most-failures", "--hostile"), .exclusive(["--shard", "--list"]),
+    .exclusive(["--shard", "--features"], because: "units of the accessory may declare different features"),
     .exclusive(["--shard", "--baseline"], because: "'easim report show' compares the merged report"),
   ]
 }

@@ -11,20 +11,21 @@ final class CheckSession {
   /// The cases that are run here, and those of all shards.
   private let cases: [CheckCase]
   private let planned: [CheckCase]
-  private let output: RunOutput<CheckReport>
+  private var output: RunOutput<CheckReport>
   private let console: Console
   private let runtime: CommandRuntime
   private let cables: CableOptions
   private let bar: ProgressBar
 
   init(
-    _ options: CheckOptions, _ cases: [CheckCase], _ output: RunOutput<CheckReport>, _ console: Console
-  ) throws {
+    _ options: CheckOptions, _ cases: [CheckCase], _ output: RunOutput<CheckReport>, _ runtime: CommandRuntime,
+    _ console: Console
+  ) {
     (self.options, self.output) = (options, output)
     planned = cases
     self.cases = Array(cases[output.shard.share(of: cases.count)])
     self.console = console
-    runtime = try CommandRuntime(console, seed: options.shared.seed)
+    self.runtime = runtime
     cables = CableOptions(options.shared, on: runtime.loop, report: console.show)
     bar = ProgressBar(console)
   }
@@ -37,6 +38,7 @@ final class CheckSession {
     settings.echo = options.echo
     settings.isHostile = options.isHostile
     settings.isStrict = options.isStrict
+    settings.leavesOutUndeclared = options.isForFeatures
     settings.order = options.shared.tolerance.order ?? .auto
     let chosen = try AccessoryTarget.choose(
       at: options.address, options.shared.protocolName, on: runtime, console)
@@ -65,10 +67,16 @@ final class CheckSession {
     }
     if runtime.signal != nil { report.ending = .stopped(by: runtime.signalName) }
     report.allowsEmpty = options.shared.allowsEmpty
-    (report.program, report.shards, report.planned) = (Version.program, ShardSet(output.shard), planned.map(\.number))
+    (report.program, report.shards) = (Version.program, ShardSet(output.shard))
+    report.planned = planned.filter { !checker.leftOut.contains($0) }.map(\.number)
     bar.clear()
     settle()
-    return conclude(report)
+    if !checker.leftOut.isEmpty {
+      console.err(
+        "easim: left out, because the accessory does not declare what they are about: "
+          + checker.leftOut.map(\.title).joined(separator: ", "))
+    }
+    return try conclude(report)
   }
 
   private func settle() { runtime.settle(until: { cables.isQuiet }) }
@@ -93,8 +101,9 @@ final class CheckSession {
 
   // MARK: The end
 
-  private func conclude(_ report: CheckReport) -> ExitCode {
+  private func conclude(_ report: CheckReport) throws -> ExitCode {
     var report = report
+    try output.readBaseline(for: report)
     output.compare(&report)
     output.write(report)
     let verdict = report.outcome

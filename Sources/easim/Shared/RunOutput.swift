@@ -1,4 +1,6 @@
+import AccessoryCheck
 import AccessoryCore
+import AccessoryFormats
 import AccessoryRuns
 import Glibc
 
@@ -6,18 +8,24 @@ import Glibc
 ///
 /// All of these are checked before the run.
 struct RunOutput<Result: Report> {
+  /// Stands for the firmware version in the path of a baseline of ``CheckReport``.
+  fileprivate static var firmware: String { "{firmware}" }
+
   /// The shard that is run here.
   let shard: Shard
-  private let earlier: Result?
+  fileprivate var earlier: Result?
+  fileprivate let baseline: String?
   private let tolerance: Double
   private var files: [ReportFile]
-  private let console: Console
+  fileprivate let console: Console
 
   /// - Parameter count: the number of items divided among shards. The job's environment does not divide a single item.
   init(_ shared: SharedOptions, dividing count: Int = 1, _ console: Console) throws {
     self.console = console
     tolerance = shared.tolerated
-    earlier = try shared.baseline.map { try Result(json: InputFile.read($0, option: "--baseline"), file: $0) }
+    baseline = shared.baseline
+    earlier = try shared.baseline.flatMap { Result.self == CheckReport.self && $0.contains(Self.firmware) ? nil : $0 }
+      .map { try Result(json: InputFile.read($0, option: "--baseline"), file: $0) }
     files = try shared.reports.map { try ReportFile("--report", $0, Result.forms) }
     shard = try Self.shard(shared, count, console)
     if !shard.isWhole, shared.baseline != nil {
@@ -59,5 +67,22 @@ struct RunOutput<Result: Report> {
   func write(_ report: Result) {
     console.trace?.conclude(report)
     files.write(report, console)
+  }
+}
+
+extension RunOutput<CheckReport> {
+  /// Reads the baseline for the accessory's firmware, whose version is known only after the run. A version without a
+  /// baseline is reported, and compared with nothing.
+  mutating func readBaseline(for report: CheckReport) throws {
+    guard let baseline, baseline.contains(Self.firmware) else { return }
+    guard let version = report.accessory?.firmware else {
+      return console.err("easim: --baseline: the accessory did not tell its firmware version, so nothing is compared")
+    }
+    let path = baseline.replacing(Self.firmware, with: version.replacing("/", with: "_").spelledOut)
+    guard access(path, F_OK) == 0 else {
+      return console.err(
+        "easim: --baseline: firmware \(version.printable) has no report at \(path): nothing is compared")
+    }
+    earlier = try CheckReport(json: InputFile.read(path, option: "--baseline"), file: path)
   }
 }

@@ -1,6 +1,5 @@
+import LinuxIO
 import Testing
-
-@testable import AccessorySimulator
 
 @Suite struct LineSplitterTests {
   private func lines(_ pieces: [UInt8]...) -> [String] {
@@ -26,7 +25,7 @@ import Testing
   }
 
   @Test func aLineWithoutEndIsCut() {
-    let line = [UInt8](repeating: 0x41, count: 2 * LineSplitter.longestLine + 1)
-    #expect(lines(line).map(\.utf8.count) == [LineSplitter.longestLine, LineSplitter.longestLine, 1])
+    let line = [UInt8](repeating: 0x41, count: 2 * 4_096 + 1)
+    #expect(lines(line).map(\.utf8.count) == [4_096, 4_096, 1])
   }
 }

@@ -1,0 +1,193 @@
+import AccessoryCore
+import AccessoryFormats
+import LinuxIO
+
+/// The user's own cases: Python functions in a file, run by a Python process with easim's package.
+///
+/// The process first prints a line with its cases. For each case easim opens a session and sends `{"run": 902, …}`;
+/// the process then sends requests, which easim answers, until it reports the outcome:
+///
+/// ```
+///   {"send": "0102"}        ──▶   {}
+///   {"receive": 2.5}        ──▶   {"data": "0a0b", "end": null}     what arrived, at the latest after 2.5 s
+///   {"outcome": "failed", "text": "…"}
+/// ```
+public final class OwnCases: ChildProcessHandler {
+  /// How long Python may take to start and to read the file.
+  private static let startLimit = Duration.seconds(30)
+
+  /// The cases in the file, by number.
+  public private(set) var cases: [CheckCase] = []
+
+  private let file: String
+  private let loop: EpollLoop
+  private let note: (String) -> Void
+  private var child: ChildProcess?
+  private var output = LineSplitter(longestLine: 1 << 24)
+  private var errors = LineSplitter()
+  private var requests: [JSON5Value] = []
+  /// Why there will be no more requests.
+  private var end: String?
+
+  /// Starts Python and reads the list of cases.
+  ///
+  /// - Parameters:
+  ///   - python: the interpreter.
+  ///   - note: called with each line that the file's code prints.
+  /// - Throws: ``Mistake`` if the file has no usable cases.
+  public init(_ file: String, python: String, on loop: EpollLoop, note: @escaping (String) -> Void) throws {
+    (self.file, self.loop, self.note) = (file, loop, note)
+    var command = ProcessCommand(python, ["-c", "from easim import check; check.main()", file])
+    command.add(variables: ["PYTHONPATH", "VIRTUAL_ENV", "PYTHONUNBUFFERED=1"])
+    do { child = try ChildProcess(command, on: loop, self) } catch {
+      throw Mistake("\(error); EASIM_PYTHON names the interpreter with the Python package easim")
+    }
+    loop.run(until: { !requests.isEmpty || end != nil }, limit: Self.startLimit)
+    guard let list = requests.first else {
+      throw Mistake(
+        "\(python) listed no cases of \(file): \(end ?? "it did not answer within 30 s"). "
+          + "Is the Python package easim installed there? (docs/python.md)")
+    }
+    requests = []
+    if case .text(let problem)? = list["problem"]?.content { throw Mistake("\(file): \(problem)") }
+    guard case .array(let entries)? = list["cases"]?.content else { throw Mistake("\(file): it lists no cases") }
+    cases = try entries.map { try self.rule($0) }.sorted { $0.number < $1.number }
+    if cases.isEmpty { throw Mistake("\(file) has no cases: mark functions with @check.case(\"1\", \"does …\")") }
+  }
+
+  /// Ends Python.
+  public func close() { child = nil }
+
+  /// The file has no usable cases.
+  public struct Mistake: Error, CustomStringConvertible {
+    /// A sentence.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+  }
+
+  private func rule(_ entry: JSON5Value) throws -> CheckCase {
+    guard let id = entry["id"]?.integer, CheckCase.ownIDs.contains(id), let title = entry["title"]?.string,
+      let severity = entry["severity"]?.string.flatMap(CheckCase.Severity.init), let fix = entry["fix"]?.string
+    else { throw Mistake("\(file): the list of cases cannot be read: the Python package has another version") }
+    let protocolName = entry["protocol"]?.string
+    let this = LoopBound(self, on: loop)
+    return CheckCase(
+      CheckCase.firstOwn + id, "own-\(id)", title, [.own], severity, fix: fix
+    ) { run in try this.value.judge(id, protocolName, run) }
+  }
+
+  // MARK: One case
+
+  private func judge(_ id: Int, _ protocolName: String?, _ run: CheckRun) throws {
+    if let end { throw CheckSkip("Python has ended: \(end)") }
+    let declared = try run.linkProtocol(protocolName)
+    let session = try run.session(on: run.device(at: .ready), 1, declared)
+    let mark = session.device.record.count
+    requests = []
+    var order = JSONObject()
+    order.add("run", id)
+    order.add("protocol", declared.name)
+    answer(order)
+    var given = session.received.count
+    while true {
+      let request = try next(run, session, mark)
+      if let outcome = request["outcome"]?.string {
+        let text = request["text"]?.string ?? ""
+        switch outcome {
+        case "passed": return
+        case "skipped": throw CheckSkip(text)
+        default: throw CheckFailure(text, session.device.proof(mark..<session.device.record.count))
+        }
+      }
+      do {
+        answer(try perform(request, run, session, &given))
+      } catch let skip as CheckSkip {
+        // Such as a full window: the case hears of it, and ends.
+        answer(ended(skip.reason))
+      }
+    }
+  }
+
+  private func next(_ run: CheckRun, _ session: OpenedSession, _ mark: Int) throws -> JSON5Value {
+    _ = try run.pump.wait(within: run.stepLimit) { !requests.isEmpty || end != nil }
+    if let request = requests.first {
+      requests.removeFirst()
+      return request
+    }
+    let reason = end ?? "the case did nothing for \(DurationText.format(run.stepLimit)), so Python was stopped"
+    if end == nil { child = nil }
+    end = reason
+    throw CheckFailure("\(reason).", session.device.proof(mark..<session.device.record.count))
+  }
+
+  private func perform(
+    _ request: JSON5Value, _ run: CheckRun, _ session: OpenedSession, _ given: inout Int
+  ) throws -> JSONObject {
+    let device = session.device
+    var reply = JSONObject()
+    if let text = request["send"]?.string {
+      guard let bytes = try? Hex.parse(text) else { return ended("easim cannot read what is to be sent") }
+      let size = run.largestPiece(device)
+      for start in stride(from: 0, to: bytes.count, by: size) where device.line.isOpen {
+        try session.send(Array(bytes[start..<min(start + size, bytes.count)]))
+      }
+    } else if let seconds = request["receive"]?.float {
+      let limit = Duration.nanoseconds(Int(min(max(seconds, 0), 86_400) * 1e9))
+      let before = given
+      _ = try device.wait(within: limit) { session.received.count > before || session.wasClosed }
+      reply.add("data", Hex.plain(Array(session.received.dropFirst(before))))
+      given = session.received.count
+    }
+    if !device.line.isOpen { reply.add("end", device.endText) }
+    if session.wasClosed { reply.add("end", "the accessory closed it with EA03") }
+    return reply
+  }
+
+  private func ended(_ reason: String) -> JSONObject {
+    var reply = JSONObject()
+    reply.add("end", reason)
+    return reply
+  }
+
+  /// Python reads each answer before it sends the next request, so the pipe has room; the longest answers are sent in
+  /// pieces as it reads.
+  private func answer(_ object: JSONObject) {
+    unsent += Array("\(object.text)\n".utf8)
+    sendUnsent()
+  }
+
+  private var unsent: [UInt8] = []
+
+  private func sendUnsent() {
+    guard let child, !unsent.isEmpty else { return }
+    unsent.removeFirst(child.write(unsent.span.bytes))
+  }
+
+  // MARK: The process
+
+  public func child(_ child: ChildProcess, printed bytes: RawSpan) {
+    output.take(bytes) { line in
+      if let value = try? JSON5.read(line, file: "Python's line") { requests.append(value) } else { note(line) }
+    }
+  }
+
+  public func child(_ child: ChildProcess, complained bytes: RawSpan) { errors.take(bytes, note) }
+
+  public func childTakesInput(_ child: ChildProcess) { sendUnsent() }
+
+  public func childClosedInput(_ child: ChildProcess) {}
+
+  public func child(_ child: ChildProcess, endedWith ending: ProcessEnding) {
+    errors.end(note)
+    end = end ?? ending.description
+  }
+}
+
+extension JSON5Value {
+  fileprivate var string: String? { if case .text(let text) = content { text } else { nil } }
+  fileprivate var integer: Int? {
+    if case .number(let number) = content { number.integer.flatMap { Int($0) } } else { nil }
+  }
+  fileprivate var float: Double? { if case .number(let number) = content { number.value } else { nil } }
+}
