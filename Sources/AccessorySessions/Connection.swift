@@ -28,6 +28,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   @exclusivity(unchecked) private var owner: (any ConnectionOwner)?
   @exclusivity(unchecked) private var isDraining = false
   @exclusivity(unchecked) private var isOver = false
+  /// Whether the cable is not read, see ``PeerCore/wantsCablePaused``.
+  @exclusivity(unchecked) private var isPaused = false
   /// How long the other end has been silent; nil if silence is allowed.
   @exclusivity(unchecked) private var watch: PhaseClock?
   private var watchTimer: LoopTimer?
@@ -123,11 +125,17 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     drainEvents()
     if isOver { return }
     flush()
+    if peer.core.wantsCablePaused != isPaused { setPaused(!isPaused) }
     if let deadline = peer.core.deadline {
       timer.arm(at: deadline)
     } else {
       timer.cancel()
     }
+  }
+
+  private func setPaused(_ pauses: Bool) {
+    isPaused = pauses
+    if pauses { cable.main.pauseReading() } else { cable.main.resumeReading() }
   }
 
   /// Sends until there is nothing more to send or no more room. Packets are sent from where the peer stores them; only

@@ -19,7 +19,6 @@ public struct AccessoryRole: PeerRole {
   }
 
   private static func workThrough(_ bytes: RawSpan, _ peer: inout AccessoryPeer, now: Instant) {
-    peer.core.beginDelivery()
     var offset = 0
     while let message = peer.core.advance(bytes, at: &offset, now: now) { peer.handle(message) }
     peer.core.endDelivery(now: now)

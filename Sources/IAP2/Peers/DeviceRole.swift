@@ -133,7 +133,6 @@ public struct DeviceRole: PeerRole {
   }
 
   private static func workThrough(_ bytes: RawSpan, _ peer: inout DevicePeer, now: Instant) {
-    peer.core.beginDelivery()
     var offset = 0
     while true {
       let message = peer.core.advance(bytes, at: &offset, now: now)

@@ -62,12 +62,6 @@ public struct PeerCore: ~Copyable {
     scanner.keepsByte(of: bytes)
   }
 
-  /// Begins a delivery. On a link without acknowledgements, an unread session ends at its limit, but the bytes of a
-  /// delivery cannot be read before the delivery ends.
-  mutating func beginDelivery() {
-    if link.isZeroAcknowledgement { sessions.noteDelivery(bound: link.settings.sessionReceiveBound) }
-  }
-
   /// Ends a delivery.
   mutating func endDelivery(now: Instant) {
     announceRoom()
@@ -258,18 +252,16 @@ public struct PeerCore: ~Copyable {
   }
 
   private mutating func sessionIsFull(_ index: Int, now: Instant) {
-    if link.isZeroAcknowledgement {
-      // Such a link has no flow control to slow the other end down.
-      guard sessions.entries[index].reader.hadItsChance else { return }
-      closeSession(sessions.entries[index].id, .notRead(bytes: sessions.entries[index].unread))
-    } else {
-      sessions.noteFull(at: index, now: now)
-      if holdingSince == nil {
-        holdingSince = now
-        link.holdAcknowledgements()
-      }
+    sessions.noteFull(at: index, now: now)
+    if holdingSince == nil {
+      holdingSince = now
+      if !link.isZeroAcknowledgement { link.holdAcknowledgements() }
     }
   }
+
+  /// Whether the cable must not be read until a full session is. Without acknowledgements, only this slows down the
+  /// other end.
+  public var wantsCablePaused: Bool { holdingSince != nil && link.isZeroAcknowledgement }
 
   /// Notes that the reader of a session has processed `count` bytes.
   public mutating func consume(_ count: Int, of id: UInt16) {
@@ -283,6 +275,7 @@ public struct PeerCore: ~Copyable {
   private mutating func releaseIfPossible() {
     guard holdingSince != nil, sessions.fullSince != holdingSince else { return }
     holdingSince = sessions.fullSince
+    if link.isZeroAcknowledgement { return }
     link.releaseAcknowledgements()
     if holdingSince != nil { link.holdAcknowledgements() }
   }
@@ -392,8 +385,13 @@ public struct PeerCore: ~Copyable {
   // MARK: Time
 
   /// How long a session may be full before it is ended: well below the time after which the other end would give up the
-  /// whole link.
-  private var sleepLimit: Milliseconds { Milliseconds(link.patience.count * 3 / 4) }
+  /// whole link. Without acknowledgements, the other end never does.
+  private var sleepLimit: Milliseconds {
+    link.isZeroAcknowledgement ? Self.longestPause : Milliseconds(link.patience.count * 3 / 4)
+  }
+
+  /// How long a session that is not read may keep the cable from being read.
+  private static let longestPause = Milliseconds(10_000)
 
   private var holdDeadline: Instant? { holdingSince.map { $0 + sleepLimit } }
 

@@ -17,27 +17,12 @@ struct SessionTable {
     case ended
   }
 
-  /// Whether the reader keeps up with the inbox. On a link without acknowledgements this decides whether a session with
-  /// too many unread bytes is ended, but not because of a single delivery, which could not be read before its end.
-  enum Reader {
-    /// The reader has read everything it was notified of.
-    case caughtUp
-    /// The reader has read everything it was notified of, but the session was at its limit when this delivery began.
-    case slow
-    /// The reader was notified of bytes in this delivery.
-    case notified
-    /// The reader was notified before this delivery but has not read since, or was late before it.
-    case late
-
-    /// Whether the reader could have read before this delivery but did not.
-    var hadItsChance: Bool { self == .slow || self == .late }
-  }
-
   struct Entry {
     var id: UInt16
     var protocolID: UInt8
     var phase: Phase
-    var reader = Reader.caughtUp
+    /// Whether the reader was notified of bytes that it has not taken yet.
+    var isNotified = false
     /// Bytes that have arrived but were not yet passed on.
     var inbox: [UInt8] = []
     /// Bytes that have arrived but are not consumed yet, whether or not they were passed on.
@@ -81,7 +66,7 @@ struct SessionTable {
     guard let index = index(of: id) else { return false }
     let hasBytes = !entries[index].inbox.isEmpty
     entries[index].phase = hasBytes ? .heard : .open
-    entries[index].reader = hasBytes ? .notified : .caughtUp
+    entries[index].isNotified = hasBytes
     return hasBytes
   }
 
@@ -98,22 +83,9 @@ struct SessionTable {
     entries[index].unread += bytes.byteCount
     if entries[index].phase == .requested { return false }
     entries[index].phase = .heard
-    switch entries[index].reader {
-    case .caughtUp: entries[index].reader = .notified
-    case .slow: entries[index].reader = .late
-    case .notified, .late: return false
-    }
+    if entries[index].isNotified { return false }
+    entries[index].isNotified = true
     return true
-  }
-
-  /// Begins a delivery: readers notified before now could have read before this delivery.
-  mutating func noteDelivery(bound: Int) {
-    for index in entries.indices {
-      switch entries[index].reader {
-      case .caughtUp, .slow: entries[index].reader = entries[index].unread >= bound ? .slow : .caughtUp
-      case .notified, .late: entries[index].reader = .late
-      }
-    }
   }
 
   /// Notes that the other end confirmed the session.
@@ -125,7 +97,7 @@ struct SessionTable {
   mutating func takeInbox(_ id: UInt16, _ buffer: inout [UInt8]) {
     guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
     swap(&entries[index].inbox, &buffer)
-    entries[index].reader = .caughtUp
+    entries[index].isNotified = false
     if entries[index].phase == .ended { forget(index) }
   }
 

@@ -198,37 +198,29 @@ import Testing
     #expect(end.reads(2).count == 5)
   }
 
-  @Test func withoutAcknowledgementsTheSessionEndsAtTheBound() {
+  /// Only a paused cable slows the other end of such a link down.
+  @Test func withoutAcknowledgementsTheCableIsNotReadUntilTheSessionIs() {
     var end = silent(bound: 10)
     end.receives(data(1, 9, sequence: 0x42))
-    _ = end.told()
-    #expect(end.receives(data(1, 4, sequence: 0x43)) == [Sheet.packet(0x40, 1, 0x43, session: 1, Sheet.status(1, 1))])
-    #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
-    #expect(end.peer.core.deadline == nil)
+    #expect(end.peer.core.wantsCablePaused == false)
+    #expect(end.receives(data(1, 4, sequence: 0x43)) == [])
+    #expect(end.told() == [.sessionReadable(1)])
+    #expect(end.peer.core.wantsCablePaused == true)
     #expect(end.reads(1).count == 13)
-  }
-
-  /// A cable in memory can deliver more than the limit at once, and a reader is notified only after that.
-  @Test func withoutAcknowledgementsOneDeliveryBeyondTheBoundEndsNoSessionThatIsRead() {
-    var end = silent(bound: 10)
-    for first: UInt8 in [0x42, 0x45, 0x48] {
-      let delivery = (0..<3).map { data(1, 9, sequence: first + $0) }.joined()
-      #expect(end.receives(delivery) == [])
-      #expect(end.told() == [.sessionReadable(1)])
-      #expect(end.reads(1).count == 27)
-    }
+    #expect(end.peer.core.wantsCablePaused == false)
+    #expect(end.peer.core.deadline == nil)
     #expect(end.peer.core.isOpen(1) == true)
   }
 
-  @Test func withoutAcknowledgementsASessionIsNotReadBeyondTheBoundForEver() {
+  @Test func withoutAcknowledgementsASessionThatIsNeverReadEndsAfterTenSeconds() {
     var end = silent(bound: 10)
-    end.receives(data(1, 9, sequence: 0x42) + data(1, 9, sequence: 0x43))
-    #expect(end.told() == [.sessionReadable(1)])
-    // The bytes are read but not consumed, so they still count as unread.
-    var inbox: [UInt8] = []
-    end.peer.core.takeInbox(1, &inbox)
-    end.receives(data(1, 1, sequence: 0x44))
-    #expect(end.told() == [.sessionReadable(1), .sessionEnded(1, .notRead(bytes: 19))])
+    end.receives(data(1, 13, sequence: 0x42))
+    _ = end.told()
+    #expect(end.passes(9_999) == [])
+    #expect(end.passes(1) == ["10000 \(Sheet.packet(0x40, 1, 0x42, session: 1, Sheet.status(1, 1)))"])
+    #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
+    #expect(end.peer.core.wantsCablePaused == false)
+    #expect(end.reads(1).count == 13)
   }
 
   /// An accessory on a link without acknowledgements, with session 1 open; the device's next packet is 42.
