@@ -7,6 +7,23 @@ import Testing
 
 /// Device profiles and their rules: reading, mistakes, and the effect on the wire.
 @Suite struct DeviceProfileTests {
+  @Test func aPhoneTellsEachPowerAttributeInAMessageOfItsOwn() {
+    var profile = DeviceProfile()
+    profile.manners = .phone
+    var rules = MessageRules(profile.messageRules)
+    rules.begin(declared: [.powerUpdate])
+    rules.heard(
+      ControlMessage(.startPowerUpdates) {
+        $0.none(6)
+        $0.none(0)
+      }, now: .origin)
+    var sent: [[UInt8]] = []
+    while let message = rules.next(now: .origin) { sent.append(message.body) }
+    #expect(sent == [[0, 6, 0, 0, 0, 100], [0, 6, 0, 6, 0, 80]])
+    #expect(rules.change(.powerUpdate, [.init(6, .bytes([0, 50]))], now: .origin) == .sent(1))
+    #expect(rules.next(now: .origin)?.body == [0, 6, 0, 6, 0, 50])
+  }
+
   private func read(_ text: String) throws(SourceProblems) -> DeviceProfile {
     try DeviceProfile.format.read("{ version: 1, \(text) }", file: "d")
   }

@@ -38,6 +38,8 @@ public struct DeviceProfile: Equatable, Sendable {
   public var audioRate = 48_000
   /// What the device asks an accessory first.
   public var order = HostOrder.auto
+  /// How the device words its answers.
+  public var manners = Manners.brief
   /// Whether the device answers by itself whatever it understands.
   public var answers = true
   /// The user's own rules. A rule that sends the same message with the same trigger as a built-in rule replaces that
@@ -50,6 +52,15 @@ public struct DeviceProfile: Equatable, Sendable {
   /// The sample rates in Hz for which DA01 has numbers.
   static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
   private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
+
+  /// How a device words its answers, where devices were seen to differ.
+  public enum Manners: String, CaseIterable, Sendable {
+    /// Everything that was asked for in one message.
+    case brief
+    /// As phones were seen to: each power attribute in an AE01 of its own, in ascending order. What else phones were
+    /// seen to do, every device does: without acknowledgements it never acknowledges, and waits for no window.
+    case phone
+  }
 
   /// The contents of AE01.
   public struct Power: Equatable, Sendable {
@@ -193,6 +204,10 @@ extension DeviceProfile {
       "audioRate", \.audioRate, .integer(8_000...48_000),
       "the sample rate of audio as a USB device (DA01), in Hz: \(audioRateList)")
     Field("order", \.order, .choice, "what it requests from an accessory first, as for --order")
+    Field(
+      "manners", \.manners, .choice,
+      "`brief`: each answer is one message; `phone`: as phones were seen to, each power attribute is in an AE01 of its own"
+    )
     Field(
       "answers", \.answers, .boolean,
       "whether it automatically answers known messages, and sends the information that an accessory "

@@ -37,7 +37,12 @@ extension MessageCatalog {
       0 utf8 name; 1 utf8 model; 2 utf8 manufacturer; 3 utf8 serial number; 4 utf8 firmware version; \
       5 utf8 hardware version; 6 utf8 current language
       """),
-    Entry(0x4154, "StartCallStateUpdates", .accessory, 12),
+    Entry(
+      0x4154, "StartCallStateUpdates", .accessory, 12,
+      """
+      0 none remote id; 1 none name; 2 none status; 3 none direction; 4 none call UUID; 6 none address book id; \
+      7 none label; 8 none service; 9 none conferenced; 10 none group; 11 none disconnect reason; 12 none start
+      """),
     Entry(
       0x4155, "CallStateUpdate", .device, 12,
       """
@@ -45,12 +50,20 @@ extension MessageCatalog {
       7 utf8 label; 8 u8 service; 9 u8 conferenced; 10 u8 group; 11 u8 disconnect reason; 12 u64 start
       """),
     Entry(0x4156, "StopCallStateUpdates", .accessory, 0),
-    Entry(0x4157, "StartCommunicationsUpdates", .accessory, 17),
+    Entry(
+      0x4157, "StartCommunicationsUpdates", .accessory, 17,
+      """
+      0 none signal; 1 none registration; 2 none airplane mode; 4 none carrier; 5 none cellular supported; \
+      6 none telephony on; 7 none FaceTime audio; 8 none FaceTime video; 9 none mute; 10 none calls; \
+      11 none voicemails; 12 none initiate; 13 none end and accept; 14 none hold and accept; 15 none swap; \
+      16 none merge; 17 none hold
+      """),
     Entry(
       0x4158, "CommunicationsUpdate", .device, 17,
       """
       0 u8 signal; 1 u8 registration; 2 u8 airplane mode; 4 utf8 carrier; 5 u8 cellular supported; \
-      6 u8 telephony on; 7 u8 FaceTime audio; 8 u8 FaceTime video; 9 u8 mute; 10 u8 calls; 11 u8 voicemails
+      6 u8 telephony on; 7 u8 FaceTime audio; 8 u8 FaceTime video; 9 u8 mute; 10 u8 calls; 11 u8 voicemails; \
+      12 u8 initiate; 13 u8 end and accept; 14 u8 hold and accept; 15 u8 swap; 16 u8 merge; 17 u8 hold
       """),
     Entry(0x4159, "StopCommunicationsUpdates", .accessory, 0),
     Entry(0x415A, "InitiateCall", .accessory, 4, "0 u8 type; 1 utf8 destination; 2 u8 service; 3 utf8 address book id"),

@@ -98,7 +98,11 @@ public struct MessageRules: Sendable {
 
   /// Changes parameters of a message that rules send. Rules with a subscription send it immediately.
   public mutating func change(_ id: MessageID, _ parameters: [MessageRule.Element], now: Instant) -> Change {
-    let speaking = rules.indices.filter { rules[$0].message == id }
+    let changed = Set(parameters.map(\.id))
+    let speaking = rules.indices.filter { index in
+      let rule = rules[index]
+      return rule.message == id && (rule.takesNewParameters || rule.parameters.contains { changed.contains($0.id) })
+    }
     if speaking.isEmpty { return .unknown }
     changes[id] = changes[id, default: []].changed(by: parameters)
     let subscribed = speaking.compactMap { index in standing[index].map { (index, $0) } }
@@ -128,7 +132,9 @@ public struct MessageRules: Sendable {
     } else {
       pending.remove(at: first)
     }
-    let parameters = rule.parameters.changed(by: changes[rule.message] ?? [])
+    var changes = changes[rule.message] ?? []
+    if !rule.takesNewParameters { changes.removeAll { change in !rule.parameters.contains { $0.id == change.id } } }
+    let parameters = rule.parameters.changed(by: changes)
     let seconds = epoch &+ UInt64(max(0, now.nanoseconds / 1_000_000_000))
     return ControlMessage(
       rule.message, body: parameters.encoded(answering: entry.request, selecting: rule.selects, seconds: seconds))
@@ -234,6 +240,8 @@ public struct MessageRule: Hashable, Sendable {
   /// Whether to send only the parameters that the triggering message requests with empty parameters of the same number,
   /// as subscriptions do.
   public var selects = false
+  /// Whether a change may add parameters to the message; otherwise it only changes those that it has.
+  public var takesNewParameters = true
   /// Whether to send the message even to an end that did not declare it.
   public var ignoresDeclaration = false
 
