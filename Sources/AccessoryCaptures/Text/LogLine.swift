@@ -2,11 +2,10 @@ import AccessoryCore
 
 /// One line of a log that contains bytes in hex: `12:00:01.250 accessoryd[77] Packet RX 6: FF 55 02 00 EE 10`.
 ///
-/// - The bytes are the longest run of pairs of digits, separated by blanks, commas, colons or `0x`, or one long word of
-///   digits. A single byte counts only at the end of a line and after a colon, as in `uart-1: FF`.
-/// - The direction is a word before the bytes or, if there is none, after them: RX, in, received, recv, `<-`; TX, out,
-///   sent, `->`.
-/// - The time is the first word that looks like a clock time or like seconds with a fraction.
+/// - The bytes are the longest run of pairs of digits, with blanks, commas, colons or `0x` between them, or one long word
+///   of digits. A single byte counts only at the end of a line and after a colon, as `uart-1: FF`.
+/// - The direction is a word before the bytes, or else after them: RX, in, received, recv, `<-`; TX, out, sent, `->`.
+/// - The time is the first that is written as a clock, as seconds with a fraction, or in ms.
 struct LogLine: Equatable {
   /// "RX" or "TX"; nil if the line shows no direction.
   var direction: String?
@@ -15,6 +14,8 @@ struct LogLine: Equatable {
   var bytes: [UInt8]
   /// Whether the line consists only of bytes, possibly between an offset and a text column.
   var isBare: Bool
+  /// The decoder in a line of sigrok-cli that has nothing else before the byte: "uart-1" in `uart-1: FF`.
+  var decoder: String?
 
   private static let received: Set<String> = ["rx", "in", "recv", "received", "receive", "read", "incoming", "rcvd"]
   private static let sent: Set<String> = ["tx", "out", "send", "sent", "write", "wrote", "outgoing", "transmit"]
@@ -43,7 +44,13 @@ struct LogLine: Equatable {
     self.bytes = bytes
     let around = bytes.isEmpty ? words[...] : words[..<best.lowerBound]
     direction = Self.direction(in: around) ?? Self.direction(in: words[best.upperBound...])
-    time = around.lazy.compactMap(Self.time).first
+    time =
+      zip(around, around.dropFirst() + [""]).lazy.compactMap { word, unit in
+        Self.time(word) ?? Self.milliseconds(word, unit)
+      }.first
+    if words.count == 2, bytes.count == 1, words[0].hasPrefix("uart"), words[0].contains("-") {
+      decoder = String(words[0].dropLast())
+    }
     let isOffset = best.lowerBound == 1 && words[0].allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "x" }
     isBare = bytes.count > 0 && (best.lowerBound == 0 || isOffset)
   }
@@ -113,7 +120,15 @@ struct LogLine: Equatable {
     return seconds(parts[0])
   }
 
-  /// Seconds with or without a fraction, to the nanosecond.
+  /// `250ms` and `250 ms`.
+  private static func milliseconds(_ word: Substring, _ unit: Substring) -> Duration? {
+    let text = word.trimmed { "[]()".contains($0) }
+    let digits = text.hasSuffix("ms") ? text.dropLast(2) : unit.hasPrefix("ms") ? text[...] : ""
+    guard let count = Int(digits), 0..<(1 << 42) ~= count else { return nil }
+    return .milliseconds(count)
+  }
+
+  /// Seconds with or without a fraction, of which nanoseconds count.
   private static func seconds(_ text: some StringProtocol) -> Duration? {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let whole = Int(parts[0]), 0..<(1 << 32) ~= whole, parts[0].allSatisfy(\.isNumber) else { return nil }

@@ -37,7 +37,7 @@ struct LogReader {
     let text = String(decoding: line, as: UTF8.self)
     if text.contains("ACL Data RX:") || text.contains("ACL Data TX:") { return true }
     let found = LogLine(line)
-    if found.direction != nil { return !found.bytes.isEmpty }
+    if found.direction != nil || found.decoder != nil { return !found.bytes.isEmpty }
     return found.time != nil && found.bytes.count >= 4
   }
 
@@ -61,11 +61,15 @@ struct LogReader {
       return nil
     }
     if isBtmon { return readBtmon(text, found, line) }
-    note(found.time)
+    // A version in other text, such as "monitor ver 5.66", looks like a time.
+    if found.direction != nil || !found.bytes.isEmpty { note(found.time) }
     if let own = found.direction { direction = own }
-    guard !found.bytes.isEmpty, found.direction != nil || found.isBare || found.time != nil else { return skip(line) }
-    // A line of bytes alone continues the line above it.
-    let name = found.direction ?? (found.isBare ? direction : "")
+    guard !found.bytes.isEmpty, found.direction != nil || found.isBare || found.time != nil || found.decoder != nil
+    else {
+      return skip(line)
+    }
+    // A line of bytes alone continues the one above it.
+    let name = found.direction ?? found.decoder ?? (found.isBare ? direction : "")
     return Run(name: name, bytes: found.bytes, line: line.number, time: now)
   }
 

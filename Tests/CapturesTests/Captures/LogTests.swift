@@ -116,6 +116,24 @@ import Testing
     #expect(times == [0, 1, 2, 3, 4, 5])
   }
 
+  @Test func aVersionBeforeTheFirstLineWithBytesIsNoTime() throws {
+    let (_, entries) = try decode(
+      "monitor ver 5.66\n[250 ms] RX \(Self.detection)\n1250ms TX \(Self.detection)\n3.75 RX \(Self.detection)\n")
+    let times = entries.compactMap { entry in
+      if case .packet(_, let time, _, _) = entry.place { time.seconds } else { nil }
+    }
+    #expect(times == [0, 1, 3.5])
+  }
+
+  /// sigrok-cli prints no direction; each decoder is one.
+  @Test func aDecoderOfSigrokIsADirection() throws {
+    let lines = Self.pairs(Self.detection).map { "uart-1: \($0)\nuart-1: Stop bit\nuart-2: \($0)" }
+    let (decoder, entries) = try decode(lines.joined(separator: "\n") + "\n")
+    #expect(decoder.form == .log)
+    #expect(Set(entries.map(\.from)) == ["uart-1", "uart-2"])
+    #expect(decoder.skippedLines.count == 6)
+  }
+
   @Test func linesWithoutBytesAreListed() throws {
     let log = """
       accessoryd[77] starting, version 12
