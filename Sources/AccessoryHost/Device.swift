@@ -297,6 +297,8 @@ public struct DeviceSettings {
   public var authenticator: any DeviceAuthenticator
   /// Whether to report every control message as an event, and every undeclared one as a warning.
   public var tellsMessages = false
+  /// Whether warnings report what holds up or spoils each line (``LineWatch``).
+  public var watchesLines = false
   /// What happens when authentication fails.
   public var authentication = AuthenticationMode.verify
   /// What the device tells accessories about itself, and how it replies to them.

@@ -37,6 +37,8 @@ final class DeviceAttachment: ConnectionOwner {
   private lazy var peerWarnings = PeerWarnings(on: device.loop) { [unowned self] in log($0) }
   private var hasWarned = false
   var declarations = DeclarationWatch()
+  private var watch = LineWatch()
+  private var watchTimer: LoopTimer?
 
   init(
     cable: Cable, place: String, key: String, announced: LocalCard?, refusesSignatures: Bool, worldNumber: Int?,
@@ -73,6 +75,14 @@ final class DeviceAttachment: ConnectionOwner {
   func start() {
     log(.attach(place))
     connection.start(self)
+    if device.settings.watchesLines { watchLine() }
+  }
+
+  private func watchLine() {
+    for sentence in watch.look(at: connection.inspect { $0.lineState }, now: device.loop.now) {
+      log(.warning(sentence))
+    }
+    watchTimer = device.loop.schedule(after: .seconds(1)) { [unowned self] in watchLine() }
   }
 
   func close(_ reason: String) {
@@ -96,6 +106,10 @@ final class DeviceAttachment: ConnectionOwner {
 
   private func finish(_ reason: String) {
     if hasWarned { peerWarnings.flush() }
+    watchTimer?.cancel()
+    if device.settings.watchesLines {
+      for sentence in watch.finish(connection.inspect { $0.lineState }) { log(.warning(sentence)) }
+    }
     if let action = publication.gone() { perform(action) }
     player?.stop()
     player = nil

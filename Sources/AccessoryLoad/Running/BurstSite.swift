@@ -70,7 +70,9 @@ public final class BurstSite: AppHandler {
 
   var progress: String {
     guard hasConnected else { return "no accessory appeared" }
-    return isReady ? "its sessions are open" : "the accessory offered no protocol to open sessions on"
+    if isReady { return "its sessions are open" }
+    return lanes.contains(where: \.isOver)
+      ? "a session ended before all were open" : "the accessory offered no protocol to open sessions on"
   }
 
   func report(now: Instant) -> BurstReport.Site {

@@ -84,6 +84,12 @@ struct SendQueue {
     return 0
   }
 
+  /// The bytes of the packets in flight, and the number of the first; nil if none is in flight.
+  var inFlightBytes: (bytes: Int, oldest: UInt8)? {
+    guard inFlight > 0 else { return nil }
+    return (packets[first..<first + inFlight].reduce(0) { $0 + $1.count }, packets[first].sequence)
+  }
+
   // MARK: Building
 
   /// Numbers a packet for `session`: `prefix`, followed by as much of `bytes` as `maximumPayload` allows. Returns how

@@ -92,6 +92,9 @@ public struct PacketScanner: ~Copyable {
   /// How many of the bytes received do not belong to a piece or a skip yet.
   public var heldCount: Int { carry.undecided }
 
+  /// How many zeros were skipped as padding.
+  public var paddingBytes: Int { skipped.padding }
+
   /// The header of the incomplete packet, as far as it is known.
   public var heldHeader: PacketHeader? {
     carry.withUndecided { held in

@@ -5,6 +5,9 @@ public struct SkippedBytes: Equatable, Sendable {
   /// The first sixteen of them or fewer, without leading zeros.
   public private(set) var sample: [UInt8] = []
 
+  /// How many leading zeros were dropped since the scanner was created; 0 in reports.
+  private(set) var padding = 0
+
   static let sampleSize = 16
   /// Endless garbage is reported in steps of this many bytes instead of being held back.
   static let reportSize = 4096
@@ -17,6 +20,7 @@ public struct SkippedBytes: Equatable, Sendable {
   /// Collects all of `bytes` except leading zeros.
   init(_ bytes: some Sequence<UInt8>) {
     _ = Array(bytes).withUnsafeBytes { add($0, isEnd: true) }
+    padding = 0
   }
 
   /// Appends the next report.
@@ -31,6 +35,7 @@ public struct SkippedBytes: Equatable, Sendable {
     var start = 0
     if sample.isEmpty {
       while start < bytes.count, bytes[start] == 0 { start += 1 }
+      padding += start
     }
     let taken = isEnd ? bytes.count - start : min(bytes.count - start, Self.reportSize - count)
     if sample.count < Self.sampleSize {
@@ -55,8 +60,9 @@ public struct SkippedBytes: Equatable, Sendable {
   /// Returns what was collected, and starts over; returns nil if there was only padding.
   mutating func take() -> SkippedBytes? {
     if count == 0 { return nil }
-    let taken = self
+    var taken = self
     self = SkippedBytes()
+    swap(&padding, &taken.padding)
     return taken
   }
 }

@@ -49,7 +49,7 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
     ? EADemoScreenFront(console) : EADemoPipeFront(console, isTimed: options.isTimed)
   let cables = CableOptions(options.shared, on: runtime.loop) { front.tell($0) }
   var deviceSettings = DeviceSettings(authenticator: AccessoryVerifier())
-  deviceSettings.tellsMessages = true
+  (deviceSettings.tellsMessages, deviceSettings.watchesLines) = (true, true)
   try options.shared.conduct.apply(to: &deviceSettings, on: runtime.loop, console)
   deviceSettings.peer.link.lineRate = cables.faults.lineRate
   options.shared.tolerance.apply(to: &deviceSettings, at: address, timeout: nil)

@@ -21,6 +21,7 @@ final class PipeHost: AppHandler, PipeRole {
   private var target: (accessory: PublishedAccessory, protocolName: String)?
   private weak var app: AppView?
   private var sawAccessory = false
+  private var hadSession = false
   private var waiting: [Waiting] = []
 
   private struct Waiting {
@@ -66,7 +67,11 @@ final class PipeHost: AppHandler, PipeRole {
   private func timeIsOver(for relay: SessionRelay) {
     forget(relay)
     let reason =
-      sawAccessory ? "the accessory offered no protocol to open a session on" : "no accessory connected"
+      switch (sawAccessory, hadSession) {
+      case (false, _): "no accessory connected"
+      case (true, true): "the accessory did not come back with a protocol to open a session on"
+      case (true, false): "the accessory offered no protocol to open a session on"
+      }
     if isListening {
       tell("a connection ended: \(reason) within \(DurationText.format(options.shared.timeout))")
       door?.remove(relay)
@@ -111,6 +116,7 @@ final class PipeHost: AppHandler, PipeRole {
       forget(next.relay)
       do {
         next.relay.attach(try app.openSession(with: accessory, protocolName: protocolName))
+        hadSession = true
       } catch {
         if isListening {
           tell("a connection ended: \(error)")

@@ -159,7 +159,9 @@ private func send(
   let host = try HostCommandContext(
     options.shared, at: options.address, policy: options.isEarly ? .early : .ready, for: sender, on: runtime, console,
     report: report)
+  var heardNothing = false
   let ended = try host.run(until: { sender.verdict != nil || !host.app.hiddenAccessories.isEmpty }, limit: timeout) {
+    heardNothing = sender.heardNothing
     sender.close()
   }
   sender.conclude(isPatient: runtime.signal == nil)
@@ -182,6 +184,10 @@ private func send(
     (code, text) = (.timedOut, "timed out after \(DurationText.format(timeout)); \(sender.progress)")
   }
   console.err("easim: \(text)")
+  if code == .timedOut, heardNothing, options.shared.tolerance.firstWriteDelay == .zero {
+    console.err(
+      "easim: if the accessory loses bytes that arrive right after the session opened: --first-write-delay 500ms")
+  }
   return (code, text, requests)
 }
 

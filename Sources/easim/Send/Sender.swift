@@ -113,6 +113,17 @@ final class Sender: AppHandler {
     return "the accessory offered no protocol to open a session on"
   }
 
+  /// Whether everything was sent and acknowledged and nothing came back, although something should have.
+  var heardNothing: Bool {
+    guard let session, session.unacknowledged == 0 else { return false }
+    switch plan {
+    case .payload(let payload, let expectsEcho):
+      guard let (sent, received) = exchange?.progress else { return false }
+      return expectsEcho && sent == payload.count && received == 0
+    case .conversation: return openRequest == 0 && conversation?.progress.reply.isEmpty == true
+    }
+  }
+
   /// The number of bytes sent in the session but not acknowledged, as text.
   private var unacknowledged: String { "\((session?.unacknowledged ?? 0).counted("byte"))" }
 

@@ -56,7 +56,7 @@ final class HostCommandContext {
     var settings = DeviceSettings(authenticator: AccessoryVerifier())
     settings.peer.link.lineRate = options.faults.lineRate
     settings.policy = policy
-    settings.tellsMessages = true
+    (settings.tellsMessages, settings.watchesLines) = (true, true)
     try shared.conduct.apply(to: &settings, on: runtime.loop, console)
     shared.tolerance.apply(to: &settings, at: address, timeout: shared.timeout)
     let device = Device(settings: settings, on: runtime.loop) { [refusals] event in

@@ -1,0 +1,134 @@
+/// What a line looks like to a device at one moment. A ``LineWatch`` compares several.
+public struct LineState: Equatable, Sendable {
+  /// What the accessory must send next; nil if nothing is due.
+  public var awaited: String?
+  /// How many bytes the accessory has not acknowledged, and the number of the first packet that carries them.
+  public var unacknowledgedBytes = 0
+  public var oldestUnacknowledged: UInt8?
+  /// The length in the header of a packet whose rest has not arrived, and how many of its bytes have.
+  public var announcedLength: Int?
+  public var arrivedOfPacket = 0
+  /// How many zeros arrived between packets, or instead of them.
+  public var paddingBytes = 0
+  /// What the link has done.
+  public var counters = LinkCounters()
+
+  /// An idle line.
+  public init() {}
+}
+
+extension Peer where Role == DeviceRole {
+  /// The line at this moment.
+  public var lineState: LineState {
+    var state = LineState()
+    state.awaited = awaited
+    if !core.link.isZeroAcknowledgement, let (bytes, oldest) = core.link.sender.inFlightBytes {
+      (state.unacknowledgedBytes, state.oldestUnacknowledged) = (bytes, oldest)
+    }
+    state.announcedLength = core.scanner.heldHeader.map { Int($0.length) }
+    state.arrivedOfPacket = core.scanner.heldCount
+    state.paddingBytes = core.scanner.paddingBytes
+    state.counters = core.counters
+    return state
+  }
+
+  private var awaited: String? {
+    switch phase {
+    case .detection: "detection sequence (FF 55 02 00 EE 10)"
+    case .synchronization: "SYN, or its acknowledgement of the SYN|ACK"
+    case .authentication, .identification:
+      switch unfinished?.last {
+      case .requestAuthenticationCertificate?: "certificate (AA01)"
+      case .requestAuthenticationChallengeResponse?: "signature (AA03)"
+      case .startIdentification?: "identification (1D01)"
+      case .identificationRejected?: "corrected identification (1D01)"
+      default: nil
+      }
+    case .stopped, .refused, .owner, .ready: nil
+    }
+  }
+}
+
+/// Finds out what holds a line up, and what it spoils, from its states at regular intervals.
+///
+/// Each trouble is reported once, after it has lasted for ``limit``, and again only after it has passed. Counts of damage
+/// are reported when they have grown, at most every ``pause``.
+public struct LineWatch {
+  /// How long something must last to be reported.
+  public static let limit = Milliseconds(5_000)
+  private static let pause = Milliseconds(10_000)
+
+  /// What may last, in a form that changes with every progress.
+  private enum Trouble: Hashable {
+    case awaited(String)
+    case unacknowledged(oldest: UInt8, establishments: Int)
+    case heldUp(length: Int, packetsReceived: Int)
+    case onlyZeros
+  }
+
+  private var since: [Trouble: Instant] = [:]
+  private var reported: Set<Trouble> = []
+  private var told = LinkCounters()
+  private var nextCounts = Instant.origin
+
+  /// A watch that has seen nothing.
+  public init() {}
+
+  /// Compares the state with earlier ones; returns sentences to report now.
+  public mutating func look(at state: LineState, now: Instant) -> [String] {
+    var sentences: [String] = []
+    let current = Self.troubles(of: state)
+    since = since.filter { current.keys.contains($0.key) }
+    reported.formIntersection(current.keys)
+    for (trouble, sentence) in current.sorted(by: { $0.value < $1.value }) {
+      let begin = since[trouble, default: now]
+      since[trouble] = begin
+      if begin + Self.limit <= now, reported.insert(trouble).inserted { sentences.append(sentence) }
+    }
+    if nextCounts <= now, let counts = takeCounts(state.counters) {
+      sentences.append(counts)
+      nextCounts = now + Self.pause
+    }
+    return sentences
+  }
+
+  /// What has not been reported at the end: damage, and zeros, which no other message shows.
+  public mutating func finish(_ state: LineState) -> [String] {
+    let zeros = reported.contains(.onlyZeros) ? nil : Self.troubles(of: state)[.onlyZeros]
+    return [zeros, takeCounts(state.counters)].compactMap(\.self)
+  }
+
+  private static func troubles(of state: LineState) -> [Trouble: String] {
+    var found: [Trouble: String] = [:]
+    if let awaited = state.awaited { found[.awaited(awaited)] = "waiting for the accessory's \(awaited) for 5 s" }
+    if let oldest = state.oldestUnacknowledged {
+      found[.unacknowledged(oldest: oldest, establishments: state.counters.establishments)] =
+        "\(state.unacknowledgedBytes) bytes sent, none acknowledged for 5 s"
+    }
+    if let length = state.announcedLength, state.arrivedOfPacket < length {
+      found[.heldUp(length: length, packetsReceived: state.counters.packetsReceived)] =
+        "a header announces a packet of \(length) bytes, of which \(state.arrivedOfPacket) arrived in 5 s; whatever "
+        + "follows waits for the rest"
+    }
+    if state.paddingBytes > 0, state.counters.packetsReceived == 0, state.counters.skippedBytes == 0,
+      state.counters.establishments == 0
+    {
+      found[.onlyZeros] =
+        "only zeros arrive (\(state.paddingBytes) so far): the line's speed may be wrong, or its wires are swapped"
+    }
+    return found
+  }
+
+  private mutating func takeCounts(_ counters: LinkCounters) -> String? {
+    let resent = counters.retransmissions + counters.hastened
+    let parts = [
+      (counters.spoiled, told.spoiled, "with wrong checksums", "packet"),
+      (resent, told.retransmissions + told.hastened, "sent again", "packet"),
+      (counters.skippedBytes, told.skippedBytes, "outside packets", "byte"),
+    ]
+    guard parts.contains(where: { $0.0 > $0.1 }) else { return nil }
+    told = counters
+    let shown = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.3)\($0.0 == 1 ? "" : "s") \($0.2)" }
+    return "the line so far: \(shown.joined(separator: ", "))"
+  }
+}
