@@ -17,3 +17,11 @@ for i in 1 2 3; do
   easim send bt: --10k --expect echo --timeout 30s >/tmp/send 2>&1 || fail "send $i: $(cat /tmp/send /tmp/bumble.log)"
 done
 easim burst bt: --count 10 --timeout 60s >/tmp/burst 2>&1 || fail "burst: $(cat /tmp/burst /tmp/bumble.log)"
+
+# What docs/mfi-gadget-from-linux.md says: send with a capture, decode it, make a profile of it.
+easim send bt: --text hello --capture /tmp/gadget.pcapng --timeout 30s >/tmp/send 2>&1 || fail "send: $(cat /tmp/send)"
+easim decode /tmp/gadget.pcapng >/tmp/decoded 2>&1 || fail "decode: $(cat /tmp/decoded)"
+grep -q IdentificationAccepted /tmp/decoded || fail "decode: $(cat /tmp/decoded)"
+easim profile import /tmp/gadget.pcapng >/tmp/gadget.json5 || fail "import"
+easim profile check /tmp/gadget.json5 >/tmp/checked 2>&1 || fail "check: $(cat /tmp/checked /tmp/gadget.json5)"
+grep -q 'request: "hello"' /tmp/gadget.json5 || fail "profile: $(cat /tmp/gadget.json5)"
