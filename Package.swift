@@ -124,6 +124,11 @@ let package = Package(
       "AccessoryHardware", floor: 3,
       "AccessoryBluetooth AccessoryUSB AccessoryCables AccessoryProfiles LinuxIO AccessoryCore"),
 
+    // Between a device and an accessory.
+    library(
+      "AccessoryProxy", floor: 3,
+      "AccessoryCables AccessorySessions AccessoryProfiles LinuxIO AccessoryCore IAP2"),
+
     // The files of the live page, what it shows of packets, and traces: the page with a run inside.
     library(
       "AccessoryPages", floor: 3,
@@ -168,7 +173,7 @@ let package = Package(
     library("ExternalAccessoryXCTest", floor: 7, "ExternalAccessorySimulation"),
     library(
       "AccessoryControl", floor: 7,
-      "AccessoryLoad AccessoryReplay AccessorySoak AccessoryWorlds AccessorySimulator AccessoryHost "
+      "AccessoryLoad AccessoryReplay AccessorySoak AccessoryWorlds AccessorySimulator AccessoryHost AccessoryProxy "
         + "AccessoryCables AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO "
         + "Certificates AccessoryRuns AccessoryPages AccessoryCore AccessoryFormats IAP2"),
     program(
@@ -176,7 +181,7 @@ let package = Package(
       "AccessoryControl AccessoryCheck AccessoryLoad AccessoryReplay AccessorySoak AccessoryWorlds "
         + "AccessorySimulator AccessoryHost AccessoryHardware AccessoryBluetooth AccessoryUSB AccessoryCables "
         + "AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO Certificates AccessoryPages "
-        + "AccessoryRuns AccessoryCore AccessoryFormats IAP2 CBuild CLinux CMicroHTTPD"),
+        + "AccessoryProxy AccessoryRuns AccessoryCore AccessoryFormats IAP2 CBuild CLinux CMicroHTTPD"),
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
     program("EADemoClient", "ExternalAccessory AccessoryHardware"),
 
@@ -213,8 +218,8 @@ let package = Package(
         + "AccessorySessions AccessoryProfiles LinuxIO Certificates AccessoryCore CSystemd ChannelSuite TestSupport"),
     tests(
       "RolesTests",
-      "AccessoryWorlds AccessorySimulator AccessoryHost AccessoryHardware AccessoryCables AccessorySessions "
-        + "AccessoryProfiles LinuxIO Certificates AccessoryCore AccessoryFormats IAP2 TestSupport"),
+      "AccessoryWorlds AccessorySimulator AccessoryHost AccessoryProxy AccessoryHardware AccessoryCables "
+        + "AccessorySessions AccessoryProfiles LinuxIO Certificates AccessoryCore AccessoryFormats IAP2 TestSupport"),
     tests(
       "WorldsTests",
       "AccessorySoak AccessoryWorlds AccessorySimulator AccessoryHost AccessoryHardware AccessoryCables "

@@ -139,6 +139,10 @@ import Testing
     "easim watch": "plugged in", "easim replay golden.pcapng --on unix:/tmp/recorded.sock": "plugged in",
     "easim pipe usb: --listen unix:/tmp/session.sock": "unix:",
     "easim pipe --as-accessory echo --on unix:/tmp/lamp.sock --listen unix:/tmp/lamp-session.sock": "unix:",
+    "easim proxy --device unix:/tmp/proxy.sock --accessory unix:/tmp/glasses.sock --capture proxy.pcapng": "waiting",
+    "easim proxy --device pty:/tmp/tty --accessory serial:/dev/ttyUSB0,115200 --fault loss,chance=2%,direction=in":
+      "waiting",
+    "easim proxy --device local: --accessory usb: --json": "waiting",
     "easim serve": "http://", "easim serve --control /tmp/easim.sock": "http://",
     "easim serve --remote 127.0.0.1:7000": "EASIM_REMOTE=127.0.0.1:",
   ]

@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from . import aio, hosts
 from ._behaviors import Behavior
-from ._plain import Accessory, App, Capture, Fault, Host, Server, Session, World
+from ._plain import Accessory, App, Capture, Fault, Host, Proxy, Server, Session, World
 from .errors import EasimError, ProgramError, SessionEnded, Timeout
 
 __version__ = "0.1.0"
@@ -59,6 +59,7 @@ __all__ = [
     "Fault",
     "Host",
     "ProgramError",
+    "Proxy",
     "Server",
     "Session",
     "SessionEnded",

@@ -270,3 +270,33 @@ class Host:
     async def remove(self) -> None:
         """Stop connecting, and unplug the accessories connected there."""
         await self.world.server.call("host.remove", host=self.id)
+
+
+class Proxy:
+    """A proxy between a device and an accessory, neither of which the server simulates."""
+
+    def __init__(self, world: World, name: str, device: str, accessory: str) -> None:
+        """Use :meth:`World.proxy`."""
+        self.world = world
+        self.id = name
+        self.device = device
+        self.accessory = accessory
+
+    def __repr__(self) -> str:
+        """Describe the object for debugging."""
+        return f"<Proxy {self.id} {self.device} {self.accessory}>"
+
+    async def state(self) -> dict[str, Any]:
+        """Return its state, as ``proxy.list`` shows it."""
+        for state in (await self.world.call("proxy.list"))["proxies"]:
+            if state["proxy"] == self.id:
+                return dict(state)
+        raise EasimError(f"the proxy '{self.id}' is gone", kind="gone")
+
+    async def set_faults(self, *faults: str) -> None:
+        """Replace all faults; ``direction=in`` is what the accessory sends."""
+        await self.world.server.call("proxy.fault", proxy=self.id, faults=list(faults))
+
+    async def remove(self) -> None:
+        """Disconnect both ends."""
+        await self.world.server.call("proxy.remove", proxy=self.id)

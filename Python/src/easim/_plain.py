@@ -262,6 +262,10 @@ class World(Driven[aio.World]):
         """Make the device connect to the accessories at an address: ``usb:``, ``bt:``, ``unix:PATH``, …."""
         return Host(self, self._run(self.aio.host(address)))
 
+    def proxy(self, device: str, accessory: str, *, faults: Iterable[str] = ()) -> Proxy:
+        """Stand between the device that connects to one address and the accessory at another (``easim proxy``)."""
+        return Proxy(self, self._run(self.aio.proxy(device, accessory, faults=faults)))
+
     advance = driven(aio.World.advance)
 
     def run_until(self, event: str, *, timeout: Optional[float] = aio.DEFAULT_TIMEOUT, **which: Any) -> dict[str, Any]:
@@ -592,3 +596,21 @@ class Host(InWorld[aio.Host]):
 
     state = driven(aio.Host.state)
     remove = driven(aio.Host.remove)
+
+
+class Proxy(InWorld[aio.Proxy]):
+    """A proxy between a device and an accessory, neither of which the server simulates."""
+
+    @property
+    def device(self) -> str:
+        """Where the device connects."""
+        return self.aio.device
+
+    @property
+    def accessory(self) -> str:
+        """Where the accessory is."""
+        return self.aio.accessory
+
+    state = driven(aio.Proxy.state)
+    set_faults = driven(aio.Proxy.set_faults)
+    remove = driven(aio.Proxy.remove)

@@ -26,7 +26,7 @@ from types import TracebackType
 from typing import Any, Callable, Optional, Union
 
 from . import _timeline
-from ._accessory import Accessory, Capture, Fault, Host
+from ._accessory import Accessory, Capture, Fault, Host, Proxy
 from ._app import App
 from ._behaviors import Behavior, Clock
 from ._link import PATIENCE, Link, Listener
@@ -47,6 +47,7 @@ __all__ = [
     "Fault",
     "Host",
     "Profile",
+    "Proxy",
     "Server",
     "Session",
     "World",
@@ -288,6 +289,11 @@ class World:
         """Make the device connect to the accessories at an address: ``usb:``, ``bt:``, ``unix:PATH``, …."""
         made = await self.call("host.add", address=address)
         return Host(self, made["host"], address)
+
+    async def proxy(self, device: str, accessory: str, *, faults: Iterable[str] = ()) -> Proxy:
+        """Stand between the device that connects to one address and the accessory at another (``easim proxy``)."""
+        made = await self.call("proxy.add", device=device, accessory=accessory, faults=list(faults))
+        return Proxy(self, made["proxy"], device, accessory)
 
     # Time
 

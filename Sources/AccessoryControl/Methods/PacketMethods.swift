@@ -61,7 +61,7 @@ extension ControlMethods {
 
 extension LoggedPacket {
   /// The packet as JSON, with all its bytes if `isWhole` is set.
-  func tree(isWhole: Bool) -> JSON5Value {
+  package func tree(isWhole: Bool) -> JSON5Value {
     var members: [JSON5Member] = [
       .init("number", .number(number)), .init("t", .seconds(time - .origin)),
       .init("cable", .number(cable)), .init("accessory", .text(accessory)),

@@ -167,7 +167,7 @@ struct ChangeNews {
       self.result = nil
       return
     }
-    let ids = ["world", "accessory", "app", "session", "fault", "host", "capture", "job"]
+    let ids = ["world", "accessory", "app", "session", "fault", "host", "proxy", "capture", "job"]
     let told = shape.fields.count == 1 ? members : members.filter { ids.contains($0.key) }
     self.result = told.isEmpty ? nil : Self.line(.object(told))
   }

@@ -63,6 +63,7 @@ public final class ControlServer {
   var apps = ControlTable<ControlledApp>(kind: "app", prefix: "p")
   var sessions = ControlTable<ControlledSession>(kind: "session", prefix: "s")
   var hosts = ControlTable<ControlledHost>(kind: "host", prefix: "h")
+  var proxies = ControlTable<ControlledProxy>(kind: "proxy", prefix: "x")
   var faults = ControlTable<ControlledFault>(kind: "fault", prefix: "f")
 
   /// The sessions waiting for a connection, by ticket.
@@ -150,7 +151,7 @@ public final class ControlServer {
     let world =
       find("world", in: worlds) ?? find("accessory", in: accessories)?.world ?? find("app", in: apps)?.world
       ?? find("session", in: sessions)?.world ?? find("fault", in: faults)?.accessory.world
-      ?? find("host", in: hosts)?.world ?? find("capture", in: captures)?.world ?? find("job", in: jobs)?.world
+      ?? find("host", in: hosts)?.world ?? find("proxy", in: proxies)?.world ?? find("capture", in: captures)?.world ?? find("job", in: jobs)?.world
       ?? (try? world("main"))
     return effect == .passesTime && world?.virtual == nil ? nil : world
   }

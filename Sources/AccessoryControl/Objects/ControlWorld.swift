@@ -77,7 +77,7 @@ final class ControlWorld {
     return (start..<start + min(count, history.count - start)).map { history[$0] }
   }
 
-  private func handle(_ event: TimelineEvent) {
+  func handle(_ event: TimelineEvent) {
     let accessory = accessory(of: event)
     accessory?.tally.count(event)
     server.settings.report(event)
@@ -210,6 +210,7 @@ final class ControlWorld {
   var accessories: [ControlledAccessory] { server.accessories.all.filter { $0.world === self } }
   var apps: [ControlledApp] { server.apps.all.filter { $0.world === self } }
   var hosts: [ControlledHost] { server.hosts.all.filter { $0.world === self } }
+  var proxies: [ControlledProxy] { server.proxies.all.filter { $0.world === self } }
   var captures: [ControlledCapture] { server.captures.all.filter { $0.world === self } }
 
   /// Adds the world's new cables to its captures and its list of packets.
@@ -241,6 +242,7 @@ final class ControlWorld {
     killedApps = []
     for accessory in accessories { accessory.remove() }
     for host in hosts { host.remove() }
+    for proxy in proxies { proxy.remove() }
     for capture in captures {
       capture.stop()
       server.captures.remove(capture.id)

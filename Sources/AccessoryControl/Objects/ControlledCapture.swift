@@ -70,6 +70,7 @@ final class ControlledCapture {
     case .world:
       world.accessories.map { ($0.taps, $0.profile.identity.name) }
         + world.hosts.map { ($0.taps, $0.address.description) }
+        + world.proxies.map { ($0.taps, $0.accessory.description) }
     }
   }
 

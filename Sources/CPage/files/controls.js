@@ -9,6 +9,7 @@ export class Controls {
       this.time(), h("details", { id: "add-accessory" }, h("summary", {}, "Add an accessory"), this.accessory()),
       h("details", { id: "launch-app" }, h("summary", {}, "Launch an app"), this.app()),
       h("details", { id: "add-host" }, h("summary", {}, "Connect to an address"), this.host()),
+      h("details", { id: "add-proxy" }, h("summary", {}, "Stand between two addresses"), this.proxy()),
       h("details", { id: "new-world" }, h("summary", {}, "Make a world"), this.world()));
     desk.store.addEventListener("lists", () => this.update());
   }
@@ -137,6 +138,19 @@ export class Controls {
     return h("div", { class: "form" }, h("p", { class: "hint" }, "The device connects to every accessory there: local:, usb:, bt:, unix:PATH, tcp:HOST:PORT."),
       h("div", { class: "buttons" }, h("label", { htmlFor: "host-address" }, "Address"), address,
         desk.bar.button("Connect", () => [["host.add", { address: address.value, ...(desk.world().id === "main" ? {} : { world: desk.world().id }) }]], { name: "add-host" })));
+  }
+
+  proxy() {
+    const { desk } = this;
+    const input = (id, value) => h("input", { type: "text", id, value, autocomplete: "off", spellcheck: false });
+    const [device, accessory, faults] = [input("proxy-device", "unix:/tmp/proxy.sock"), input("proxy-accessory", "usb:"), input("proxy-faults", "")];
+    const asked = () => ({
+      device: device.value, accessory: accessory.value, faults: faults.value.split(/\s+/).filter((one) => one !== ""),
+      ...(desk.world().id === "main" ? {} : { world: desk.world().id }),
+    });
+    return h("div", { class: "form" }, h("p", { class: "hint" }, "Bytes pass unchanged, except for the faults. In a fault, in is what the accessory sends, out what the device sends."),
+      h("div", { class: "buttons" }, h("label", { htmlFor: "proxy-device" }, "Device"), device, h("label", { htmlFor: "proxy-accessory" }, "Accessory"), accessory,
+        h("label", { htmlFor: "proxy-faults" }, "Faults"), faults, desk.bar.button("Add proxy", () => [["proxy.add", asked()]], { name: "add-proxy" })));
   }
 
   world() {

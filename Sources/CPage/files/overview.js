@@ -11,7 +11,7 @@ export class Overview {
     this.desk = desk;
     this.accessories = h("div", { class: "cards", id: "accessories" });
     this.device = h("div", { class: "card device" },
-      h("h3", {}, "Apple device"), this.flows = h("ul", { class: "plain flows", "aria-label": "Bytes of sessions" }), this.deviceText = h("p", {}), this.hosts = h("ul", { class: "plain" }));
+      h("h3", {}, "Apple device"), this.flows = h("ul", { class: "plain flows", "aria-label": "Bytes of sessions" }), this.deviceText = h("p", {}), this.hosts = h("ul", { class: "plain" }), this.proxies = h("ul", { class: "plain" }));
     this.apps = h("div", { class: "cards", id: "apps" });
     this.lines = svg("svg", { class: "lines", "aria-hidden": "true" });
     this.noAccessory = h("p", { class: "hint" }, "No accessory. Add one with the form above.");
@@ -38,6 +38,7 @@ export class Overview {
     const published = [...world.phases.values()].filter((one) => one.reached.has("published")).length;
     setText(this.deviceText, `${published} accessor${published === 1 ? "y" : "ies"} published, ${world.apps.length} app${world.apps.length === 1 ? "" : "s"}`);
     keyed(this.hosts, world.hosts, (one) => one.host, () => new HostRow(this.desk));
+    keyed(this.proxies, world.proxies, (one) => one.proxy, () => new ProxyRow(this.desk));
     this.drawLines();
   }
 
@@ -89,6 +90,19 @@ class HostRow {
   update(state) {
     this.state = state;
     setText(this.text, `${state.host}: ${state.address ?? ""}`);
+  }
+}
+
+class ProxyRow {
+  constructor(desk) {
+    this.text = h("span", {});
+    this.element = h("li", {}, this.text, " ", desk.bar.button("Remove proxy", () => [["proxy.remove", { proxy: this.state.proxy }]]));
+  }
+
+  update(state) {
+    this.state = state;
+    const link = state.hasDevice ? "connected" : state.hasAccessory ? "waits for a device" : "waits for the accessory";
+    setText(this.text, `${state.proxy}: ${state.device} ⇄ ${state.accessory}, ${link}${state.faults.map((one) => `, ${one}`).join("")}`);
   }
 }
 

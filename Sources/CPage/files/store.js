@@ -20,6 +20,7 @@ class World {
     this.apps = [];
     this.sessions = new Map();
     this.hosts = [];
+    this.proxies = [];
   }
 
   // The world's current time. In real time the clock keeps running between events.
@@ -182,8 +183,8 @@ export class Store extends EventTarget {
     if (this.isRefreshing) { this.isStale = true; return; }
     this.isRefreshing = true;
     try {
-      const [worlds, accessories, apps, jobs, hosts] = await this.server.batch(
-        [["world.list"], ["accessory.list"], ["app.list"], ["job.list"], ["host.list"]]);
+      const [worlds, accessories, apps, jobs, hosts, proxies] = await this.server.batch(
+        [["world.list"], ["accessory.list"], ["app.list"], ["job.list"], ["host.list"], ["proxy.list"]]);
       await this.refreshDetails(apps.apps, accessories.accessories);
       const known = new Set(worlds.worlds.map((world) => world.world));
       for (const id of this.worlds.keys()) if (!known.has(id)) this.worlds.delete(id);
@@ -194,6 +195,7 @@ export class Store extends EventTarget {
         world.accessories = accessories.accessories.filter((one) => one.world === state.world);
         world.apps = apps.apps.filter((one) => one.world === state.world);
         world.hosts = hosts.hosts.filter((one) => one.world === state.world);
+        world.proxies = proxies.proxies.filter((one) => one.world === state.world);
       }
       this.jobs = jobs.jobs;
       for (const app of apps.apps) this.worlds.get(app.world)?.lanes.sessionsOf(app);

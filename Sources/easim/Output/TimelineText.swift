@@ -41,7 +41,7 @@ enum TimelineText {
     case .attach(let place) where event.side == .accessory && address(place)?.kind == .usb:
       return ("+", "plugged in at \(shown(place)): \(name)", Style.plain)
     case .attach(let place):
-      return event.side == .accessory
+      return event.side == .accessory && event.subject != nil
         ? ("+", "plugged in at \(shown(place)), offering \(offer)", Style.plain)
         : ("+", "cable at \(shown(place))", Style.quiet)
     case .detach(let reason):

@@ -1,0 +1,89 @@
+import AccessoryCore
+import AccessoryFaults
+import AccessoryFormats
+
+extension ControlMethods {
+  /// Methods about proxies between a device and an accessory, neither of which the server simulates.
+  static let proxies: [ControlMethod] = [
+    ControlMethod(
+      "proxy.add",
+      "Stand between a device and an accessory at two addresses, as `easim proxy` does: pass the bytes unchanged. Packets, "
+        + "captures and traces of the world include them.",
+      AddingProxy.format, Made.format("proxy"), errors: [.unknown, .gone, .limit, .time, .address],
+      example: "{\"device\":\"unix:/tmp/proxy.sock\",\"accessory\":\"unix:/tmp/glasses.sock\"}",
+      exampleResult: "{\"proxy\":\"x1\"}"
+    ) { call, params in
+      let world = try call.server.world(params.world)
+      let id = try call.server.proxies.issue()
+      let proxy = try ControlledProxy(
+        id, accessory: address(params.accessory, "accessory"), device: address(params.device, "device"),
+        faults(params.faults), in: world)
+      call.server.proxies.put(proxy, named: id)
+      return Made(id: id)
+    },
+    ControlMethod(
+      "proxy.list", "List the proxies and what has passed them.", OptionalWorld.format,
+      Listed<ProxyState>.format("proxies", ProxyState.format.format, "in the order they were added"),
+      effect: .reads, errors: [.unknown, .gone]
+    ) { call, params in
+      let world = try params.world.map { try call.server.world($0) }
+      return Listed(all: call.server.proxies.all.filter { world == nil || $0.world === world }.map(\.state))
+    },
+    ControlMethod(
+      "proxy.fault",
+      "Replace all faults of a proxy, also on the cable in use. `in` is what the accessory sends, `out` what the device "
+        + "sends.",
+      ProxyFaults.format, ProxyState.format, errors: [.unknown, .gone],
+      example: "{\"proxy\":\"x1\",\"faults\":[\"loss,chance=2%,direction=in\"]}",
+      exampleResult:
+        "{\"proxy\":\"x1\",\"world\":\"main\",\"device\":\"unix:/tmp/proxy.sock\",\"accessory\":\"unix:/tmp/glasses.sock\","
+        + "\"hasAccessory\":false,\"hasDevice\":false,\"attachments\":0,\"fromAccessory\":0,\"fromDevice\":0,"
+        + "\"faults\":[\"loss,chance=2%,direction=in\"]}"
+    ) { call, params in
+      let proxy = try call.server.proxies.find(params.proxy)
+      proxy.change(to: try faults(params.faults))
+      return proxy.state
+    },
+    ControlMethod(
+      "proxy.remove", "Disconnect the device and the accessory, and remove the proxy.",
+      OneID.format("proxy", "the id of the proxy"), Nothing.result, errors: [.unknown, .gone],
+      example: "{\"proxy\":\"x1\"}", exampleResult: "{}"
+    ) { call, params in
+      try call.server.proxies.find(params.id).remove()
+      return Nothing()
+    },
+  ]
+
+  private static func address(_ text: String, _ key: String) throws(RPCError) -> Address {
+    do { return try Address(parsing: text) } catch { throw RPCError(.params, "\(key): \(error)") }
+  }
+
+  private static func faults(_ texts: [String]) throws -> [Fault] {
+    try texts.flatMap { text throws(SourceProblems) in try LinkPreset.faults(text) }
+  }
+}
+
+private struct AddingProxy: Equatable, Sendable {
+  var world = "main"
+  var device = ""
+  var accessory = ""
+  var faults: [String] = []
+
+  static let format = Record("adding a proxy", "", AddingProxy()) {
+    Field("device", \.device, .text, "where the device connects: any address of `easim run --on`", isRequired: true)
+    Field(
+      "accessory", \.accessory, .text, "where the accessory is: any address that hosts connect to", isRequired: true)
+    Field("faults", \.faults, .list(of: .text), "faults of the cable, or names of link presets, as for --fault")
+    Field("world", \.world, .text, "the id of the world whose packets and captures show it")
+  }
+}
+
+private struct ProxyFaults: Equatable, Sendable {
+  var proxy = ""
+  var faults: [String] = []
+
+  static let format = Record("faults of a proxy", "", ProxyFaults()) {
+    Field("proxy", \.proxy, .text, "the id of the proxy", isRequired: true)
+    Field("faults", \.faults, .list(of: .text), "all faults from now on, as for --fault", isRequired: true)
+  }
+}

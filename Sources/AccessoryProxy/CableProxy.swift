@@ -1,0 +1,195 @@
+import AccessoryCables
+import AccessoryCore
+import AccessoryProfiles
+import AccessorySessions
+import LinuxIO
+
+/// Stands between an accessory and an Apple device: it connects to the accessory as a device does, appears to devices
+/// as an accessory, and passes the bytes between the two unchanged.
+///
+/// ```
+///   device ──▶ port │ proxy │ dialer ──▶ accessory
+/// ```
+///
+/// Being plugged in is passed on, too: the port is open while there is a cable to the accessory. When the accessory's
+/// cable ends, so does the device's, and the other way round; then the dialer connects to the accessory again.
+///
+/// ```swift
+/// let proxy = CableProxy(on: loop, makePort: { _ in port }) { print($0.json) }
+/// try proxy.start(media.makeDialer(to: accessory, for: proxy, on: loop, wanted: .one))
+/// ```
+public final class CableProxy: CableOwner {
+  /// How often each end was attached, and how many bytes it sent.
+  public struct Counts: Equatable, Sendable {
+    /// How often a device and the accessory were connected with each other.
+    public var attachments = 0
+    /// The bytes that the accessory sent.
+    public var fromAccessory = 0
+    /// The bytes that the device sent.
+    public var fromDevice = 0
+  }
+
+  private let loop: any EventLoop
+  private let makePort: (FoundAccessory) throws -> any Port
+  private let report: (TimelineEvent) -> Void
+  private var dialer: Dialer?
+  private var port: (any Port)?
+  private var plugged: Plugged?
+  private var past = Counts()
+  private var refusals: ReportLimit?
+  /// Why no device can connect any more; nil while one can.
+  public private(set) var failure: String?
+
+  /// The cable to the accessory.
+  private struct Plugged {
+    let cable: JoinedCable
+    let ended: (CableOutcome) -> Void
+  }
+
+  /// A proxy that is not connected to anything.
+  ///
+  /// - Parameters:
+  ///   - makePort: creates the place where devices connect, once an accessory is found; called once.
+  ///   - report: receives what happens at both ends.
+  public init(
+    on loop: any EventLoop, makePort: @escaping (FoundAccessory) throws -> any Port,
+    report: @escaping (TimelineEvent) -> Void
+  ) {
+    (self.loop, self.makePort, self.report) = (loop, makePort, report)
+    refusals = ReportLimit("warnings about devices that connect", on: loop) { [unowned self] in
+      log(.device, .warning($0))
+    }
+  }
+
+  /// Connects to the accessory with a dialer whose owner is this proxy.
+  ///
+  /// - Throws: an error if the medium cannot be used.
+  public func start(_ dialer: Dialer) throws {
+    self.dialer = dialer
+    try dialer.start()
+  }
+
+  /// Disconnects both ends for good.
+  public func stop() {
+    dialer?.stop()
+    port?.close()
+    unplug("the proxy is exiting")
+  }
+
+  /// What has passed so far.
+  public var counts: Counts { plugged.map { past.adding($0.cable) } ?? past }
+
+  /// Whether there is a cable to the accessory.
+  public var hasAccessory: Bool { plugged != nil }
+
+  /// Whether a device is connected to the accessory.
+  public var hasDevice: Bool { plugged?.cable.hasDevice ?? false }
+
+  /// Why there is no accessory, if the last attempt failed.
+  public var trouble: TransportError? { plugged == nil ? dialer?.trouble : nil }
+
+  // MARK: The accessory
+
+  /// Takes the accessory's cable, and lets devices connect.
+  public func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
+    guard plugged == nil, failure == nil else {
+      cable.main.close()
+      return ended(CableOutcome(reason: failure ?? "the proxy already has an accessory", linkWasUp: false))
+    }
+    // A socket shows nothing of its accessory.
+    let subject =
+      accessory.name.isEmpty
+      ? nil
+      : TimelineEvent.Subject(
+        name: accessory.name, serial: accessory.serial ?? "", protocols: accessory.protocols ?? [])
+    log(.accessory, .attach("\(accessory.address)"), subject)
+    plugged = Plugged(
+      cable: JoinedCable(cable.main, on: loop) { [unowned self] end, reason in cableEnded(end, reason) }, ended: ended)
+    do {
+      let port = try port ?? makePort(accessory)
+      self.port = port
+      port.show(PortAppearance(Profile(appearanceOf: accessory), offering: accessory.protocols ?? []))
+      try port.open { [unowned self] event in handle(event) }
+    } catch { fail("\(error)") }
+  }
+
+  /// Reports what the dialer has to say.
+  public func handle(_ report: DialerReport) {
+    switch report {
+    case .trouble(let reason, _): log(.accessory, .warning("\(reason)"))
+    case .droppedBytes(let count, let accessory):
+      log(.accessory, .warning("dropped \(count.counted("byte")) of an earlier session from \(accessory.address)"))
+    case .warning(let text): log(.accessory, .warning(text))
+    }
+  }
+
+  private func cableEnded(_ end: Cable.End, _ reason: ChannelEnd) {
+    if end == .device { log(.device, .detach("\(reason)")) }
+    unplug(end == .device ? "the device disconnected" : "\(reason)")
+  }
+
+  /// Ends the accessory's cable, and with it the device's.
+  private func unplug(_ reason: String) {
+    guard let plugged else { return }
+    self.plugged = nil
+    let counts = plugged.cable.counts
+    past = past.adding(plugged.cable)
+    plugged.cable.close()
+    port?.close()
+    log(.accessory, .detach(reason))
+    plugged.ended(CableOutcome(reason: reason, linkWasUp: counts.accessory > 0 && counts.device > 0))
+  }
+
+  private func fail(_ reason: String) {
+    failure = reason
+    unplug(reason)
+  }
+
+  // MARK: The device
+
+  private func handle(_ event: PortEvent) {
+    switch event {
+    case .cable(let cable, let device):
+      guard let joined = plugged?.cable, !joined.hasDevice else {
+        refusals?.report("refused \(device): another device is already connected")
+        return cable.main.close()
+      }
+      past.attachments += 1
+      log(.device, .attach(port?.place ?? device))
+      joined.join(cable.main)
+    case .warning(let text): refusals?.report(text)
+    case .ended(let why): fail(why)
+    }
+  }
+
+  private func log(_ side: TimelineEvent.Side, _ kind: TimelineEvent.Kind, _ subject: TimelineEvent.Subject? = nil) {
+    report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject))
+  }
+}
+
+extension CableProxy.Counts {
+  fileprivate func adding(_ cable: JoinedCable) -> Self {
+    var sum = self
+    sum.fromAccessory += cable.counts.accessory
+    sum.fromDevice += cable.counts.device
+    return sum
+  }
+}
+
+extension Profile {
+  /// What is known of an accessory before it identifies itself, for places that show it: a card, USB descriptors, the
+  /// name of a Bluetooth device.
+  public init(appearanceOf accessory: FoundAccessory) {
+    let name = accessory.name.isEmpty ? "\(accessory.address)" : accessory.name
+    self.init(
+      name: "proxy",
+      identity: Identity(
+        name: name, manufacturer: accessory.manufacturer ?? "unknown", modelNumber: accessory.model ?? "unknown",
+        serialNumber: accessory.serial ?? "proxy"))
+    // On USB, the model is the vendor and product numbers.
+    let numbers = (accessory.model ?? "").split(separator: ":").map { UInt16($0, radix: 16) }
+    if case .usb = accessory.address, numbers.count == 2, let vendor = numbers[0], let product = numbers[1] {
+      (usb.vendor, usb.product) = (vendor, product)
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import AccessoryCore
+import IAP2
+
+/// Passes bytes between an accessory's channel and a device's, in both directions, unchanged.
+///
+/// ```
+///              received                       joined with a device              one end ends
+///   waiting ──────────────▶ (bytes are held) ─────────────────────▶ joined ────────────────────▶ draining ──▶ over
+/// ```
+///
+/// While no device is there, the accessory's bytes are held, so that its end is noticed and the device misses nothing;
+/// of repeated detection sequences only one is kept, as a device that comes late would answer each of them. If one end
+/// closes in an orderly way, the other receives the remaining bytes first; a lost end ends the other immediately.
+///
+/// Invariant: at most one chunk, and ``mostHeld`` bytes before a device is there, wait in each direction.
+final class JoinedCable {
+  /// How many bytes an accessory may send before a device is there; then it has to wait.
+  static let mostHeld = 65_536
+  /// How long the remaining bytes may make no progress after an end has closed.
+  static let closingTime = Duration.seconds(2)
+
+  private let loop: any EventLoop
+  private let accessory: Way
+  private var device: Way?
+  private var isOver = false
+  private var closer: LoopTimer?
+  private let ended: (Cable.End, ChannelEnd) -> Void
+
+  /// One channel, and the bytes that wait for it.
+  private final class Way: ChannelHandler {
+    let channel: any Channel
+    let end: Cable.End
+    weak var cable: JoinedCable?
+    var unsent = ByteQueue()
+    var received = 0
+    private var isPaused = false
+
+    init(_ channel: any Channel, _ end: Cable.End) { (self.channel, self.end) = (channel, end) }
+
+    /// Stops or continues to receive.
+    func pause(_ pauses: Bool) {
+      guard pauses != isPaused else { return }
+      isPaused = pauses
+      if pauses { channel.pauseReading() } else { channel.resumeReading() }
+    }
+
+    func channel(_ channel: any Channel, received bytes: RawSpan) { cable?.received(bytes, self) }
+    func channelIsWritable(_ channel: any Channel) { cable?.flush(self) }
+    func channel(_ channel: any Channel, endedWith reason: ChannelEnd) { cable?.ended(self, reason) }
+  }
+
+  /// Begins to receive from the accessory. `ended` is called once, when both channels are closed, with the end that
+  /// ended first.
+  init(_ accessory: any Channel, on loop: any EventLoop, ended: @escaping (Cable.End, ChannelEnd) -> Void) {
+    (self.loop, self.ended) = (loop, ended)
+    self.accessory = Way(accessory, .accessory)
+    self.accessory.cable = self
+    accessory.start(self.accessory)
+  }
+
+  /// Whether a device is there.
+  var hasDevice: Bool { device != nil }
+  /// How many bytes each end has sent.
+  var counts: (accessory: Int, device: Int) { (accessory.received, device?.received ?? 0) }
+
+  /// Joins the device's channel: it receives what the accessory has sent so far, and everything from now on.
+  func join(_ channel: any Channel) {
+    let way = Way(channel, .device)
+    (way.cable, device) = (self, way)
+    way.unsent = held
+    held = ByteQueue()
+    channel.start(way)
+    flush(way)
+  }
+
+  /// Ends both channels from here.
+  func close() {
+    guard !isOver else { return }
+    isOver = true
+    closer?.cancel()
+    accessory.channel.close()
+    device?.channel.close()
+  }
+
+  // MARK: Bytes
+
+  /// What the accessory sent before a device was there.
+  private var held = ByteQueue()
+
+  private func received(_ bytes: RawSpan, _ from: Way) {
+    // After an end has ended, nothing more reaches it.
+    guard !isOver, closer == nil else { return }
+    from.received += bytes.byteCount
+    guard let device else { return hold(bytes) }
+    let to = from === device ? accessory : device
+    let taken = to.unsent.isEmpty ? to.channel.send(bytes) : 0
+    guard taken < bytes.byteCount else { return }
+    to.unsent.append(bytes.extracting(taken..<bytes.byteCount))
+    from.pause(true)
+  }
+
+  private func hold(_ bytes: RawSpan) {
+    held.append(bytes)
+    let one = PacketWriter.detection
+    while held.count >= 2 * one.count, held.copy(held.count - 2 * one.count..<held.count) == one + one {
+      let rest = held.copy(0..<held.count - one.count)
+      held.removeAll()
+      held.append(contentsOf: rest)
+    }
+    if held.count >= Self.mostHeld { accessory.pause(true) }
+  }
+
+  private func flush(_ to: Way) {
+    guard !isOver else { return }
+    while !to.unsent.isEmpty {
+      let taken = to.unsent.consume { to.channel.send($0) }
+      if taken == 0 { return }
+      if closer != nil { limitClosing(to) }
+    }
+    if closer != nil { return finish(to) }
+    guard let device else { return }
+    (to === device ? accessory : device).pause(false)
+  }
+
+  // MARK: The end
+
+  private var firstEnd: (Cable.End, ChannelEnd)?
+
+  private func ended(_ way: Way, _ reason: ChannelEnd) {
+    guard !isOver else { return }
+    if firstEnd == nil { firstEnd = (way.end, reason) }
+    guard let device else { return over() }
+    let other = way === device ? accessory : device
+    if closer != nil || reason != .closedByPeer || other.unsent.isEmpty { return finish(other) }
+    limitClosing(other)
+    flush(other)
+  }
+
+  private func limitClosing(_ to: Way) {
+    closer?.cancel()
+    closer = loop.schedule(after: Self.closingTime) { [weak self] in self?.finish(to) }
+  }
+
+  private func finish(_ last: Way) {
+    last.channel.close()
+    over()
+  }
+
+  private func over() {
+    guard !isOver, let firstEnd else { return }
+    isOver = true
+    closer?.cancel()
+    ended(firstEnd.0, firstEnd.1)
+  }
+}

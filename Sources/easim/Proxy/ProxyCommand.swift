@@ -1,0 +1,145 @@
+import AccessoryCables
+import AccessoryControl
+import AccessoryCore
+import AccessoryFormats
+import AccessoryPages
+import AccessoryProfiles
+import AccessoryProxy
+import AccessorySessions
+import LinuxIO
+
+extension CommandSpec {
+  /// `easim proxy`.
+  static let proxy = CommandSpec(
+    name: "proxy", summary: "stand between a device and an accessory, and record or disturb what passes",
+    details: """
+      Connect to the accessory at --accessory, and appear as that accessory at --device. The bytes between the two pass
+      unchanged, so authentication and identification work end to end. The accessory appears at --device while there is a
+      cable to it. When one end disconnects, easim disconnects the other, and then connects to the accessory again.
+
+      --accessory takes every address that 'easim send' takes, and --device every address that 'easim run --on' takes. They
+      may be of different kinds. 'in' in --fault is what the accessory sends, 'out' what the device sends.
+
+      With --json, each packet is one line on stdout. --transcript - prints packets as text, and --capture records them.
+
+      Native USB channels are not passed on. docs/proxy.md says what the proxy cannot be between.
+      """,
+    examples: [
+      "easim proxy --device unix:/tmp/proxy.sock --accessory unix:/tmp/glasses.sock --capture proxy.pcapng",
+      "easim proxy --device pty:/tmp/tty --accessory serial:/dev/ttyUSB0,115200 --fault loss,chance=2%,direction=in",
+      "easim proxy --device local: --accessory usb: --json",
+    ],
+    run: runProxy)
+}
+
+private struct ProxyOptions: CommandOptions {
+  var device: Address?
+  var accessory: Address?
+  var limit: Duration?
+  var shared = SharedOptions()
+
+  static let options: [Option<Self>] = [
+    Option("--device", \.device, as: "ADDR", "where the device connects, as for 'easim run --on'") {
+      $0 = try Address(typed: $1)
+    },
+    Option("--accessory", \.accessory, as: "ADDR", "where the accessory is, as for 'easim send'") {
+      $0 = try Address(typed: $1)
+    },
+    Option("--for", \.limit, .optional(.duration), "disconnect both after TIME"),
+    .fault, .allowRemote, .anyUser, .json, .seed, .transcript, .transcriptBytes, .capture, .trace, .traceLimit,
+  ]
+}
+
+private func runProxy(_ options: ProxyOptions, _ console: Console) throws -> ExitCode {
+  guard let device = options.device else { throw UsageError("--device ADDR is missing: where the device connects") }
+  guard let accessory = options.accessory else {
+    throw UsageError("--accessory ADDR is missing: where the accessory is")
+  }
+  if device == accessory, device.kind != .local {
+    throw UsageError("--device and --accessory name the same address: the proxy would connect to itself")
+  }
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
+  let cables = CableOptions(options.shared, on: runtime.loop, report: console.show)
+  if case .none = try media[device].capacity { throw TransportError.hostsOnly(device) }
+  let ports = PortMaker(
+    media,
+    PortContext(on: runtime.loop, options: cables.transport) { text in
+      console.show(TimelineEvent(time: runtime.loop.now, side: .device, kind: .warning(text)))
+    })
+  let proxy = CableProxy(on: runtime.loop) { found in
+    try ports.makePort(at: device, for: Profile(appearanceOf: found))
+  } report: {
+    console.show($0)
+  }
+  let packets = console.isJSON ? PacketLines(console, of: "\(accessory)") : nil
+  let dialer = try media.makeDialer(
+    to: accessory, for: proxy, on: runtime.loop, options: cables.transport,
+    wanted: .one { LocalExclusion.isOther($0) }
+  ) { cable in
+    let wrapped = cables.wrap(cable, at: .device, place: "\(accessory)")
+    return packets?.tap(wrapped, on: runtime.loop) ?? wrapped
+  }
+  try cables.openFiles(console)
+  cables.openDoor(console)
+  defer { cables.closeDoor() }
+  try proxy.start(dialer)
+  console.show(
+    TimelineEvent(
+      time: runtime.loop.now, side: .cable,
+      kind: .note("waiting for the accessory at \(accessory); the device connects to \(device)")))
+  let isOver = runtime.run(until: { proxy.failure != nil || dialer.failure != nil }, limit: options.limit)
+  let refusal = dialer.failure
+  proxy.stop()
+  runtime.settle(until: { cables.isQuiet })
+  if isOver, let failure = proxy.failure {
+    console.err("easim: no device can connect at \(device): \(failure)")
+    return .usage
+  }
+  if isOver, let refusal {
+    console.err("easim: no accessory can be expected at \(accessory): \(refusal)")
+    return .unreachable
+  }
+  let counts = proxy.counts
+  console.err(
+    "easim: \(counts.attachments.counted("attachment")), \(counts.fromAccessory.counted("byte")) from the accessory, "
+      + "\(counts.fromDevice) from the device")
+  return .done
+}
+
+/// Keeps a proxy whose ends are both in a local directory from connecting to itself.
+private enum LocalExclusion {
+  static func isOther(_ accessory: FoundAccessory) -> Bool {
+    accessory.card.map { $0.process.pid != ProcessIdentity.current.pid } ?? true
+  }
+}
+
+/// Packets as lines of JSON, as `packet.list` shows them.
+private final class PacketLines {
+  private let log: PacketLog
+  private let taps = CableTaps()
+
+  init(_ console: Console, of address: String) {
+    var limits = PacketLog.Limits()
+    // Each packet is printed at once.
+    limits.packets = 1
+    let log = PacketLog(limits)
+    log.isRecording = true
+    log.changed = { [unowned log] in
+      guard let packet = log.packet(log.lastNumber) else { return }
+      var object = JSONObject()
+      object.add("v", 1)
+      object.add("t", seconds: packet.time)
+      object.add("event", "packet")
+      object.add("kind", packet.event.rawValue)
+      guard case .object(let members) = packet.tree(isWhole: true).content else { return }
+      for member in members where member.key != "t" && member.key != "event" && member.key != "accessory" {
+        object.add(member.key, raw: JSON5Writer.line(member.value))
+      }
+      console.out(object.text)
+    }
+    log.watch(taps, of: address)
+    self.log = log
+  }
+
+  func tap(_ cable: Cable, on loop: any EventLoop) -> Cable { taps.tap(cable, at: .device, on: loop) }
+}
