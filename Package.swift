@@ -124,6 +124,10 @@ let package = Package(
       "AccessoryHardware", floor: 3,
       "AccessoryBluetooth AccessoryUSB AccessoryCables AccessoryProfiles LinuxIO AccessoryCore"),
 
+    // Files without names and serial numbers.
+    library(
+      "AccessoryRedaction", floor: 2, "AccessoryCaptures Certificates AccessoryCore AccessoryFormats IAP2"),
+
     // Between a device and an accessory.
     library(
       "AccessoryProxy", floor: 3,
@@ -181,7 +185,7 @@ let package = Package(
       "AccessoryControl AccessoryCheck AccessoryLoad AccessoryReplay AccessorySoak AccessoryWorlds "
         + "AccessorySimulator AccessoryHost AccessoryHardware AccessoryBluetooth AccessoryUSB AccessoryCables "
         + "AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO Certificates AccessoryPages "
-        + "AccessoryProxy AccessoryRuns AccessoryCore AccessoryFormats IAP2 CBuild CLinux CMicroHTTPD"),
+        + "AccessoryProxy AccessoryRedaction AccessoryRuns AccessoryCore AccessoryFormats IAP2 CBuild CLinux CMicroHTTPD"),
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
     program("EADemoClient", "ExternalAccessory AccessoryHardware"),
 
@@ -210,8 +214,8 @@ let package = Package(
     tests(
       "CapturesTests",
       "AccessoryReplay AccessoryWorlds AccessorySimulator AccessoryHost AccessoryCables AccessorySessions "
-        + "AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO AccessoryCore AccessoryFormats IAP2 "
-        + "TestSupport"),
+        + "AccessoryProfiles AccessoryRedaction AccessoryCaptures AccessoryFaults LinuxIO AccessoryCore AccessoryFormats "
+        + "IAP2 TestSupport"),
     tests(
       "HardwareTests",
       "easim AccessorySimulator AccessoryHost AccessoryHardware AccessoryBluetooth AccessoryUSB AccessoryCables "

@@ -18,7 +18,7 @@ import Testing
     "quirk list", "fault list",
     "scenario list", "scenario show", "scenario show flicker --file", "scenario run flicker",
     "scenario run flicker --client naive", "soak --seeds 5", "doctor",
-    "proxy --accessory ADDR --device unix:PLACE/proxy.sock --for 100ms",
+    "proxy --accessory ADDR --device unix:PLACE/proxy.sock --for 100ms", "redact PLACE/b.pcapng",
   ]
   /// Commands that print nothing without Bluetooth, or in an empty local directory. `LocalTests` lists accessories.
   static let silent = ["pair", "unpair bt:00:AA:01:00:00:42", "list local:PLACE#"]

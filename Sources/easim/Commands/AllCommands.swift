@@ -2,7 +2,7 @@ extension CommandSpec {
   /// All commands.
   static let all: [CommandSpec] = [
     .demo, .run, .list, .watch, .info, .check, .send, .pipe, .proxy, .burst, .report, .console, .pair, .unpair, .plug, .decode,
-    .trace,
+    .trace, .redact,
     .replay,
     .profile, .quirk, .fault, .scenario, .soak, .serve, .ctl, .extcap, .doctor, .completion, .man,
   ]

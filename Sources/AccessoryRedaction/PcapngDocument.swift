@@ -1,0 +1,101 @@
+import AccessoryFormats
+
+/// A capture of `--capture`, changed in place: packets of iAP2 and native transport, comments, and the descriptions of
+/// interfaces.
+///
+/// Blocks of other programs are refused: easim does not know what they say.
+struct PcapngDocument: RedactedDocument {
+  let isCapture = true
+  let namesSecrets = true
+  private var bytes: [UInt8]
+  /// What each end of each interface sent.
+  private var streams: [WireStream] = []
+  /// Where the bytes of the streams are in the file.
+  private var pieces: [(stream: Int, range: Range<Int>, place: Int)] = []
+  /// Where texts are.
+  private var texts: [Range<Int>] = []
+  /// The names of accessories.
+  private var descriptions: [Range<Int>] = []
+
+  init(_ bytes: [UInt8]) throws(RedactionRefusal) {
+    self.bytes = bytes
+    var isLittle = true
+    /// The first of the two streams of each interface.
+    var interfaces: [Int] = []
+    var place = 0
+    func number(_ place: Int, _ count: Int) -> Int {
+      let part = bytes[place..<place + count]
+      return (isLittle ? Array(part.reversed()) : Array(part)).reduce(0) { $0 << 8 | Int($1) }
+    }
+    while place < bytes.count {
+      func refusal(_ reason: String) -> RedactionRefusal { RedactionRefusal("", "byte \(place): \(reason)") }
+      guard place + 12 <= bytes.count else { throw refusal("the file ends in the middle of a block") }
+      if bytes[place..<place + 4].elementsEqual([0x0A, 0x0D, 0x0D, 0x0A]) {
+        isLittle = bytes[place + 8] == 0x4D
+        interfaces = []
+      }
+      let (type, count) = (number(place, 4), number(place + 4, 4))
+      guard count >= 12, count % 4 == 0, place + count <= bytes.count else { throw refusal("a block without its end") }
+      let end = place + count - 4
+      var options: Int
+      switch type {
+      case 0x0A0D_0D0A: options = place + 24
+      case 1:
+        guard count >= 20 else { throw refusal("an interface block that is too short") }
+        let link = number(place + 8, 2)
+        guard link == 147 || link == 148 else {
+          throw refusal(
+            "the link type \(link) has more than iAP2, and easim does not understand all of it: turn the file into a trace "
+              + "with 'easim trace', and redact the trace")
+        }
+        interfaces.append(streams.count)
+        streams += [WireStream(isNative: link == 148), WireStream(isNative: link == 148)]
+        options = place + 16
+      case 6:
+        guard count >= 32 else { throw refusal("a packet block that is too short") }
+        let (interface, size) = (number(place + 8, 4), number(place + 20, 4))
+        guard interface < interfaces.count, place + 28 + size <= end else { throw refusal("a packet of no interface") }
+        options = place + 28 + (size + 3) / 4 * 4
+        var stream = interfaces[interface]
+        var option = options
+        while option + 4 <= end, number(option, 2) != 0 {
+          if number(option, 2) == 2, option + 8 <= end, number(option + 4, 4) & 3 == 2 { stream += 1 }
+          option += 4 + (number(option + 2, 2) + 3) / 4 * 4
+        }
+        let range = streams[stream].append(bytes[place + 28..<place + 28 + size])
+        pieces.append((stream, range, place + 28))
+      default: throw refusal("a block of the type \(type), which easim does not write")
+      }
+      while options + 4 <= end, number(options, 2) != 0 {
+        let (code, size) = (number(options, 2), number(options + 2, 2))
+        guard options + 4 + size <= end else { throw refusal("an option without its end") }
+        let range = options + 4..<options + 4 + size
+        let isText = type == 6 ? code == 1 : type == 1 ? [1, 2, 3].contains(code) : [1, 2, 3, 4].contains(code)
+        if isText { texts.append(range) }
+        if type == 1, code == 3, number(place + 8, 2) == 147 { descriptions.append(range) }
+        options += 4 + (size + 3) / 4 * 4
+      }
+      place += count
+    }
+  }
+
+  mutating func collect(into names: inout SecretNames) {
+    for index in streams.indices { streams[index].collect(into: &names) }
+    for range in texts { ShownMessages.collect(Array(bytes[range]), into: &names) }
+    for range in descriptions where !bytes[range].elementsEqual("events".utf8) { names.add(bytes[range], .name) }
+  }
+
+  mutating func rewrite(_ names: inout SecretNames) -> [UInt8] {
+    for index in streams.indices { streams[index].rewrite(&names) }
+    for piece in pieces {
+      bytes.replaceSubrange(
+        piece.place..<piece.place + piece.range.count, with: streams[piece.stream].bytes[piece.range])
+    }
+    for range in texts {
+      var text = Array(bytes[range])
+      ShownBytes.rewrite(&text, &names)
+      bytes.replaceSubrange(range, with: text)
+    }
+    return bytes
+  }
+}

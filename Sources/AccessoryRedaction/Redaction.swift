@@ -1,0 +1,193 @@
+import AccessoryCaptures
+import AccessoryCore
+import AccessoryFormats
+import IAP2
+
+/// Replaces the secrets of files before they are sent to others: serial numbers, addresses, names, certificates and
+/// passphrases become something of the same length, the same everywhere.
+///
+/// All files are read before the first is written, so that a name that one file reveals is replaced in the others.
+///
+/// ```swift
+/// var redaction = Redaction(keeping: [.payload])
+/// try redaction.add(bytes, named: "capture.pcapng")
+/// let redacted = try redaction.finish()[0]
+/// ```
+///
+/// A file that is not understood completely is refused. The result is read again: what a decoder finds in it must be
+/// what it found before, and no secret may be left.
+public struct Redaction {
+  /// The largest file.
+  public static let mostBytes = 512 << 20
+
+  /// The secrets, and how often they were replaced.
+  public private(set) var names: SecretNames
+  private var files: [(name: String, bytes: [UInt8], document: any RedactedDocument)] = []
+
+  /// No files so far.
+  public init(keeping kept: Set<SecretKind>) { names = SecretNames(keeping: kept) }
+
+  /// Reads a file.
+  ///
+  /// - Throws: ``RedactionRefusal`` if not everything in it is understood.
+  public mutating func add(_ bytes: [UInt8], named name: String) throws(RedactionRefusal) {
+    guard bytes.count <= Self.mostBytes else { throw RedactionRefusal(name, "it is larger than 512 MiB") }
+    do throws(RedactionRefusal) {
+      files.append((name, bytes, try Self.document(bytes)))
+    } catch { throw RedactionRefusal(name, error.reason) }
+  }
+
+  /// Returns the redacted files, in the order in which they were added.
+  ///
+  /// - Throws: ``RedactionRefusal`` if a file would not be as it was, or a secret would be left.
+  public mutating func finish() throws(RedactionRefusal) -> [[UInt8]] {
+    for index in files.indices { files[index].document.collect(into: &names) }
+    if !files.contains(where: { $0.document.namesSecrets }), let file = files.first {
+      throw RedactionRefusal(
+        file.name,
+        "a page or a JUnit file does not say which of its words are names and serial numbers: redact it together with the "
+          + "JSON report of the same run")
+    }
+    var redacted: [[UInt8]] = []
+    for index in files.indices {
+      let made = files[index].document.rewrite(&names)
+      if files[index].document.isCapture, CaptureSketch(files[index].bytes) != CaptureSketch(made) {
+        throw RedactionRefusal(files[index].name, "the redacted file would not decode as before")
+      }
+      // A second look with the same eyes.
+      var rest = SecretNames(keeping: names.kept)
+      var again = try Self.document(made)
+      again.collect(into: &rest)
+      if let left = names.first(leftIn: rest) {
+        throw RedactionRefusal(files[index].name, "a secret of the kind \(left.rawValue) would be left")
+      }
+      if files[index].document.isCapture, !names.areAbsent(from: made) {
+        throw RedactionRefusal(files[index].name, "a secret would be left outside of the messages")
+      }
+      redacted.append(made)
+    }
+    return redacted
+  }
+
+  private static func document(_ bytes: [UInt8]) throws(RedactionRefusal) -> any RedactedDocument {
+    if bytes.starts(with: [0x1F, 0x8B]) { throw RedactionRefusal("", "it is compressed: unpack it with gunzip first") }
+    let text = bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+    if let first = text.first, String(validating: bytes, as: UTF8.self) != nil {
+      if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return try JSONDocument(bytes) }
+      if first == UInt8(ascii: "<") { return try MarkupDocument(bytes) }
+    }
+    let form = CaptureForm(of: bytes)
+    switch form {
+    case .pcapng: return try PcapngDocument(bytes)
+    case .raw: return try RawDocument(bytes)
+    case .transcript: return try TranscriptDocument(bytes)
+    case .pcap, .btsnoop, .packetlogger, .log, .hex:
+      throw RedactionRefusal(
+        "",
+        "a file of the form \(form.rawValue) has more than iAP2, and easim does not understand all of it: turn it into a "
+          + "trace with 'easim trace', and redact the trace")
+    }
+  }
+}
+
+/// Why a file cannot be redacted.
+public struct RedactionRefusal: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The file.
+  public let file: String
+  /// A sentence fragment.
+  public let reason: String
+
+  init(_ file: String, _ reason: String) { (self.file, self.reason) = (file, reason) }
+
+  /// "capture.pcap: it is compressed".
+  public var description: String { "\(file): \(reason)" }
+}
+
+/// One file that can be redacted.
+protocol RedactedDocument {
+  /// Whether easim decodes it.
+  var isCapture: Bool { get }
+  /// Whether it says what its secrets are, so that no other file is needed.
+  var namesSecrets: Bool { get }
+  /// Notes its secrets.
+  mutating func collect(into names: inout SecretNames)
+  /// Returns the file without them.
+  mutating func rewrite(_ names: inout SecretNames) -> [UInt8]
+}
+
+/// What a decoder finds in a capture, without its contents: it must be the same after a redaction.
+private struct CaptureSketch: Equatable {
+  private var entries: [String] = []
+  private var summary: CaptureSummary
+  private var findings = 0
+  private var failure: String?
+
+  init(_ bytes: [UInt8]) {
+    let decoder = CaptureDecoder()
+    var failure: String?
+    var analysis = CaptureAnalysis()
+    var events: [CaptureAnalysis.Event] = []
+    var entries: [String] = []
+    func take(_ entry: CaptureEntry) {
+      let messages = entry.messages.map { "\($0.id)/\($0.body.count)" }.joined(separator: ",")
+      let header = entry.header.map { "\($0)" } ?? ""
+      entries.append("\(entry.event.rawValue) \(entry.from) \(entry.bytes.count) \(header) \(messages)")
+      events += analysis.add(entry)
+    }
+    do throws(CaptureError) {
+      try decoder.append(bytes, take)
+      try decoder.finish(take)
+    } catch { failure = "\(error)" }
+    events += analysis.finish()
+    findings = events.count { if case .finding = $0 { true } else { false } }
+    (self.entries, summary, self.failure) = (entries, decoder.summary, failure)
+  }
+}
+
+/// The bytes of one or both ends of a cable, in the order in which they passed.
+struct RawDocument: RedactedDocument {
+  let isCapture = true
+  let namesSecrets = true
+  private var stream = WireStream()
+
+  init(_ bytes: [UInt8]) throws(RedactionRefusal) {
+    var scanner = PacketScanner()
+    var hasPackets = false
+    scanner.forEach(in: bytes.span.bytes) { piece, _ in if case .packet = piece { hasPackets = true } }
+    guard hasPackets else { throw RedactionRefusal("", "there is no iAP2 in it") }
+    _ = stream.append(bytes)
+  }
+
+  mutating func collect(into names: inout SecretNames) { stream.collect(into: &names) }
+
+  mutating func rewrite(_ names: inout SecretNames) -> [UInt8] {
+    stream.rewrite(&names)
+    return stream.bytes
+  }
+}
+
+/// The lines of `--transcript`.
+struct TranscriptDocument: RedactedDocument {
+  let isCapture = true
+  let namesSecrets = true
+  private var bytes: [UInt8]
+
+  init(_ bytes: [UInt8]) throws(RedactionRefusal) {
+    let decoder = CaptureDecoder(as: .transcript)
+    do throws(CaptureError) {
+      try decoder.append(bytes) { _ in }
+      try decoder.finish { _ in }
+    } catch { throw RedactionRefusal("", "\(error)") }
+    if let foreign = decoder.foreignLines {
+      throw RedactionRefusal("", "line \(foreign.first) is not a line of a transcript")
+    }
+    self.bytes = bytes
+  }
+
+  mutating func collect(into names: inout SecretNames) { ShownMessages.collect(bytes, into: &names) }
+
+  mutating func rewrite(_ names: inout SecretNames) -> [UInt8] {
+    ShownBytes.rewrite(&bytes, &names)
+    return bytes
+  }
+}

@@ -1,0 +1,77 @@
+import IAP2
+
+/// What ``Redaction`` replaces.
+public enum SecretKind: String, CaseIterable, Sendable {
+  /// Serial numbers and identifiers of devices.
+  case serial
+  /// MAC addresses and the keys of pairings.
+  case address
+  /// Names of accessories, devices and people.
+  case name
+  /// Certificates and signatures.
+  case certificate
+  /// Networks and their passphrases.
+  case wifi
+  /// Positions.
+  case location
+  /// Other text, and values that the catalogue does not know.
+  case other
+  /// What apps and accessories sent each other.
+  case payload
+
+  /// The beginning of a replacement.
+  var label: String {
+    switch self {
+    case .serial: "serial"
+    case .address: "address"
+    case .name: "name"
+    case .certificate: "certificate"
+    case .wifi: "wifi"
+    case .location: "place"
+    case .other: "text"
+    case .payload: "data"
+    }
+  }
+}
+
+/// One parameter of a control message: where it is in the message, and what the catalogue knows about it.
+struct ParameterPlace {
+  let message: UInt16
+  /// The numbers of the groups around it, and its own.
+  let path: [UInt16]
+  let entry: MessageCatalog.ParameterEntry?
+
+  /// What a text or blob of this parameter is; nil for what may be seen.
+  ///
+  /// Only what is known to be harmless is kept. Everything else with three or more bytes is replaced, so that a
+  /// parameter that the catalogue does not know does not give anything away.
+  func kind(count: Int) -> SecretKind? {
+    switch message {
+    case 0xAA01, 0xAA03, 0xAA06: return .certificate
+    case 0xAA02, 0x1D03: return nil
+    case 0x5701, 0x5703:
+      if let entry, entry.kind != .utf8 { return nil }
+      return .wifi
+    case 0x6800: return nil
+    case 0x6801, 0x6802: return entry?.kind == .blob ? .payload : nil
+    case 0xFFFB: return .location
+    case 0x4E0A, 0xEA02: return nil
+    default: break
+    }
+    guard let entry else { return count >= 3 ? .other : nil }
+    switch entry.kind {
+    case .u8, .u16, .u32, .u64, .i8, .i16, .number, .list, .none, .group: return nil
+    case .utf8, .blob: break
+    }
+    let name = entry.name
+    if name.contains("MAC") || name.contains("link key") || name == "Bluetooth id" { return .address }
+    if name.contains("serial number") || name.hasSuffix("uid") || name.hasSuffix("UUID") || name == "USB id" {
+      return .serial
+    }
+    if message == 0x1D01 || message == 0x1D06 {
+      // Protocols, transports, versions and languages are those of the product, not of one piece of it.
+      return path == [0] ? .name : nil
+    }
+    return name.hasSuffix("name") ? .name : .other
+  }
+}

@@ -1,0 +1,151 @@
+import AccessoryFormats
+import IAP2
+
+/// The secrets of one or several files, and what each becomes: something of the same length, the same everywhere.
+public struct SecretNames: Sendable {
+  /// How often something was replaced.
+  public struct Count: Equatable, Sendable {
+    /// How many different values.
+    public var values = 0
+    /// At how many places.
+    public var places = 0
+  }
+
+  /// What is left as it is.
+  public let kept: Set<SecretKind>
+  /// What was found and replaced, by kind.
+  public private(set) var counts: [SecretKind: Count] = [:]
+  private var names: [[UInt8]: (kind: SecretKind, name: [UInt8])] = [:]
+  /// The secrets themselves, without their forms in hex, and what they become.
+  private var values: [[UInt8]: SecretKind] = [:]
+  private var replacements: Set<[UInt8]> = []
+  /// Secrets by their first two bytes, the longest first.
+  private var index: [UInt16: [[UInt8]]] = [:]
+
+  /// No secrets so far.
+  public init(keeping kept: Set<SecretKind> = []) { self.kept = kept }
+
+  /// Notes a secret. Values of a single byte say nothing.
+  mutating func add(_ value: some Collection<UInt8>, _ kind: SecretKind) {
+    let value = [UInt8](value)
+    guard value.count > 1, !kept.contains(kind), names[value] == nil, value.contains(where: { $0 != 0 }) else { return }
+    counts[kind, default: Count()].values += 1
+    let name = Self.name(counts[kind, default: Count()].values, kind, for: value)
+    names[value] = (kind, name)
+    values[value] = kind
+    replacements.insert(name)
+    index(value)
+    // The same bytes in hex, as texts show them.
+    guard value.count >= 4 else { return }
+    for separator in ["", " ", ":", "-"] {
+      for isUpper in [false, true] {
+        let (shown, renamed) = (Self.hex(value, separator, isUpper), Self.hex(name, separator, isUpper))
+        guard names[shown] == nil else { continue }
+        names[shown] = (kind, renamed)
+        index(shown)
+      }
+    }
+  }
+
+  private mutating func index(_ value: [UInt8]) {
+    let key = UInt16(value[0]) << 8 | UInt16(value[1])
+    index[key, default: []].append(value)
+    index[key]?.sort { $0.count > $1.count }
+  }
+
+  /// What a secret becomes; nil if it is none, or is kept.
+  mutating func name(of value: [UInt8], counts isCounted: Bool = true) -> [UInt8]? {
+    guard let found = names[value] else { return nil }
+    if isCounted { counts[found.kind, default: Count()].places += 1 }
+    return found.name
+  }
+
+  private static func hex(_ bytes: [UInt8], _ separator: String, _ isUpper: Bool) -> [UInt8] {
+    let text = bytes.map { byte in Hex.number(UInt(byte), digits: 2, uppercase: isUpper) }.joined(separator: separator)
+    return Array(text.utf8)
+  }
+
+  /// A name of the same length: "serial-1------", or for an address one that is administered locally.
+  private static func name(_ number: Int, _ kind: SecretKind, for value: [UInt8]) -> [UInt8] {
+    if kind == .address, value.count == 6 {
+      return [0x02, 0, 0, 0, UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
+    }
+    if value.count == 17, value[2] == UInt8(ascii: ":") || value[2] == UInt8(ascii: "-") {
+      return hex(
+        [0x02, 0, 0, 0, UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)],
+        String(decoding: [value[2]], as: UTF8.self), true)
+    }
+    let whole = Array("\(kind.label)-\(number)".utf8)
+    if whole.count <= value.count {
+      return whole + [UInt8](repeating: UInt8(ascii: "-"), count: value.count - whole.count)
+    }
+    // Short values: the number in base 26, behind the first letter of the label.
+    var rest = number
+    var letters: [UInt8] = []
+    for _ in 0..<value.count {
+      letters.append(UInt8(ascii: "a") + UInt8(rest % 26))
+      rest /= 26
+    }
+    return letters.reversed()
+  }
+
+  // MARK: Searching
+
+  /// The kind of a secret that was found in the result and is not one of the names given here; nil if there is none.
+  func first(leftIn found: SecretNames) -> SecretKind? {
+    found.values.first { !replacements.contains($0.key) && $0.key.contains { $0 != UInt8(ascii: "x") } }?.value
+  }
+
+  /// Whether no secret is in these bytes.
+  func areAbsent(from bytes: [UInt8]) -> Bool {
+    var (names, bytes) = (self, bytes)
+    return !names.replace(in: &bytes, isText: false)
+  }
+
+  /// Replaces every secret in these bytes; returns whether there was one. `isText` also finds short secrets, as whole
+  /// words.
+  mutating func replace(in bytes: inout [UInt8], isText: Bool) -> Bool {
+    guard !index.isEmpty, bytes.count > 1 else { return false }
+    var isChanged = false
+    var place = 0
+    while place + 1 < bytes.count {
+      let key = UInt16(bytes[place]) << 8 | UInt16(bytes[place + 1])
+      guard let value = index[key]?.first(where: { matches($0, bytes, place, isText) }), let name = name(of: value)
+      else {
+        place += 1
+        continue
+      }
+      bytes.replaceSubrange(place..<place + value.count, with: name)
+      isChanged = true
+      place += value.count
+    }
+    return isChanged
+  }
+
+  /// Replaces the beginning of a secret at the end of bytes that were cut off.
+  mutating func replaceTail(of bytes: inout [UInt8]) {
+    for count in stride(from: bytes.count, through: 3, by: -1) {
+      guard let value = names.keys.first(where: { $0.count > count && $0.starts(with: bytes.suffix(count)) }),
+        let name = name(of: value)
+      else { continue }
+      return bytes.replaceSubrange(bytes.count - count..<bytes.count, with: name.prefix(count))
+    }
+  }
+
+  private func matches(_ value: [UInt8], _ bytes: [UInt8], _ place: Int, _ isText: Bool) -> Bool {
+    let end = place + value.count
+    guard end <= bytes.count, bytes[place..<end].elementsEqual(value) else { return false }
+    if value.count >= 4 { return true }
+    guard isText else { return false }
+    return (place == 0 || !Self.isWord(bytes[place - 1])) && (end == bytes.count || !Self.isWord(bytes[end]))
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x80...:
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/// Redacts bytes that are shown as hex in a line of text: of data, of damaged packets, of parts of messages.
+enum ShownBytes {
+  /// Changes the text in place; its length stays.
+  static func rewrite(_ text: inout [UInt8], _ names: inout SecretNames) {
+    var start = 0
+    while let run = nextRun(in: text, from: start) {
+      start = run.upperBound
+      guard let use = use(before: text[..<run.lowerBound], names) else { continue }
+      var bytes = stride(from: run.lowerBound, to: run.upperBound, by: 3).map { byte(text, $0) ?? 0 }
+      switch use {
+      case .damaged: bytes = bytes.map { [0x00, 0x55, 0x5A, 0xFF].contains($0) ? $0 : UInt8(ascii: "x") }
+      case .blank: bytes = bytes.map { _ in UInt8(ascii: "x") }
+      case .data:
+        _ = names.replace(in: &bytes, isText: false)
+        if text[run.upperBound...].starts(with: " …".utf8) { names.replaceTail(of: &bytes) }
+      }
+      for (index, byte) in bytes.enumerated() {
+        let place = run.lowerBound + 3 * index
+        (text[place], text[place + 1]) = (digit(byte >> 4), digit(byte & 15))
+      }
+    }
+    _ = names.replace(in: &text, isText: true)
+  }
+
+  private enum Use {
+    case damaged
+    case blank
+    case data
+  }
+
+  /// What the bytes behind this text are; nil for numbers that are no bytes.
+  private static func use(before: ArraySlice<UInt8>, _ names: SecretNames) -> Use? {
+    let text = String(decoding: before.suffix(200), as: UTF8.self)
+    if text.hasSuffix("to no packet: ") { return .damaged }
+    if text.hasSuffix("IAP1 ") { return .blank }
+    guard let unit = ["bytes ", "byte "].first(where: text.hasSuffix) else { return nil }
+    let before = text.dropLast(unit.count + 1)
+    let phrase = String(before.reversed().drop { $0.isNumber }.reversed())
+    guard phrase.count < before.count else { return nil }
+    if phrase.hasSuffix("part of a message: ") || phrase.hasSuffix("no message: ") { return .blank }
+    return names.kept.contains(.payload) ? .data : .blank
+  }
+
+  /// The next bytes in hex with blanks between them.
+  private static func nextRun(in text: [UInt8], from start: Int) -> Range<Int>? {
+    var place = start
+    while place + 1 < text.count {
+      guard byte(text, place) != nil, place == 0 || text[place - 1] == UInt8(ascii: " ") else {
+        place += 1
+        continue
+      }
+      var end = place + 2
+      while end + 2 < text.count, text[end] == UInt8(ascii: " "), byte(text, end + 1) != nil { end += 3 }
+      if end < text.count, text[end] != UInt8(ascii: " ") {
+        // The last pair begins a longer word.
+        if ![UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\"")].contains(text[end]) { end -= 3 }
+      }
+      if end > place { return place..<end }
+      place += 2
+    }
+    return nil
+  }
+
+  private static func byte(_ text: [UInt8], _ place: Int) -> UInt8? {
+    guard place + 1 < text.count, let high = value(text[place]), let low = value(text[place + 1]) else { return nil }
+    return high << 4 | low
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 { Array("0123456789abcdef".utf8)[Int(value)] }
+}

@@ -1,0 +1,129 @@
+import AccessoryFormats
+import IAP2
+
+/// Finds the secrets in control messages that are shown as text: in the lines of a transcript or of `easim decode`, in
+/// comments of captures, and in reports.
+struct ShownMessages {
+  private let text: [UInt8]
+  private var place = 0
+
+  private init(_ text: [UInt8]) { self.text = text }
+
+  /// Notes the secrets in a text: `1D01 IdentificationInformation name="…"`, or `0 name = "…"`.
+  static func collect(_ text: [UInt8], into names: inout SecretNames) {
+    for line in text.split(separator: UInt8(ascii: "\n")) {
+      var reader = ShownMessages(Array(line))
+      if !reader.readParameterLine(into: &names) { reader.readMessages(into: &names) }
+    }
+  }
+
+  // MARK: One line
+
+  private mutating func readMessages(into names: inout SecretNames) {
+    while place < text.count {
+      let word = readWord()
+      if word.count == 4, let number = UInt16(word, radix: 16), word == Hex.number(number),
+        let entry = MessageCatalog.entry(MessageID(rawValue: number))
+      {
+        let start = place
+        skipBlanks()
+        if entry.name.isEmpty || readWord() != entry.name { place = start }
+        readItems(number, [], entry.parameters, into: &names)
+      }
+      if place < text.count { place += 1 }
+    }
+  }
+
+  private mutating func skipBlanks() { while place < text.count, text[place] == UInt8(ascii: " ") { place += 1 } }
+
+  /// The word at this place, up to a blank.
+  private mutating func readWord() -> String { read { $0 == UInt8(ascii: " ") } }
+
+  private mutating func read(until isEnd: (UInt8) -> Bool) -> String {
+    let start = place
+    while place < text.count, !isEnd(text[place]) { place += 1 }
+    return String(decoding: text[start..<place], as: UTF8.self)
+  }
+
+  private mutating func readItems(
+    _ message: UInt16, _ path: [UInt16], _ known: [MessageCatalog.ParameterEntry], into names: inout SecretNames
+  ) {
+    while true {
+      skipBlanks()
+      let start = place
+      let key = read { [UInt8(ascii: " "), UInt8(ascii: "="), UInt8(ascii: "}")].contains($0) }
+      guard place < text.count, text[place] == UInt8(ascii: "="), !key.isEmpty else {
+        if place < text.count, text[place] == UInt8(ascii: "}") { place += 1 } else { place = start }
+        return
+      }
+      place += 1
+      let entry = known.first { $0.name.replacing(" ", with: "-") == key || $0.name.isEmpty && "\($0.id)" == key }
+      let id = entry?.id ?? UInt16(key) ?? .max
+      readValue(ParameterPlace(message: message, path: path + [id], entry: entry), into: &names)
+    }
+  }
+
+  private mutating func readValue(_ parameter: ParameterPlace, into names: inout SecretNames) {
+    guard place < text.count else { return }
+    switch text[place] {
+    case UInt8(ascii: "{"):
+      place += 1
+      readItems(parameter.message, parameter.path, parameter.entry?.group ?? [], into: &names)
+    case UInt8(ascii: "["):
+      _ = read { $0 == UInt8(ascii: "]") }
+      if place < text.count { place += 1 }
+    case UInt8(ascii: "\""):
+      place += 1
+      let start = place
+      while place < text.count, text[place] != UInt8(ascii: "\"") { place += text[place] == UInt8(ascii: "\\") ? 2 : 1 }
+      let end = min(place, text.count)
+      place = min(end + 1, text.count)
+      note(text[start..<end], parameter, into: &names)
+    default:
+      let word = read { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "}") }
+      let digits = word.prefix { $0.isHexDigit }
+      guard digits.count >= 2, digits.count.isMultiple(of: 2), digits.count == word.count || word.contains("…"),
+        let kind = parameter.kind(count: digits.count / 2), let bytes = try? Hex.parse(digits)
+      else { return }
+      names.add(bytes, kind)
+      names.add(digits.utf8, kind)
+    }
+  }
+
+  private func note(_ shown: ArraySlice<UInt8>, _ parameter: ParameterPlace, into names: inout SecretNames) {
+    // The rest of a line that was too long.
+    let cut = Array("…".utf8)
+    let shown =
+      shown.count >= cut.count && shown.suffix(cut.count).elementsEqual(cut) ? shown.dropLast(cut.count) : shown
+    guard let kind = parameter.kind(count: shown.count) else { return }
+    names.add(shown, kind)
+    let plain = String(decoding: shown, as: UTF8.self).replacing("\\\"", with: "\"").replacing("\\\\", with: "\\")
+    names.add(plain.utf8, kind)
+  }
+
+  // MARK: One parameter
+
+  /// `3 serial number = "…"`, indented in a group, without the message that it belongs to.
+  private mutating func readParameterLine(into names: inout SecretNames) -> Bool {
+    skipBlanks()
+    let depth = place
+    guard let equals = String(decoding: text, as: UTF8.self).firstRange(of: " = ") else { return false }
+    let whole = String(decoding: text, as: UTF8.self)
+    let title = whole[..<equals.lowerBound].drop { $0 == " " }
+    guard let id = UInt16(title.prefix { $0.isNumber }) else { return false }
+    let name = title.drop { $0.isNumber }.drop { $0 == " " }
+    place = whole[..<equals.upperBound].utf8.count
+    let start = place
+    for entry in MessageCatalog.all {
+      let groups: [(path: [UInt16], known: [MessageCatalog.ParameterEntry])] =
+        depth == 0 ? [([], entry.parameters)] : entry.parameters.map { ([$0.id], $0.group) }
+      for (path, known) in groups {
+        let found = known.first { $0.id == id }
+        guard name == found?.name ?? "", found != nil || name.isEmpty && entry.id.rawValue == 0x5701 else { continue }
+        place = start
+        readValue(ParameterPlace(message: entry.id.rawValue, path: path + [id], entry: found), into: &names)
+      }
+    }
+    return true
+  }
+}

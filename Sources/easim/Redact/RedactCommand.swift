@@ -1,0 +1,101 @@
+import AccessoryFormats
+import AccessoryRedaction
+
+extension CommandSpec {
+  /// `easim redact`.
+  static let redact = CommandSpec(
+    name: "redact", summary: "remove names, serial numbers and keys from files before you send them",
+    details: """
+      Read captures of easim, transcripts, traces, reports, raw bytes and the JSON lines of other commands, and write them
+      with every serial number, MAC address, name, certificate, Wi-Fi network and position replaced. A replacement is as long
+      as what it replaces, and the same in all FILEs of one command. Checksums are correct afterwards, and 'easim decode
+      --check' finds what it found before.
+
+      What apps and accessories sent each other is kept, except for the secrets in it, unless --payload is given.
+
+      The result of capture.pcapng is capture.redacted.pcapng beside it, or --out. A FILE that easim does not understand
+      completely is refused, and then nothing is written. HTML and JUnit reports do not say which words are names: give the
+      JSON report of the same run, too.
+
+      Kinds: \(SecretKind.allCases.map(\.rawValue).joined(separator: ", "))
+      """,
+    examples: [
+      "easim redact capture.pcapng", "easim redact --payload --keep name trace.html",
+      "easim redact --out clean.pcapng capture.pcapng",
+    ],
+    run: runRedact)
+}
+
+private struct RedactOptions: CommandOptions {
+  var paths: [String] = []
+  var out: String?
+  var kept: [SecretKind] = []
+  var blanksPayload = false
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [Operand(each: "FILE…", 1...1_000, \.paths, .text)]
+  static let options: [Option<Self>] = [
+    Option("--out", \.out, .optional(.text), as: "PATH", "write the result of the only FILE to PATH").standard(nil),
+    Option("--payload", \.blanksPayload, "also replace what apps and accessories sent each other"),
+    Option(each: "--keep", \.kept, .choice, as: "KIND", "keep secrets of this kind (see above)"),
+    .json,
+  ]
+}
+
+private func runRedact(_ options: RedactOptions, _ console: Console) throws -> ExitCode {
+  if options.out != nil, options.paths.count > 1 {
+    throw UsageError("--out is for one FILE, but \(options.paths.count) are given")
+  }
+  var kept = Set(options.kept)
+  if !options.blanksPayload { kept.insert(.payload) }
+  var redaction = Redaction(keeping: kept)
+  let redacted: [[UInt8]]
+  do {
+    for path in options.paths { try redaction.add(InputFile.read(path), named: path) }
+    redacted = try redaction.finish()
+  } catch let refusal as RedactionRefusal {
+    throw UsageError("\(refusal); nothing was written")
+  }
+  for (path, bytes) in zip(options.paths, redacted) {
+    let out = options.out ?? place(besides: path)
+    let file = try PatientFile.whole(out, named: options.out.map { "--out \($0)" } ?? out)
+    if let reason = PatientFile.write(bytes, to: file) {
+      console.lose(out, reason)
+    } else if !console.isJSON {
+      console.out(out)
+    }
+  }
+  tell(redaction.names, options, console)
+  return .done
+}
+
+/// "a/capture.pcapng": "a/capture.redacted.pcapng".
+private func place(besides path: String) -> String {
+  let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+  guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(path).redacted" }
+  return "\(path.dropLast(name[dot...].count)).redacted\(name[dot...])"
+}
+
+/// What was replaced.
+private func tell(_ names: SecretNames, _ options: RedactOptions, _ console: Console) {
+  let counts = SecretKind.allCases.compactMap { kind in names.counts[kind].map { (kind, $0) } }
+  guard console.isJSON else {
+    for (kind, count) in counts {
+      console.err(
+        "easim: \(kind.rawValue): \(count.values.counted("value")) at \(count.places.counted("place"))")
+    }
+    if counts.isEmpty { console.err("easim: nothing had to be replaced") }
+    return
+  }
+  var object = JSONObject()
+  object.add("v", 1)
+  object.add("event", "redacted")
+  object.add("files", options.paths.map { options.out ?? place(besides: $0) })
+  for (kind, count) in counts {
+    var one = JSONObject()
+    one.add("values", count.values)
+    one.add("places", count.places)
+    object.add(kind.rawValue, one)
+  }
+  console.out(object.text)
+}

@@ -1,0 +1,321 @@
+import AccessoryCaptures
+import AccessoryCore
+import AccessoryFaults
+import IAP2
+import TestSupport
+import Testing
+
+@testable import AccessoryRedaction
+
+/// Secrets of every kind, planted in every form of file: none is left.
+@Suite struct RedactionTests {
+  /// What must not be in a redacted file, as bytes.
+  private static let secrets: [(kind: SecretKind, bytes: [UInt8])] = [
+    (.serial, Array("C02XK1AAJG5J".utf8)), (.serial, Array("0F2C41B6-8A1D-4F7E-9C11-2D6E5A7B8C90".utf8)),
+    (.name, Array("Glasses of 李 \"Anna\"".utf8)), (.name, Array("Anna's phone".utf8)),
+    (.address, [0x3C, 0x06, 0x30, 0x1B, 0x2A, 0x9E]), (.address, Array("3C:06:30:1B:2A:77".utf8)),
+    (.certificate, (0..<607).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 3 | 1) }),
+    (.certificate, (0..<64).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }),
+    (.wifi, Array("HomeOfAnna".utf8)), (.wifi, Array("correct horse battery".utf8)),
+    (.wifi, Array("OtherNet42".utf8)), (.location, Array("$GPGGA,123519,4807.038,N,01131.000,E,1".utf8)),
+    (.other, Array("+4915123456789".utf8)),
+  ]
+
+  private static func secret(_ index: Int) -> [UInt8] { secrets[index].bytes }
+  private static let appSecret = Array("what the app said to the glasses".utf8)
+
+  // MARK: The exchange
+
+  /// What both ends sent, packet by packet, with messages that are split, repeated, out of order and damaged.
+  private struct Exchange {
+    var packets: [(end: Cable.End, bytes: [UInt8])] = []
+    private var numbers: [Cable.End: UInt8] = [.accessory: 10, .device: 200]
+
+    private mutating func add(
+      _ end: Cable.End, _ control: ControlBits, _ sequence: UInt8, _ session: UInt8, _ payload: [UInt8]
+    ) {
+      let header = PacketHeader(
+        control: control, sequence: sequence, acknowledgement: 0, session: session, payloadCount: payload.count)
+      packets.append((end, PacketWriter.packet(header, payload: payload)))
+    }
+
+    mutating func send(_ end: Cable.End, _ payload: [UInt8], session: UInt8 = 1, limit: Int = 4_000) {
+      for start in stride(from: 0, to: payload.count, by: limit) {
+        numbers[end, default: 0] &+= 1
+        add(end, .ack, numbers[end] ?? 0, session, Array(payload[start..<min(start + limit, payload.count)]))
+      }
+    }
+
+    init() {
+      let detection = PacketWriter.detection
+      packets = [(.accessory, detection), (.device, detection)]
+      let table: [UInt8] = [1, 5, 0x10, 0, 4, 0, 0, 50, 30, 3, 1, 0, 1, 2, 2, 1]
+      for (end, control, number) in [(Cable.End.accessory, ControlBits.syn, UInt8(10)), (.device, [.syn, .ack], 200)] {
+        add(end, control, number, 0, table)
+      }
+      func message(_ id: UInt16, _ write: (inout ParameterWriter) -> Void) -> [UInt8] {
+        ControlMessage(MessageID(rawValue: id), write).encoded
+      }
+      func text(_ index: Int) -> String { String(decoding: RedactionTests.secret(index), as: UTF8.self) }
+      // The certificate in pieces, of which the second arrives last, and once damaged.
+      send(.accessory, message(0xAA01) { $0.blob(0, RedactionTests.secret(6)) }, limit: 150)
+      var damaged = packets[6].bytes
+      damaged[40] ^= 0x20
+      let second = packets.remove(at: 6)
+      packets.append((.accessory, damaged))
+      packets += [second, second]
+      send(.accessory, message(0xAA03) { $0.blob(0, RedactionTests.secret(7)) })
+      send(
+        .accessory,
+        message(0x1D01) {
+          $0.text(0, text(2))
+          $0.text(1, "Model of Example")
+          $0.text(3, text(0))
+          $0.group(10) {
+            $0.u8(0, 1)
+            $0.text(1, "com.example.glasses")
+          }
+          $0.group(17) {
+            $0.u16(0, 3)
+            $0.blob(3, RedactionTests.secret(4))
+          }
+        }, limit: 61)
+      send(.device, message(0x4E09) { $0.text(0, text(3)) })
+      send(.device, message(0x4E0C) { $0.text(0, text(1)) })
+      send(.device, message(0x4E0E) { $0.text(0, text(5)) })
+      send(.device, message(0x4155) { $0.text(0, text(12)) })
+      send(
+        .device,
+        message(0x5701) {
+          $0.u8(0, 0)
+          $0.text(1, text(10))
+        })
+      send(
+        .accessory,
+        message(0x5703) {
+          $0.text(1, text(8))
+          $0.text(2, text(9))
+          $0.u8(3, 2)
+        })
+      send(.accessory, message(0xFFFB) { $0.text(0, text(11)) })
+      send(
+        .device,
+        message(0xEA00) {
+          $0.u8(0, 1)
+          $0.u16(1, 7)
+        })
+      // The app sends the serial number, split between two packets, and something of its own.
+      send(.device, [0, 7] + Array("id=C02XK1".utf8), session: 2)
+      send(.device, [0, 7] + Array("AAJG5J;".utf8) + RedactionTests.appSecret, session: 2)
+      send(.accessory, [0, 7] + RedactionTests.appSecret, session: 2)
+    }
+  }
+
+  // MARK: Its forms
+
+  enum Form: String, CaseIterable {
+    case pcapng
+    case raw
+    case transcript
+    case json
+    case trace
+  }
+
+  private static func file(_ form: Form) throws -> [UInt8] {
+    let exchange = Exchange()
+    let raw = exchange.packets.flatMap(\.bytes)
+    switch form {
+    case .raw: return exchange.packets.filter { $0.end == .accessory }.flatMap(\.bytes)
+    case .pcapng: return pcapng(exchange)
+    case .transcript:
+      var lines = ""
+      let transcript = Transcript { lines += $0 + "\n" }
+      for packet in exchange.packets {
+        transcript.passed(packet.bytes.span.bytes, from: packet.end, at: .origin)
+      }
+      return Array(lines.utf8)
+    case .json:
+      var lines = ""
+      let decoder = CaptureDecoder()
+      try decoder.append(pcapng(exchange)) { lines += $0.json(isVerbose: true) + "\n" }
+      try decoder.finish { lines += $0.json(isVerbose: true) + "\n" }
+      return Array(lines.utf8)
+    case .trace:
+      var narrator = PacketNarrator()
+      var packets: [String] = []
+      for packet in exchange.packets {
+        var scanner = PacketScanner()
+        scanner.forEach(in: packet.bytes.span.bytes) { piece, bytes in
+          var text = "DETECT"
+          if case .packet(let header, _) = piece { text = narrator.line(for: header, packet: bytes) }
+          let quoted = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+          packets.append(
+            "[1,1,\(packet.end == .accessory ? 0 : 1),0,\"\(quoted)\",\"\(base64(packet.bytes))\",0,{}]")
+        }
+      }
+      #expect(!raw.isEmpty)
+      return Array(
+        """
+        <!doctype html><html><head><title>passed: easim run</title><style>a > b { color: red }</style></head><body>
+        <script type="application/json" id="data">{"easim":"trace","events":[{"v":1,"event":"connect","accessory":\
+        {"name":"Glasses of 李 \\"Anna\\"","serial":"C02XK1AAJG5J","protocols":["com.example.glasses"]}}],"packets":[
+        \(packets.joined(separator: ",\n"))]}</script><script type="module">const name = "Anna";</script></body></html>
+        """.utf8)
+    }
+  }
+
+  /// A capture whose records cut packets anywhere, with comments that name the accessory.
+  private static func pcapng(_ exchange: Exchange) -> [UInt8] {
+    var writer = PcapngWriter(program: "test")
+    var file = writer.begin(comments: ["recorded from Anna's phone"])
+    file += writer.interface(named: "timeline", description: "events", .iap2)
+    file += writer.interface(named: "usb:serial=C02XK1AAJG5J", description: "Glasses of 李 \"Anna\"", .iap2)
+    for packet in exchange.packets {
+      for start in stride(from: 0, to: packet.bytes.count, by: 37) {
+        let part = Array(packet.bytes[start..<min(start + 37, packet.bytes.count)])
+        file += writer.packet(part.span.bytes, on: 1, at: 0, packet.end == .accessory ? .received : .sent)
+      }
+    }
+    let none: [UInt8] = []
+    file += writer.packet(
+      none.span.bytes, on: 0, at: 0,
+      comments: ["connect Glasses of 李 \"Anna\" at usb:serial=C02XK1AAJG5J, address 3c:06:30:1b:2a:9e"])
+    return file
+  }
+
+  private static func base64(_ bytes: [UInt8]) -> String {
+    let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    var text = ""
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let part = Array(bytes[start..<min(start + 3, bytes.count)]) + [0, 0]
+      let number = Int(part[0]) << 16 | Int(part[1]) << 8 | Int(part[2])
+      for shift in [18, 12, 6, 0] { text.append(digits[number >> shift & 63]) }
+      let missing = 3 - min(3, bytes.count - start)
+      if missing > 0 { text = text.dropLast(missing) + String(repeating: "=", count: missing) }
+    }
+    return text
+  }
+
+  // MARK: Looking for them
+
+  /// Whether a secret is in a text or in bytes: as it is, escaped, in hex with and without blanks, or in base64 at each
+  /// of the three alignments.
+  private static func finds(_ secret: [UInt8], in file: [UInt8], inBase64: Bool = true) -> Bool {
+    var forms = [secret, Array(String(decoding: secret, as: UTF8.self).replacing("\"", with: "\\\"").utf8)]
+    for text in [Hex.plain(secret), Hex.spaced(secret)] { forms += [Array(text.utf8), Array(text.uppercased().utf8)] }
+    for offset in 0..<3 where inBase64 {
+      let shifted = base64([UInt8](repeating: 0, count: offset) + secret + [0, 0, 0])
+      // Only the digits that no other byte is part of.
+      let first = offset == 0 ? 0 : offset + 1
+      forms.append(Array(shifted.utf8.dropFirst(first).prefix(max(4, secret.count * 4 / 3 - 2))))
+    }
+    return forms.contains { file.firstRange(of: $0) != nil }
+  }
+
+  @Test(arguments: Form.allCases) func noSecretIsLeft(form: Form) throws {
+    let file = try Self.file(form)
+    var redaction = Redaction(keeping: [.payload])
+    try redaction.add(file, named: form.rawValue)
+    let redacted = try redaction.finish()[0]
+    for (kind, secret) in Self.secrets {
+      // A transcript shows only the first bytes of certificates.
+      let shown = form == .transcript && kind == .certificate ? Array(secret.prefix(8)) : secret
+      #expect(!Self.finds(shown, in: redacted), "\(kind) \(Hex.plain(shown.prefix(12)))")
+      // Few digits of base64 are found by chance.
+      #expect(!Self.finds(Array(shown.prefix(8)), in: redacted, inBase64: false), "the beginning of \(kind)")
+    }
+    // A transcript does not show messages that are split.
+    let showsModel = form != .transcript
+    #expect(Self.finds(Array("Model of Example".utf8), in: redacted) == showsModel, "harmless things are kept")
+    if form == .pcapng || form == .raw { #expect(redacted.count == file.count) }
+    for (kind, _) in Self.secrets where form != .raw {
+      #expect(redaction.names.counts[kind]?.places ?? 0 > 0, "\(kind)")
+    }
+  }
+
+  @Test(arguments: Form.allCases) func whatTheAppSentIsKeptUnlessItIsToGo(form: Form) throws {
+    let file = try Self.file(form)
+    for keeps in [true, false] {
+      var redaction = Redaction(keeping: keeps ? [.payload] : [])
+      try redaction.add(file, named: form.rawValue)
+      let redacted = try redaction.finish()[0]
+      let shown = form == .transcript ? Array(Self.appSecret.prefix(8)) : Array(Self.appSecret.prefix(20))
+      #expect(Self.finds(shown, in: redacted) == keeps, "\(keeps)")
+    }
+  }
+
+  @Test func aDecoderFindsWhatItFoundBefore() throws {
+    let file = Self.pcapng(Exchange())
+    var redaction = Redaction(keeping: [])
+    try redaction.add(file, named: "a")
+    let redacted = try redaction.finish()[0]
+    func lines(_ file: [UInt8]) throws -> [String] {
+      var lines: [String] = []
+      let decoder = CaptureDecoder()
+      try decoder.append(file) { lines.append("\($0.event) \($0.from) \($0.bytes.count)") }
+      try decoder.finish { lines.append("\($0.event) \($0.from) \($0.bytes.count)") }
+      return lines + [decoder.summary.text]
+    }
+    #expect(try lines(redacted) == lines(file))
+    #expect(try lines(file).contains { $0.hasPrefix("spoiled") }, "a damaged packet stays damaged")
+  }
+
+  @Test func theSameSecretIsTheSameEverywhereAndInAllFiles() throws {
+    var redaction = Redaction(keeping: [.payload])
+    try redaction.add(Self.file(.pcapng), named: "a")
+    try redaction.add(Self.file(.json), named: "b")
+    let redacted = try redaction.finish()
+    let name = Array("serial-".utf8)
+    let first = try #require(redacted[0].firstRange(of: name))
+    let whole = redacted[0][first.lowerBound..<first.lowerBound + 12]
+    #expect(redacted[1].firstRange(of: Array(whole)) != nil)
+  }
+
+  @Test func aKindCanBeKept() throws {
+    var redaction = Redaction(keeping: [.payload, .name])
+    try redaction.add(Self.file(.pcapng), named: "a")
+    let redacted = try redaction.finish()[0]
+    #expect(Self.finds(Self.secret(3), in: redacted) && !Self.finds(Self.secret(0), in: redacted))
+    #expect(redaction.names.counts[.name] == nil)
+  }
+
+  // MARK: Reports
+
+  @Test(arguments: [["check.json", "check-show.html"], ["burst-merge.json", "burst-merge.xml"]])
+  func reportsAreRedactedWithTheirJSON(names: [String]) throws {
+    let files = try names.map { Array(try Repository.text("Tests/Golden/\($0)").utf8) }
+    var redaction = Redaction(keeping: [.payload])
+    for file in files { try redaction.add(file, named: "report") }
+    let redacted = try redaction.finish()
+    for (before, after) in zip(files, redacted) {
+      #expect(before.firstRange(of: Array("EW1-0001".utf8)) != nil)
+      #expect(after.firstRange(of: Array("EW1-0001".utf8)) == nil)
+    }
+    var alone = Redaction(keeping: [.payload])
+    try alone.add(files[1], named: "report")
+    #expect(throws: RedactionRefusal.self) { try alone.finish() }
+  }
+
+  // MARK: Refusals
+
+  @Test func whatIsNotUnderstoodIsRefused() throws {
+    let capture = try Self.file(.pcapng)
+    var foreign = capture
+    // A block of names, as Wireshark writes it.
+    foreign += [4, 0, 0, 0, 12, 0, 0, 0, 12, 0, 0, 0]
+    let transcript = try Self.file(.transcript) + Array("and Anna says hello\n".utf8)
+    let refused: [(String, [UInt8])] = [
+      ("a block of the type 4", foreign), ("without its end", Array(capture.dropLast(3))),
+      ("is not a line of a transcript", transcript), ("gunzip", [0x1F, 0x8B, 8, 0]),
+      ("no iAP2", [0x89, 0x50, 0x4E, 0x47, 0xFF, 0x00]), ("easim trace", Array("ff 55 02 00 ee 10\n".utf8)),
+      ("not JSON", Array("{\"a\": }".utf8)), ("without its end", Array("<a><b".utf8)),
+    ]
+    for (reason, file) in refused {
+      var redaction = Redaction(keeping: [])
+      do throws(RedactionRefusal) {
+        try redaction.add(file, named: "x")
+        Issue.record("\(reason): was not refused")
+      } catch { #expect(error.reason.contains(reason), "\(error)") }
+    }
+  }
+}
