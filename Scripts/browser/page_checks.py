@@ -288,7 +288,7 @@ def hosts_and_worlds_are_made_and_time_passes(setting):
         browser.type("#proxy-accessory", f"unix:{site.easim}.page.sock")
         browser.type("#proxy-faults", "loss,chance=2%,direction=in")
         press(browser, "add-proxy")
-        site.until(lambda: [one["faults"] for one in site.rpc("proxy.list")["proxies"]] == [["loss,chance=2%,in"]], "the proxy is there")
+        site.until(lambda: [one["faults"] for one in site.rpc("proxy.list")["proxies"]] == [["loss,chance=2%,direction=in"]], "the proxy is there")
         press(browser, "remove-proxy")
         site.until(lambda: not site.rpc("proxy.list")["proxies"], "the proxy is gone")
         press(browser, "make-world")
