@@ -45,8 +45,7 @@ struct PcapngDocument: RedactedDocument {
         let link = number(place + 8, 2)
         guard link == 147 || link == 148 else {
           throw refusal(
-            "the link type \(link) has more than iAP2, and easim does not understand all of it: turn the file into a trace "
-              + "with 'easim trace', and redact the trace")
+            "the link type \(link) has more than iAP2, which easim does not understand: \(Redaction.wayOut)")
         }
         interfaces.append(streams.count)
         streams += [WireStream(isNative: link == 148), WireStream(isNative: link == 148)]

@@ -18,7 +18,7 @@ import IAP2
 /// what it found before, and no secret may be left.
 public struct Redaction {
   /// The largest file.
-  public static let mostBytes = 512 << 20
+  public static let mostBytes = 256 << 20
 
   /// The secrets, and how often they were replaced.
   public private(set) var names: SecretNames
@@ -31,7 +31,7 @@ public struct Redaction {
   ///
   /// - Throws: ``RedactionRefusal`` if not everything in it is understood.
   public mutating func add(_ bytes: [UInt8], named name: String) throws(RedactionRefusal) {
-    guard bytes.count <= Self.mostBytes else { throw RedactionRefusal(name, "it is larger than 512 MiB") }
+    guard bytes.count <= Self.mostBytes else { throw RedactionRefusal(name, "it is larger than 256 MiB") }
     do throws(RedactionRefusal) {
       files.append((name, bytes, try Self.document(bytes)))
     } catch { throw RedactionRefusal(name, error.reason) }
@@ -69,6 +69,9 @@ public struct Redaction {
     return redacted
   }
 
+  /// A trace has the cables with iAP2 alone.
+  static let wayOut = "turn it into a trace with 'easim trace', and redact the trace"
+
   private static func document(_ bytes: [UInt8]) throws(RedactionRefusal) -> any RedactedDocument {
     if bytes.starts(with: [0x1F, 0x8B]) { throw RedactionRefusal("", "it is compressed: unpack it with gunzip first") }
     let text = bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
@@ -81,11 +84,11 @@ public struct Redaction {
     case .pcapng: return try PcapngDocument(bytes)
     case .raw: return try RawDocument(bytes)
     case .transcript: return try TranscriptDocument(bytes)
-    case .pcap, .btsnoop, .packetlogger, .log, .hex:
+    case .pcap, .btsnoop, .packetlogger:
       throw RedactionRefusal(
-        "",
-        "a file of the form \(form.rawValue) has more than iAP2, and easim does not understand all of it: turn it into a "
-          + "trace with 'easim trace', and redact the trace")
+        "", "a file of the form \(form.rawValue) has more than iAP2, which easim does not understand: \(wayOut)")
+    case .log, .hex:
+      throw RedactionRefusal("", "a log or a hex dump may say anything between its bytes: \(wayOut)")
     }
   }
 }

@@ -27,7 +27,9 @@ public struct SecretNames: Sendable {
 
   /// Notes a secret. Values of a single byte say nothing.
   mutating func add(_ value: some Collection<UInt8>, _ kind: SecretKind) {
-    let value = [UInt8](value)
+    var value = [UInt8](value)
+    // An address is the same secret as text and as bytes.
+    if value.count == 17, kind == .address, let bytes = Self.address(value) { value = bytes }
     guard value.count > 1, !kept.contains(kind), names[value] == nil, value.contains(where: { $0 != 0 }) else { return }
     counts[kind, default: Count()].values += 1
     let name = Self.name(counts[kind, default: Count()].values, kind, for: value)
@@ -54,9 +56,13 @@ public struct SecretNames: Sendable {
   }
 
   /// What a secret becomes; nil if it is none, or is kept.
-  mutating func name(of value: [UInt8], counts isCounted: Bool = true) -> [UInt8]? {
-    guard let found = names[value] else { return nil }
-    if isCounted { counts[found.kind, default: Count()].places += 1 }
+  mutating func name(of value: [UInt8]) -> [UInt8]? {
+    guard let found = names[value] else {
+      // Letters of both cases.
+      guard value.count == 17, let bytes = Self.address(value), let name = names[bytes]?.name else { return nil }
+      return Self.hex(name, String(decoding: [value[2]], as: UTF8.self), true)
+    }
+    counts[found.kind, default: Count()].places += 1
     return found.name
   }
 
@@ -65,15 +71,19 @@ public struct SecretNames: Sendable {
     return Array(text.utf8)
   }
 
+  /// The bytes of `3C:06:30:1B:2A:9E`; nil for other texts.
+  static func address(_ text: some Collection<UInt8>) -> [UInt8]? {
+    let parts = text.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "-") }
+    let bytes = parts.compactMap { part in
+      part.count == 2 ? UInt8(String(decoding: Array(part), as: UTF8.self), radix: 16) : nil
+    }
+    return parts.count == 6 && bytes.count == 6 ? bytes : nil
+  }
+
   /// A name of the same length: "serial-1------", or for an address one that is administered locally.
   private static func name(_ number: Int, _ kind: SecretKind, for value: [UInt8]) -> [UInt8] {
     if kind == .address, value.count == 6 {
       return [0x02, 0, 0, 0, UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
-    }
-    if value.count == 17, value[2] == UInt8(ascii: ":") || value[2] == UInt8(ascii: "-") {
-      return hex(
-        [0x02, 0, 0, 0, UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)],
-        String(decoding: [value[2]], as: UTF8.self), true)
     }
     let whole = Array("\(kind.label)-\(number)".utf8)
     if whole.count <= value.count {

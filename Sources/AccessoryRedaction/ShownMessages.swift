@@ -12,9 +12,34 @@ struct ShownMessages {
   /// Notes the secrets in a text: `1D01 IdentificationInformation name="…"`, or `0 name = "…"`.
   static func collect(_ text: [UInt8], into names: inout SecretNames) {
     for line in text.split(separator: UInt8(ascii: "\n")) {
+      collectPlaces(line, into: &names)
       var reader = ShownMessages(Array(line))
       if !reader.readParameterLine(into: &names) { reader.readMessages(into: &names) }
     }
+  }
+
+  /// Notes MAC addresses, the serial numbers in addresses such as `local:EW1-0001` and `usb:serial=C02X`, and the names of
+  /// users in paths.
+  private static func collectPlaces(_ line: ArraySlice<UInt8>, into names: inout SecretNames) {
+    for (place, byte) in zip(line.indices, line) where byte == UInt8(ascii: ":") && place >= line.startIndex + 2 {
+      let text = line[(place - 2)...].prefix(17)
+      if text.count == 17, let address = SecretNames.address(text) { names.add(address, .address) }
+    }
+    for (mark, kind) in [("/home/", SecretKind.name), ("/Users/", .name), ("usb:serial=", .serial)] {
+      for found in line.ranges(of: Array(mark.utf8)) { names.add(word(line[found.upperBound...]), kind) }
+    }
+    for found in line.ranges(of: Array("local:".utf8)) {
+      let address = line[found.upperBound...].prefix { $0 > 0x20 }
+      if let mark = address.firstIndex(of: UInt8(ascii: "#")) {
+        names.add(word(address[(mark + 1)...]), .serial)
+      } else if address.first != UInt8(ascii: "/") {
+        names.add(word(address), .serial)
+      }
+    }
+  }
+
+  private static func word(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    text.prefix { $0 > 0x20 && !Array("/,;'\"()[]{}".utf8).contains($0) }
   }
 
   // MARK: One line

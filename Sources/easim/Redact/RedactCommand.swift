@@ -46,6 +46,7 @@ private func runRedact(_ options: RedactOptions, _ console: Console) throws -> E
   if options.out != nil, options.paths.count > 1 {
     throw UsageError("--out is for one FILE, but \(options.paths.count) are given")
   }
+  if options.out == nil, options.paths.contains("-") { throw UsageError("redact - needs --out PATH") }
   var kept = Set(options.kept)
   if !options.blanksPayload { kept.insert(.payload) }
   var redaction = Redaction(keeping: kept)

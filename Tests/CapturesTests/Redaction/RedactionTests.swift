@@ -279,6 +279,21 @@ import Testing
     #expect(redaction.names.counts[.name] == nil)
   }
 
+  @Test func addressesAndUsersInTextsAreFoundWithoutAMessage() throws {
+    let lines = """
+      {"v":1,"t":0.1,"event":"attach","on":"bt:hci0#5C:17:CF:00:11:22"}
+      {"v":1,"t":0.2,"event":"note","text":"saved as /home/anna/captures/file-0001.bin, local:#EW7-0042, plugged in"}
+      {"v":1,"t":0.3,"event":"note","text":"usb:serial=F4GTX9 is gone; 5c17cf001122"}
+      """
+    var redaction = Redaction(keeping: [.payload])
+    try redaction.add(Array(lines.utf8), named: "log")
+    let text = String(decoding: try redaction.finish()[0], as: UTF8.self)
+    for secret in ["5C:17:CF:00:11:22", "anna", "EW7-0042", "F4GTX9", "5c17cf001122"] {
+      #expect(!text.contains(secret), "\(text)")
+    }
+    #expect(text.contains("bt:hci0#02:00:00:00:00:01") && text.contains("020000000001"), "\(text)")
+  }
+
   // MARK: Reports
 
   @Test(arguments: [["check.json", "check-show.html"], ["burst-merge.json", "burst-merge.xml"]])
@@ -308,6 +323,7 @@ import Testing
       ("a block of the type 4", foreign), ("without its end", Array(capture.dropLast(3))),
       ("is not a line of a transcript", transcript), ("gunzip", [0x1F, 0x8B, 8, 0]),
       ("no iAP2", [0x89, 0x50, 0x4E, 0x47, 0xFF, 0x00]), ("easim trace", Array("ff 55 02 00 ee 10\n".utf8)),
+      ("easim trace", Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 3, 234]),
       ("not JSON", Array("{\"a\": }".utf8)), ("without its end", Array("<a><b".utf8)),
     ]
     for (reason, file) in refused {

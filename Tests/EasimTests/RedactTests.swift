@@ -1,0 +1,40 @@
+import TestSupport
+import Testing
+
+/// `easim redact`, as used in a shell. `RedactionTests` plants every kind of secret in every form.
+@Suite(.waits) struct RedactTests {
+  private let local = LocalPlace()
+  private var place: TemporaryFolder { local.place }
+
+  private func shell(_ line: String) throws -> Program.Remains { try local.bash("cd '\(place.path)'; \(line)") }
+
+  @Test func aCaptureAndItsTraceLoseTheirNamesAndDecodeAsBefore() throws {
+    let made = try shell("easim demo --virtual --capture a.pcapng && easim trace a.pcapng")
+    #expect(made.ending == .exit(0), "\(made.err)")
+    let redact = try shell("easim redact a.pcapng a.pcapng.html")
+    #expect(redact.ending == .exit(0) && redact.out == "a.redacted.pcapng\na.pcapng.redacted.html\n", "\(redact.err)")
+    #expect(redact.err.contains("easim: serial: 1 value at "), "\(redact.err)")
+    let serial = "040025380108A000608"
+    let found = try shell(
+      "grep -c \(serial) a.pcapng a.pcapng.html; grep -l \(serial) a.redacted.pcapng a.pcapng.redacted.html")
+    #expect(!found.out.contains(":0") && !found.out.contains("redacted"), "\(found.out)")
+    let same = try shell(
+      "for f in a a.redacted; do easim decode --check $f.pcapng 2>&1 | grep -v CABLE | grep -v ' \\* ' > $f.check; done; "
+        + "cmp a.check a.redacted.check && stat -c %s a.pcapng a.redacted.pcapng | uniq | wc -l")
+    #expect(same.ending == .exit(0) && same.out == "1\n", "\(same.out)\(same.err)")
+  }
+
+  @Test(arguments: [
+    ("easim redact", "FILE"), ("easim redact none.pcapng", "none.pcapng: No such file"),
+    ("easim redact - < raw", "redact - needs --out PATH"), ("easim redact --out x raw raw", "--out is for one FILE"),
+    ("easim redact --keep all raw", "--keep all: expected serial, address"),
+    ("easim redact text", "a hex dump may say anything between its bytes"),
+    ("easim redact raw text", "nothing was written"),
+  ]) func whatCannotBeDoneIsSaidAndNothingIsWritten(line: String, text: String) throws {
+    place.write([0xFF, 0x5A, 0, 9, 0x40, 1, 0, 0, 0x5D], to: "raw")
+    place.write("ff 55 02 00 ee 10\n", to: "text")
+    let end = try shell(line)
+    #expect(end.ending == .exit(2) && end.err.contains(text), "\(end.err)")
+    #expect(place.bytes("raw.redacted") == nil && place.bytes("x") == nil)
+  }
+}
