@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 import easim
+from easim.events import Time
 
 PROTOCOL = "com.example.echo"
 
 
 @pytest.mark.parametrize("time", ["real", "virtual"])
 @pytest.mark.parametrize("taken", [False, True])
-def test_what_came_is_counted_whatever_the_behavior(easim_server: easim.Server, time: str, taken: bool) -> None:
+def test_what_came_is_counted_whatever_the_behavior(easim_server: easim.Server, time: Time, taken: bool) -> None:
     with easim_server.world(time=time) as world:
         lamp, app = world.add("echo"), world.app()
         assert "no session was opened" in repr(lamp.received("VERSION?"))
@@ -31,7 +32,7 @@ def test_what_came_is_counted_whatever_the_behavior(easim_server: easim.Server, 
         missed = lamp.received("MODEM?")
         assert not missed
         assert repr(missed) == (
-            "<never received b'MODEM?'; nearest on com.example.echo: b'MODEL?', "
+            "<never received 'MODEM?'; nearest on com.example.echo: 'MODEL?', "
             "where byte 4 is 4c ('L') and not 4d ('M')>"
         )
         with pytest.raises(ValueError, match="nothing is always received"):
@@ -54,5 +55,5 @@ def test_a_failed_assertion_shows_the_nearest(pytester: pytest.Pytester) -> None
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*nearest on com.example.echo: b'VERSION!', where byte 7 is 21 ('!') and not 3f ('?')*"]
+        ["*nearest on com.example.echo: 'VERSION!', where byte 7 is 21 ('!') and not 3f ('?')*"]
     )

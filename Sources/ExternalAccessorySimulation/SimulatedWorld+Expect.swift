@@ -41,8 +41,13 @@ extension SimulatedWorld {
   }
 
   private func fail(_ comment: String, _ limit: Duration, _ place: SourceLocation) {
-    var text = "the condition did not hold within \(limit) of the world's time"
-    if !comment.isEmpty { text = "\(comment): \(text)" }
+    let text = "the condition did not hold within \(limit) of the world's time"
+    fail(comment.isEmpty ? text : "\(comment): \(text)", place)
+  }
+
+  /// Fails the test at a place, with the timeline.
+  func fail(_ reason: String, _ place: SourceLocation) {
+    var text = reason
     // withSimulatedWorld adds the timeline to every issue.
     if !addsReportToIssues { text += "\n\(newReport)" }
     if let failing { return failing(text, place) }

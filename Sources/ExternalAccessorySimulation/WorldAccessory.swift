@@ -4,6 +4,7 @@ public import AccessorySimulator
 import AccessoryWorlds
 import ExternalAccessory
 public import IAP2
+import Testing
 
 /// An accessory of a ``SimulatedWorld``.
 ///
@@ -22,13 +23,19 @@ public final class WorldAccessory: @unchecked Sendable {
   private(set) var simulated: SimulatedAccessory?
   private var behavior: (any AccessoryBehavior)?
   private var taken: [WorldSession] = []
+  private var received: ReceivedBytes?
 
   init(_ profile: Profile, in world: SimulatedWorld) {
     self.profile = profile
     self.world = world
     world.perform { inner in
+      let received = ReceivedBytes(on: inner.loop)
+      self.received = received
       simulated = inner.add(
-        profile, behavior: { [unowned self] named in behavior ?? BuiltInBehaviors.behavior(named) })
+        profile,
+        behavior: { [unowned self] named in
+          WatchedBehavior(received) { _ in self.behavior ?? BuiltInBehaviors.behavior(named) }
+        })
     }
   }
 
@@ -86,6 +93,44 @@ public final class WorldAccessory: @unchecked Sendable {
 
   /// The sessions that were opened since ``takeSessions()``, from the accessory's side, in order.
   public var sessions: [WorldSession] { perform { _, _ in taken } }
+
+  // MARK: What it received
+
+  /// Searches for bytes in everything that the accessory has received, whatever its behavior is.
+  ///
+  /// - Parameters:
+  ///   - times: how often the bytes should have been received; nil for at least once.
+  ///   - protocolName: only sessions of this protocol.
+  public func received(_ wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
+    precondition(!wanted.isEmpty, "nothing is always received: give some bytes")
+    return perform { [self] _, inner in
+      (received ?? ReceivedBytes(on: inner.loop)).search(for: wanted, times: times, on: protocolName)
+    }
+  }
+
+  /// The same for a text in UTF-8.
+  public func received(_ wanted: String, times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
+    received(Array(wanted.utf8), times: times, on: protocolName)
+  }
+
+  /// Fails the test at the line of the call if the accessory has not received a text, or not as many `times`. The failure
+  /// shows the nearest bytes that it has received, and the first byte that differs.
+  ///
+  /// ```swift
+  /// meter.expectReceived("VERSION?", times: 2)
+  /// ```
+  ///
+  /// - Returns: whether it was received.
+  @discardableResult
+  public func expectReceived(
+    _ wanted: String, times: Int? = nil, on protocolName: String? = nil, fileID: String = #fileID,
+    filePath: String = #filePath, line: Int = #line, column: Int = #column
+  ) -> Bool {
+    let search = received(wanted, times: times, on: protocolName)
+    let place = SourceLocation(fileID: fileID, filePath: filePath, line: line, column: column)
+    if !search.isMet { world.fail("\(profile.name): \(search)", place) }
+    return search.isMet
+  }
 }
 
 /// Hands sessions over to a test.

@@ -96,6 +96,26 @@ import Testing
     }
   }
 
+  /// Whatever the accessory's behavior is, a test can say what it must have received.
+  @Test func whatAnAccessoryReceivedIsExpected() async throws {
+    try await withSimulatedWorld { world in
+      let (simulated, accessory) = try await accessory(world)
+      #expect("\(simulated.received("V"))" == "never received 'V'; no session was opened")
+      let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
+      session.start(StreamRecorder(session))
+      await world.settle()
+      session.write(Array("VERSON?".utf8))
+      await world.settle()
+      simulated.expectReceived("VERSON?", times: 1)
+      var failures: [String] = []
+      world.failing = { text, _ in failures.append(text) }
+      #expect(!simulated.expectReceived("VERSION?") && simulated.received([0x56]).isMet)
+      world.failing = nil
+      let wanted = "never received 'VERSION?'; nearest on com.example.echo: 'VERSON?', where byte 4 is 4f ('O') and not"
+      #expect(failures.map { $0.contains(wanted) } == [true], "\(failures)")
+    }
+  }
+
   @Test func e5SessionsForDifferentProtocolsRunSideBySide() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world, "multi")

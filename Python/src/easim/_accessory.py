@@ -5,18 +5,27 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 from ._behaviors import Behavior, play
-from ._received import Received, Stream, as_bytes
+from ._received import Received, as_bytes
 from ._session import Session
+from ._wire import state_of
 from .errors import EasimError, SessionEnded
+from .states import AccessoryState, CaptureState, FaultState, HostState
 
 if TYPE_CHECKING:
     from .aio import World
 
 # pytest shows errors at the call in the test, not in this package.
 __tracebackhide__ = True
+
+
+def unmarked() -> EasimError:
+    """Make the error for a test without an accessory."""
+    return EasimError(
+        "this test has no accessory", kind="state", advice='mark it: @pytest.mark.easim(profile="lawk-view")'
+    )
 
 
 class Accessory:
@@ -69,11 +78,11 @@ class Accessory:
         """Unplug and remove it."""
         await self._call("remove")
 
-    async def state(self) -> dict[str, Any]:
-        """Return its state, as ``accessory.list`` shows it."""
+    async def state(self) -> AccessoryState:
+        """Return its state."""
         for state in (await self.world.call("accessory.list"))["accessories"]:
             if state["accessory"] == self.id:
-                return dict(state)
+                return state_of(AccessoryState, state)
         raise EasimError(f"the accessory '{self.id}' is gone", kind="gone")
 
     async def add_quirk(self, quirk: str) -> bool:
@@ -95,9 +104,10 @@ class Accessory:
 
     fault = add_fault
 
-    async def faults(self) -> list[dict[str, Any]]:
+    async def faults(self) -> list[FaultState]:
         """List the faults on its cable and their effects so far."""
-        return list((await self.world.server.call("fault.list", accessory=self.id))["faults"])
+        listed = await self.world.server.call("fault.list", accessory=self.id)
+        return [state_of(FaultState, state) for state in listed["faults"]]
 
     async def received(
         self, wanted: Union[bytes, str], *, times: Optional[int] = None, protocol: Optional[str] = None
@@ -106,17 +116,15 @@ class Accessory:
 
         The result is true if they came, or came so many ``times``. Otherwise it shows what came that is nearest.
         """
-        looked = as_bytes(wanted)
-        answer = await self.world.server.call("accessory.received", accessory=self.id)
-        streams = [
-            Stream(each["protocol"], each["t"], base64.b64decode(each["data"]), each["dropped"])
-            for each in answer["sessions"]
-            if protocol in (None, each["protocol"])
-        ]
-        return Received(streams, looked, times)
+        looked = base64.b64encode(as_bytes(wanted)).decode()
+        asked = {"accessory": self.id, "data": looked, "times": times, "protocol": protocol}
+        found = await self.world.server.call("accessory.received", **asked)
+        return Received(found["met"], found["count"], found["text"])
 
-    async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record its cables from now on: ``pcapng``, or ``transcript`` with one line per packet."""
+    async def capture(
+        self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None
+    ) -> Capture:
+        """Record its cables from now on: ``pcapng``, or ``transcript``, one line per packet."""
         made = await self.world.server.call("capture.start", accessory=self.id, form=form, limit=limit)
         return Capture(self.world, made["capture"])
 
@@ -136,6 +144,7 @@ class Accessory:
         before = dict(self._behaviors)
         self._behaviors.update(dict.fromkeys(wanted, behavior))
         self.world.listen("accessory", self.id, self._handle)
+        self.world.has_behaviors = True
         try:
             await self._call("take", protocols=names)
         except BaseException:
@@ -225,17 +234,17 @@ class Capture:
         """Return everything recorded so far."""
         data = bytearray()
         while True:
-            piece = await self.world.server.call("capture.read", **{"capture": self.id, "from": len(data)})
+            piece = await self.world.server.call("capture.read", capture=self.id, offset=len(data))
             bytes_ = base64.b64decode(piece["data"])
             if not bytes_:
                 return bytes(data)
             data += bytes_
 
-    async def state(self) -> dict[str, Any]:
-        """Return its state, as ``capture.list`` shows it."""
+    async def state(self) -> CaptureState:
+        """Return its state."""
         for state in (await self.world.server.call("capture.list"))["captures"]:
             if state["capture"] == self.id:
-                return dict(state)
+                return state_of(CaptureState, state)
         raise EasimError(f"the capture '{self.id}' is gone", kind="gone")
 
     async def stop(self) -> None:
@@ -260,11 +269,11 @@ class Host:
         """Describe the object for debugging."""
         return f"<Host {self.id} {self.address}>"
 
-    async def state(self) -> dict[str, Any]:
-        """Return its state, as ``host.list`` shows it."""
+    async def state(self) -> HostState:
+        """Return its state."""
         for state in (await self.world.call("host.list"))["hosts"]:
             if state["host"] == self.id:
-                return dict(state)
+                return state_of(HostState, state)
         raise EasimError(f"the host '{self.id}' is gone", kind="gone")
 
     async def remove(self) -> None:

@@ -34,13 +34,21 @@ public enum ControlPage {
 
   /// A section for each type that parameters and results refer to.
   private static var types: String {
-    let fields = ControlMethods.all.flatMap { $0.params.fields + $0.result.fields }
+    let fields = ControlMethods.all.flatMap {
+      $0.params.fields + (shared.contains($0.result.name) ? [FieldShape(ofType: $0.result)] : $0.result.fields)
+    }
     let all = RecordShape(name: "types", summary: "", fields: fields)
     let sections = all.tables(heading: "###", elsewhere: elsewhere)
     // The first table describes the fields themselves.
     return "## Types\n\n"
       + (sections.firstRange(of: "\n###").map { String(sections[$0.lowerBound...].dropFirst()) } ?? "")
   }
+
+  /// The results that several methods have. They are types, too.
+  private static let shared: Set<String> = {
+    let results = ControlMethods.all.map(\.result).filter { !$0.fields.isEmpty }
+    return Set(Dictionary(grouping: results, by: \.name).filter { $0.value.count > 1 }.keys)
+  }()
 
   /// Other pages with more detail about a field.
   private static let elsewhere = [
@@ -62,7 +70,12 @@ public enum ControlPage {
   private static func section(_ method: ControlMethod, result: String) -> String {
     var text = "### \(method.name)\n\n\(method.summary)\n\n"
     if !method.params.fields.isEmpty { text += table(method.params) + "\n" }
-    if !method.result.fields.isEmpty { text += "Result:\n\n" + table(method.result) + "\n" }
+    let type = method.result.name
+    if shared.contains(type) {
+      text += "Result: [\(type)](#\(type.replacing(" ", with: "-"))).\n\n"
+    } else if !method.result.fields.isEmpty {
+      text += "Result:\n\n" + table(method.result) + "\n"
+    }
     if !method.errors.isEmpty {
       text += "Errors: " + method.errors.map { "`\($0.rawValue)`" }.joined(separator: ", ") + ".\n\n"
     }

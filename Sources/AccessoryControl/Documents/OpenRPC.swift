@@ -28,7 +28,8 @@ enum OpenRPC {
             .map { parameter($0, &schemas) })),
       .init(
         "result",
-        .object([.init("name", .text(method.result.name)), .init("schema", schemas.schema(of: method.result))])),
+        .object([.init("name", .text(method.result.name)), .init("schema", schemas.schema(of: .record(method.result)))])
+      ),
       .init("errors", .array((method.errors + [.params]).map(error))),
       .init("examples", .array([example(method)])),
     ])

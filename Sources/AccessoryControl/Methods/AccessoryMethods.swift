@@ -75,16 +75,7 @@ extension ControlMethods {
       try call.server.accessories.find(params.accessory).take(params.protocols, by: call.client)
       return Nothing()
     },
-    ControlMethod(
-      "accessory.received",
-      "Get what an accessory has received in its sessions, whatever its behavior is. The server keeps the last "
-        + "\(ReceivedBytes.most >> 20) MiB.",
-      OneID.accessory,
-      Listed<ReceivedStream>.format("sessions", ReceivedStream.format.format, "in the order they were opened"),
-      effect: .reads, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
-    ) { call, params in
-      Listed(all: try call.server.accessories.find(params.id).received.streams.map(ReceivedStream.init))
-    },
+    received,
     ControlMethod(
       "accessory.release",
       "Undo `accessory.take`: the behavior handles sessions again, and taken sessions are closed.",

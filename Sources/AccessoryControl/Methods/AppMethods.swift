@@ -39,14 +39,49 @@ extension ControlMethods {
 
   private static let opening = [
     ControlMethod(
-      "app.open", "Open a session with an accessory that an app sees.", Opening.format, SessionState.format,
-      errors: [.unknown, .gone, .state, .refused, .limit],
+      later: "app.open",
+      "Open a session with an accessory that an app sees. With `wait`, the response arrives when a session is open, or "
+        + "when the wait ends with the last reason why none is.",
+      Opening.format, SessionState.format, errors: [.unknown, .gone, .state, .refused, .limit],
       example: "{\"app\":\"p1\",\"protocol\":\"com.lawaken.iap2\"}"
-    ) { call, params in
+    ) { call, params, answer in
       let app = try call.server.apps.find(params.app)
-      return try app.open(try params.choose(in: app), params.protocolName).state
+      try open(app, params, until: app.world.loop.now + params.wait, call, answer)
     }
   ]
+
+  private static func open(
+    _ app: ControlledApp, _ params: Opening, until deadline: Instant, _ call: ControlCall,
+    _ answer: @escaping (Result<SessionState, RPCError>) -> Void
+  ) throws(RPCError) {
+    let refusal: RPCError
+    do throws(RPCError) {
+      let session = try app.open(try params.choose(in: app), params.protocolName)
+      var state = session.state
+      if params.port { state.firstLine = try? bytePort(of: session, call).firstLine }
+      return answer(.success(state))
+    } catch {
+      guard error.kind == .refused, app.world.loop.now < deadline else { throw error }
+      refusal = error
+    }
+    let wait = ControlWait(
+      call, until: deadline,
+      accepts: { [id = app.id] notice in
+        guard case .app(let news) = notice.content, news.app == id else { return false }
+        return news.name == "connect" || news.name == "ended"
+      },
+      done: { end in
+        switch end {
+        case .reached:
+          do throws(RPCError) { try open(app, params, until: deadline, call, answer) } catch {
+            answer(.failure(error))
+          }
+        case .failed(let error): answer(.failure(error))
+        case .limit, .attention, .cancelled: answer(.failure(refusal))
+        }
+      })
+    app.world.wait(wait)
+  }
 }
 
 private struct Opening: Equatable, Sendable {
@@ -54,6 +89,8 @@ private struct Opening: Equatable, Sendable {
   var connectionID: Int?
   var accessory: String?
   var protocolName = ""
+  var wait = Duration.zero
+  var port = false
 
   static let format = Record("opening", "", Opening()) {
     Field("app", \.app, .text, "the id of the app", isRequired: true)
@@ -62,6 +99,12 @@ private struct Opening: Equatable, Sendable {
       "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
       "the accessory's connection ID (default: the first accessory that offers the protocol)")
     Field("accessory", \.accessory, .optional(.text), "the id of the accessory, instead of its connection ID")
+    Field(
+      "wait", \.wait, .duration(.zero ... .seconds(3_600)),
+      "how long to wait for an accessory that offers the protocol, on the world's clock")
+    Field(
+      "port", \.port, .boolean,
+      "whether the response also has the ticket that `session.port` returns, as `firstLine`, if there can be one")
   }
 
   func choose(in app: ControlledApp) throws(RPCError) -> Int {

@@ -24,7 +24,7 @@ extension ControlMethods {
       example: "{\"capture\":\"c1\",\"limit\":48}"
     ) { call, params in
       let capture = try call.server.captures.find(params.capture)
-      let start = min(params.from, capture.bytes.count)
+      let start = min(params.offset, capture.bytes.count)
       let end = start + min(params.limit, capture.bytes.count - start)
       return CaptureBytes(
         data: Base64.text(Array(capture.bytes[start..<end])), next: end,
@@ -83,12 +83,12 @@ extension ControlMethods {
 
 private struct CaptureReading: Equatable, Sendable {
   var capture = ""
-  var from = 0
+  var offset = 0
   var limit = 1 << 20
 
   static let format = Record("reading a capture", "", CaptureReading()) {
     Field("capture", \.capture, .text, "the id of the capture", isRequired: true)
-    Field("from", \.from, .integer(0...Int.max), "the offset of the first byte")
+    Field("offset", \.offset, .integer(0...Int.max), "the offset of the first byte")
     Field("limit", \.limit, .integer(1...(2 << 20)), "maximum number of bytes")
   }
 }

@@ -78,16 +78,20 @@ extension ControlMethods {
       example: "{\"session\":\"s1\"}",
       exampleResult: "{\"firstLine\":\"session 5f0c…\"}"
     ) { call, params in
-      let session = try open(params.id, call)
-      let address = call.client.cameByPort ? nil : call.server.portAddresses.first
-      guard call.client.cameByPort || address != nil else {
-        throw RPCError(
-          .address, "the server has no port for the bytes of sessions",
-          advice: "start easim serve with --control PATH or --remote HOST:PORT, or use session.read and session.write")
-      }
-      return PortPlace(address: address, firstLine: "session \(try BytePort(for: session).ticket)")
+      try bytePort(of: try open(params.id, call), call)
     },
   ]
+
+  /// Makes a ticket for a connection that carries the bytes of a session.
+  static func bytePort(of session: ControlledSession, _ call: ControlCall) throws(RPCError) -> PortPlace {
+    let address = call.client.cameByPort ? nil : call.server.portAddresses.first
+    guard call.client.cameByPort || address != nil else {
+      throw RPCError(
+        .address, "the server has no port for the bytes of sessions",
+        advice: "start easim serve with --control PATH or --remote HOST:PORT, or use session.read and session.write")
+    }
+    return PortPlace(address: address, firstLine: "session \(try BytePort(for: session).ticket)")
+  }
 
   private static func find(_ id: String, _ call: ControlCall) throws(RPCError) -> ControlledSession {
     let session = try call.server.sessions.find(id)
@@ -191,7 +195,8 @@ private struct Closing: Equatable, Sendable {
   }
 }
 
-private struct PortPlace: Equatable, Sendable {
+/// Where to connect for the bytes of a session, and what to say there.
+struct PortPlace: Equatable, Sendable {
   var address: String?
   var firstLine = ""
 

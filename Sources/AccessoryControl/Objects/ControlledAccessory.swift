@@ -55,11 +55,8 @@ final class ControlledAccessory {
   }
 
   private func makeUntapped() -> SimulatedAccessory {
-    let behavior: (Behavior) -> any AccessoryBehavior = { [weak self] described in
-      ChosenBehavior { session in
-        self?.received.watch(session)
-        return self?.behavior(for: session, described) ?? BuiltInBehaviors.behavior(described)
-      }
+    let behavior: (Behavior) -> any AccessoryBehavior = { [weak self, received] described in
+      WatchedBehavior(received) { self?.behavior(for: $0, described) ?? BuiltInBehaviors.behavior(described) }
     }
     guard let port else { return world.world.add(profile, behavior: behavior) }
     return world.world.add(
@@ -263,15 +260,6 @@ struct AccessoryState: Equatable, Sendable {
     Field("taken", \.isTaken, .boolean, "whether a client has taken its sessions", isRequired: true)
     Field("faults", \.faults, .list(of: .text), "the ids of the faults on its cable", isRequired: true)
     Field("sessions", \.sessions, .list(of: .text), "the ids of its open sessions that were taken", isRequired: true)
-  }
-}
-
-/// A behavior that is chosen for each session when the session opens.
-private struct ChosenBehavior: AccessoryBehavior {
-  let choose: (Session) -> any AccessoryBehavior
-
-  func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
-    choose(session).makeHandler(for: session, in: context)
   }
 }
 

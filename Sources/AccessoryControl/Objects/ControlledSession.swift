@@ -133,6 +133,7 @@ struct SessionState: Equatable, Sendable {
   var bytesWritten = 0
   var unacknowledged = 0
   var hasPort = false
+  var firstLine: String?
 
   static let format = Record("session state", "a session and its state", SessionState()) {
     Field("session", \.session, .text, "its id", isRequired: true)
@@ -154,5 +155,8 @@ struct SessionState: Equatable, Sendable {
       "number of written bytes that the other end has not acknowledged",
       isRequired: true)
     Field("port", \.hasPort, .boolean, "whether a separate connection carries its bytes", isRequired: true)
+    Field(
+      "firstLine", \.firstLine, .optional(.text),
+      "in the response to `app.open` with `port`: the first line to send, as `session.port` describes")
   }
 }

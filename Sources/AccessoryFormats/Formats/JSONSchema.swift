@@ -99,11 +99,12 @@ private struct SchemaDefinitions {
   }
 
   private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
-    var name = name.replacing(" ", with: "-")
-    // Several types in one document may have the same name.
+    // Clients are generated from an open document, so its names must be names in programs, too.
+    var name = isOpen ? Self.identifier(name) : name.replacing(" ", with: "-")
+    // In one document several types may have the same name.
     while isOpen, let there = all.first(where: { $0.key == name }), there.value.content != .null,
       schema(&self).content != there.value.content
-    { name += "-other" }
+    { name += "Other" }
     if !all.contains(where: { $0.key == name }) {
       // The place in the list is reserved first, to keep the order of the document.
       all.append(JSON5Member(name, .null))
@@ -111,6 +112,13 @@ private struct SchemaDefinitions {
       if let place = all.firstIndex(where: { $0.key == name }) { all[place].value = made }
     }
     return .object([JSON5Member("$ref", .text(place + name))])
+  }
+
+  /// The words of a name without its article, joined: "a stale byte" becomes "StaleByte".
+  private static func identifier(_ name: String) -> String {
+    let words = name.split { $0 == " " || $0 == "-" }
+    let all = words.count > 1 && words[0] == "a" ? words.dropFirst() : words[...]
+    return all.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
   }
 
   mutating func members(of record: RecordShape, discriminator: String? = nil) -> [JSON5Member] {
@@ -194,7 +202,10 @@ private struct SchemaDefinitions {
 
   private mutating func schema(of kinds: OneOfShape) -> JSON5Value {
     var forms: [JSON5Value] = []
-    var patterns = kinds.textKinds.isEmpty ? [] : ["(\(kinds.textKinds.joined(separator: "|")))\\s*(,[\\s\\S]*)?"]
+    func pattern(_ names: [String], _ keys: String) -> [String] {
+      names.isEmpty ? [] : ["(\(names.joined(separator: "|")))\\s*\(keys)"]
+    }
+    var patterns = pattern(kinds.textKinds, "(,[\\s\\S]*)?") + pattern(kinds.textKindsWithKeys, ",[\\s\\S]*")
     if let pattern = kinds.textPattern { patterns.append(pattern) }
     if !patterns.isEmpty {
       let pattern = "^\\s*(\(patterns.joined(separator: "|")))$"

@@ -64,9 +64,12 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   /// The shape of such a value.
   public var shape: OneOfShape {
-    let texts = kinds.filter { kind in kind.fields.allSatisfy { $0.shape.isWord && !$0.isRequired } }.map(\.name)
+    let texts = kinds.filter { $0.fields.allSatisfy(\.shape.isWord) }
     return OneOfShape(
-      name: name, key: key, kinds: kinds.map { $0.shape(of: name) }, textKinds: texts, textPattern: shorthand?.pattern)
+      name: name, key: key, kinds: kinds.map { $0.shape(of: name) },
+      textKinds: texts.filter { !$0.fields.contains(where: \.isRequired) }.map(\.name),
+      textKindsWithKeys: texts.filter { $0.fields.contains(where: \.isRequired) }.map(\.name),
+      textPattern: shorthand?.pattern)
   }
 
   /// The format for a key's value or a list's element.

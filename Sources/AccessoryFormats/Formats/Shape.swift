@@ -100,6 +100,19 @@ public struct FieldShape: Sendable {
   public var standard: JSON5Value?
   /// What the default depends on, for example "the accessory's name".
   public var standardText: String?
+
+  init(
+    key: String, summary: String, shape: Shape, isRequired: Bool, standard: JSON5Value? = nil,
+    standardText: String? = nil
+  ) {
+    (self.key, self.summary, self.shape, self.isRequired) = (key, summary, shape, isRequired)
+    (self.standard, self.standardText) = (standard, standardText)
+  }
+
+  /// A key whose value is an object of a type that is described elsewhere.
+  package init(ofType type: RecordShape) {
+    self.init(key: type.name, summary: "", shape: .record(type), isRequired: true)
+  }
 }
 
 /// The shape of a value of one of several kinds.
@@ -112,7 +125,9 @@ public struct OneOfShape: Sendable {
   public let kinds: [RecordShape]
   /// The kinds that can be written as a single word.
   let textKinds: [String]
-  /// The pattern of other valid strings; nil if there are none.
+  /// The kinds that can be written as text, in which keys must follow.
+  let textKindsWithKeys: [String]
+  /// What else a string may contain.
   let textPattern: String?
 }
 

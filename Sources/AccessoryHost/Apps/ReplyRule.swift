@@ -52,23 +52,17 @@ public struct ReplyRule: Equatable, Sendable {
 
   /// A message that shows the actual and the expected reply, both as text or as hex, and the first byte that differs.
   func complaint(of reply: [UInt8]) -> String {
-    func shown(_ bytes: some Collection<UInt8>) -> String {
-      let start = Array(bytes.prefix(32))
-      let more = bytes.count > 32 ? " …" : ""
-      if let text = String(validating: start, as: UTF8.self), !text.isEmpty { return "'\(Excerpt.of(text))'\(more)" }
-      return start.isEmpty ? "empty" : "hex \(Hex.spaced(start))\(more)"
-    }
     func differing(_ wanted: [UInt8]) -> String {
       let place = zip(reply, wanted).enumerated().first { $0.element.0 != $0.element.1 }?.offset
       guard let place else { return "" }
       return ", and differs from byte \(place) on"
     }
-    let count = "the reply of \(reply.count.counted("byte")) is \(shown(reply))"
+    let count = "the reply of \(reply.count.counted("byte")) is \(ShownBytes.of(reply))"
     switch expectation {
     case .anything: return count
     case .bytes(let bytes):
-      return "\(count) and should be \(shown(bytes)) of \(bytes.count.counted("byte"))\(differing(bytes))"
-    case .prefix(let bytes): return "\(count) and should begin with \(shown(bytes))\(differing(bytes))"
+      return "\(count) and should be \(ShownBytes.of(bytes)) of \(bytes.count.counted("byte"))\(differing(bytes))"
+    case .prefix(let bytes): return "\(count) and should begin with \(ShownBytes.of(bytes))\(differing(bytes))"
     case .pattern(let pattern): return "\(count) and should have a match of \(Excerpt.of(pattern.text))"
     }
   }

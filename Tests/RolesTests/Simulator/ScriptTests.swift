@@ -47,6 +47,35 @@ import Testing
     #expect(rig.said == [.note("session 1: no rule answers the 3-byte request 47 45 54")])
   }
 
+  @Test func anUnansweredRequestIsReportedWithTheNearestRule() throws {
+    let rig = try rig(
+      """
+      \(lines), states: ['off', 'on'], rules: [
+        { request: 'VERSION?', response: '1' },
+        { prefix: 'VERBOSE ', answers: ['2'] },
+        { in: 'on', request: 'OFF', goto: 'off' },
+        { request: 'ON', goto: 'on' },
+        { request: 'ONCE', response: '1', times: 1 },
+      ]
+      """)
+    let ear = try rig.open("com.example.a")
+    ear.send("VERSON?\nVERSION\nVERSION??\nOFF\nON\nOFF\nONCE\nONCE\nGET\n")
+    try loop.advance(by: .seconds(1))
+    let said = rig.said.map { event in
+      guard case .note(let text) = event else { return "\(event)" }
+      return text.split(separator: "; ", maxSplits: 1).dropFirst().first.map(String.init) ?? ""
+    }
+    #expect(
+      said == [
+        "the nearest rule is 'VERSION?': byte 4 is 4f ('O') and not 49 ('I')",
+        "the nearest rule is 'VERSION?': the bytes end after 7",
+        "the nearest rule is 'VERSION?': more follows after byte 7",
+        "the rule for 'OFF' applies only in on",
+        "the rule for 'ONCE' has answered 1 time, as often as it may",
+        "",
+      ])
+  }
+
   @Test func countersTimeAndChanceAreInserted() throws {
     let rig = try rig(
       """

@@ -99,7 +99,7 @@ import Testing
     _ = try client.result("capture.stop", "{\"capture\":\"c1\"}")
     var (read, from) = (0, 0)
     while true {
-      let piece = try client.result("capture.read", "{\"capture\":\"c1\",\"from\":\(from),\"limit\":100}")
+      let piece = try client.result("capture.read", "{\"capture\":\"c1\",\"offset\":\(from),\"limit\":100}")
       guard case .number(let next)? = piece["next"]?.content, Int(next.value) > from else { break }
       read += Int(next.value) - from
       from = Int(next.value)

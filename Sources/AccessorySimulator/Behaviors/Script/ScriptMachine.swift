@@ -84,7 +84,9 @@ struct ScriptMachine {
   private mutating func answer(_ request: RequestMatcher.Request, _ now: Instant, _ memory: inout ScriptMemory) {
     switch request {
     case .whole(let bytes):
-      guard let found = book.rule(for: bytes, of: protocolName, memory) else { return answerUnknown(bytes, now) }
+      guard let found = book.rule(for: bytes, of: protocolName, memory) else {
+        return answerUnknown(bytes, now, memory)
+      }
       answer(bytes, found, now, &memory)
     case .endless:
       notes.add(
@@ -117,11 +119,13 @@ struct ScriptMachine {
     add(rule.answers, TemplateRenderer(request: request, groups: found.groups, names: names), now, &memory)
   }
 
-  private mutating func answerUnknown(_ request: [UInt8], _ now: Instant) {
+  private mutating func answerUnknown(_ request: [UInt8], _ now: Instant, _ memory: ScriptMemory) {
     guard let otherwise = script.otherwise else {
       let more = request.count > 16 ? " …" : ""
       notes.add(
-        .unanswered, "no rule answers the \(request.count)-byte request \(Hex.spaced(request.prefix(16)))\(more)")
+        .unanswered,
+        "no rule answers the \(request.count)-byte request \(Hex.spaced(request.prefix(16)))\(more)"
+          + (book.nearest(to: request, of: protocolName, memory).map { "; \($0)" } ?? ""))
       return
     }
     queue(otherwise, at: now)
@@ -250,68 +254,4 @@ struct ReadPacer {
 
   /// Called when that time has come.
   mutating func becomeReady() { isReadyAt = nil }
-}
-
-/// Finds the rule that answers a request: the first that matches in the current state.
-///
-/// Whole requests are looked up in a dictionary, so their number does not affect the speed.
-struct RuleBook {
-  /// A matching rule, and the ranges of its groups in the request; the first group is the request. Empty if the whole
-  /// request matches.
-  struct Found: Equatable {
-    var rule: Int
-    var groups: [Range<Int>?]
-  }
-
-  private let rules: [Script.Rule]
-  /// The first rule for each whole request, and further rules for the same request.
-  private let firstByRequest: [[UInt8]: Int]
-  private let othersByRequest: [[UInt8]: [Int]]
-  /// The rules that apply in every state and any number of times: most rules, which need no further checks.
-  private let isPlain: [Bool]
-  /// The rules with a prefix or a pattern, in order.
-  private let patterns: [Int]
-
-  init(_ rules: [Script.Rule]) {
-    self.rules = rules
-    var others: [[UInt8]: [Int]] = [:]
-    var first: [[UInt8]: Int] = [:]
-    for (index, rule) in rules.enumerated() {
-      guard let request = rule.request else { continue }
-      if first[request] == nil { first[request] = index } else { others[request, default: []].append(index) }
-    }
-    (firstByRequest, othersByRequest) = (first, others)
-    isPlain = rules.map { $0.states.isEmpty && $0.times == nil }
-    patterns = rules.indices.filter { rules[$0].request == nil }
-  }
-
-  /// The rule that answers a request to this protocol's script.
-  func rule(for request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> Found? {
-    let first = firstByRequest[request]
-    if let first, isPlain[first], patterns.first ?? .max > first { return Found(rule: first, groups: []) }
-    var whole = first
-    if let first, !isUsable(first, protocolName, memory) {
-      whole = othersByRequest[request]?.first { isUsable($0, protocolName, memory) }
-    }
-    for index in patterns {
-      if let whole, whole < index { break }
-      if isUsable(index, protocolName, memory), let groups = groups(of: rules[index], request) {
-        return Found(rule: index, groups: groups)
-      }
-    }
-    return whole.map { Found(rule: $0, groups: []) }
-  }
-
-  private func isUsable(_ index: Int, _ protocolName: String, _ memory: ScriptMemory) -> Bool {
-    if isPlain[index] { return true }
-    guard memory.isIn(rules[index].states) else { return false }
-    return rules[index].times.map { memory.uses(of: .init(protocolName: protocolName, index: index)) < $0 } ?? true
-  }
-
-  private func groups(of rule: Script.Rule, _ request: [UInt8]) -> [Range<Int>?]? {
-    if let prefix = rule.prefix {
-      return request.starts(with: prefix) ? [0..<request.count, prefix.count..<request.count] : nil
-    }
-    return rule.regex?.match(request)
-  }
 }

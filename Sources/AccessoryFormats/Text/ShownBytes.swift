@@ -1,0 +1,39 @@
+/// Bytes in messages.
+package enum ShownBytes {
+  /// The maximum number of bytes that are shown.
+  package static let most = 32
+
+  /// The first bytes: as text if they are text, otherwise in hex.
+  ///
+  /// ```swift
+  /// ShownBytes.of(Array("OK\r\n".utf8))     // "'OK\\r\\n'"
+  /// ShownBytes.of([0xFF, 0x5A])             // "hex ff 5a"
+  /// ```
+  package static func of(_ bytes: some Collection<UInt8>) -> String {
+    let start = Array(bytes.prefix(most))
+    let more = bytes.count > most ? " …" : ""
+    if let text = String(validating: start, as: UTF8.self), !text.isEmpty { return "'\(Excerpt.of(text))'\(more)" }
+    return start.isEmpty ? "empty" : "hex \(Hex.spaced(start))\(more)"
+  }
+
+  /// Where bytes begin to differ from those that were wanted, as the rest of a sentence; nil if they do not differ.
+  ///
+  /// ```swift
+  /// ShownBytes.difference(of: Array("VERSON?".utf8), from: Array("VERSION?".utf8))
+  ///                                         // "byte 4 is 4f ('O') and not 49 ('I')"
+  /// ```
+  package static func difference(of found: some Collection<UInt8>, from wanted: some Collection<UInt8>) -> String? {
+    let same = zip(found, wanted).prefix { $0 == $1 }.count
+    switch (found.dropFirst(same).first, wanted.dropFirst(same).first) {
+    case (nil, nil): return nil
+    case (let byte?, let other?): return "byte \(same) is \(one(byte)) and not \(one(other))"
+    case (nil, _): return "the bytes end after \(same)"
+    case (_, nil): return "more follows after byte \(same - 1)"
+    }
+  }
+
+  private static func one(_ byte: UInt8) -> String {
+    let digits = Hex.spaced([byte])
+    return (0x20..<0x7F).contains(byte) ? "\(digits) ('\(Character(Unicode.Scalar(byte)))')" : digits
+  }
+}

@@ -1,0 +1,84 @@
+import AccessoryFormats
+import AccessoryProfiles
+
+/// Finds the rule that answers a request: the first that matches in the current state.
+///
+/// Whole requests are looked up in a dictionary, so their number does not affect the speed.
+struct RuleBook {
+  /// A matching rule, and the ranges of its groups in the request; the first group is the request. Empty if the whole
+  /// request matches.
+  struct Found: Equatable {
+    var rule: Int
+    var groups: [Range<Int>?]
+  }
+
+  private let rules: [Script.Rule]
+  /// The first rule for each whole request, and further rules for the same request.
+  private let firstByRequest: [[UInt8]: Int]
+  private let othersByRequest: [[UInt8]: [Int]]
+  /// The rules that apply in every state and any number of times: most rules, which need no further checks.
+  private let isPlain: [Bool]
+  /// The rules with a prefix or a pattern, in order.
+  private let patterns: [Int]
+
+  init(_ rules: [Script.Rule]) {
+    self.rules = rules
+    var others: [[UInt8]: [Int]] = [:]
+    var first: [[UInt8]: Int] = [:]
+    for (index, rule) in rules.enumerated() {
+      guard let request = rule.request else { continue }
+      if first[request] == nil { first[request] = index } else { others[request, default: []].append(index) }
+    }
+    (firstByRequest, othersByRequest) = (first, others)
+    isPlain = rules.map { $0.states.isEmpty && $0.times == nil }
+    patterns = rules.indices.filter { rules[$0].request == nil }
+  }
+
+  /// The rule that answers a request to this protocol's script.
+  func rule(for request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> Found? {
+    let first = firstByRequest[request]
+    if let first, isPlain[first], patterns.first ?? .max > first { return Found(rule: first, groups: []) }
+    var whole = first
+    if let first, !isUsable(first, protocolName, memory) {
+      whole = othersByRequest[request]?.first { isUsable($0, protocolName, memory) }
+    }
+    for index in patterns {
+      if let whole, whole < index { break }
+      if isUsable(index, protocolName, memory), let groups = groups(of: rules[index], request) {
+        return Found(rule: index, groups: groups)
+      }
+    }
+    return whole.map { Found(rule: $0, groups: []) }
+  }
+
+  /// The rule that is nearest to an unanswered request, and why it does not answer, in words: it applies in another state,
+  /// or a byte differs. Nil if no rule begins like the request.
+  func nearest(to request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> String? {
+    if let rule = rules.first(where: { groups(of: $0, request) != nil || $0.request == request }) {
+      let isElsewhere = !memory.isIn(rule.states)
+      return "the rule for \(ShownBytes.of(rule.request ?? rule.prefix ?? request)) "
+        + (isElsewhere
+          ? "applies only in \(rule.states.joined(separator: " and "))"
+          : "has answered \((rule.times ?? 0).counted("time")), as often as it may")
+    }
+    let others = rules.compactMap { $0.request ?? $0.prefix }
+    let nearest = others.map { (zip($0, request).prefix { $0 == $1 }.count, $0) }
+    guard let same = nearest.map(\.0).max(), same > 0, let wanted = nearest.first(where: { $0.0 == same })?.1,
+      let difference = ShownBytes.difference(of: request, from: wanted)
+    else { return nil }
+    return "the nearest rule is \(ShownBytes.of(wanted)): \(difference)"
+  }
+
+  private func isUsable(_ index: Int, _ protocolName: String, _ memory: ScriptMemory) -> Bool {
+    if isPlain[index] { return true }
+    guard memory.isIn(rules[index].states) else { return false }
+    return rules[index].times.map { memory.uses(of: .init(protocolName: protocolName, index: index)) < $0 } ?? true
+  }
+
+  private func groups(of rule: Script.Rule, _ request: [UInt8]) -> [Range<Int>?]? {
+    if let prefix = rule.prefix {
+      return request.starts(with: prefix) ? [0..<request.count, prefix.count..<request.count] : nil
+    }
+    return rule.regex?.match(request)
+  }
+}

@@ -1,0 +1,86 @@
+public import AccessoryCore
+public import AccessorySessions
+
+/// The bytes that an accessory has received in its sessions and its behavior has read, whatever the behavior is.
+///
+/// Each session is one stream of bytes, however they were split in transit. The oldest bytes are dropped.
+public final class ReceivedBytes {
+  /// The maximum number of bytes kept in total.
+  public static let most = 1 << 20
+  private static let mostStreams = 1_000
+
+  private let loop: any EventLoop
+  /// What is kept, one stream for each session, in the order in which they were opened.
+  public private(set) var streams: [Stream] = []
+  private var count = 0
+
+  /// The bytes of one session.
+  public final class Stream {
+    /// The protocol of the session.
+    public let protocolName: String
+    /// When the session was opened.
+    public let began: Instant
+    /// The bytes.
+    public fileprivate(set) var bytes = ByteQueue()
+    /// The number of earlier bytes that are no longer kept.
+    public fileprivate(set) var dropped = 0
+
+    init(_ protocolName: String, at began: Instant) {
+      (self.protocolName, self.began) = (protocolName, began)
+    }
+  }
+
+  /// Nothing has been received.
+  public init(on loop: any EventLoop) { self.loop = loop }
+
+  /// Starts to keep the bytes read in a session.
+  func watch(_ session: Session) {
+    let stream = Stream(session.protocolName, at: loop.now)
+    streams.append(stream)
+    if streams.count > Self.mostStreams { count -= streams.removeFirst().bytes.count }
+    // Only `streams` owns the stream, so that one that was dropped keeps nothing.
+    session.witness = { [weak self, weak stream] bytes in
+      if let self, let stream { add(bytes, to: stream) }
+    }
+  }
+
+  private func add(_ bytes: RawSpan, to stream: Stream) {
+    stream.bytes.append(bytes)
+    count += bytes.byteCount
+    while count > Self.most, let oldest = streams.first(where: { $0.bytes.count > 0 }) {
+      let dropped = min(oldest.bytes.count, count - Self.most)
+      oldest.bytes.removeFirst(dropped)
+      oldest.dropped += dropped
+      count -= dropped
+    }
+  }
+
+  /// Searches for bytes in the streams, or only in those of one protocol.
+  ///
+  /// - Parameter times: how often the bytes should have been received; nil for at least once.
+  public func search(for wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
+    var search = ReceivedSearch(for: wanted, times: times)
+    for stream in streams where protocolName == nil || stream.protocolName == protocolName {
+      search.look(
+        in: stream.bytes.copy(0..<stream.bytes.count), on: stream.protocolName, afterDropping: stream.dropped)
+    }
+    return search
+  }
+}
+
+/// A behavior that is chosen for each session, while the bytes that the session receives are kept.
+public struct WatchedBehavior: AccessoryBehavior {
+  private let received: ReceivedBytes
+  private let choose: (Session) -> any AccessoryBehavior
+
+  /// Keeps bytes in `received`; `choose` returns the behavior of a session that was opened.
+  public init(_ received: ReceivedBytes, _ choose: @escaping (Session) -> any AccessoryBehavior) {
+    (self.received, self.choose) = (received, choose)
+  }
+
+  /// Returns the chosen behavior's handler.
+  public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
+    received.watch(session)
+    return choose(session).makeHandler(for: session, in: context)
+  }
+}

@@ -1,0 +1,85 @@
+import AccessoryFormats
+
+/// Whether an accessory has received certain bytes, and how often; if not, which of the received bytes are the nearest.
+///
+/// ```swift
+/// meter.received("VERSION?").isMet              // at least once
+/// meter.received("VERSION?", times: 2).isMet    // exactly twice
+/// ```
+public struct ReceivedSearch: Equatable, Sendable {
+  /// What was searched for.
+  public let wanted: [UInt8]
+  /// How often it should have been received; nil for at least once.
+  public let times: Int?
+  /// How often it was received. Occurrences do not overlap, and each is in one session.
+  public private(set) var count = 0
+
+  /// The longest beginning of the wanted bytes, where it is, and what is there.
+  private var nearest: (same: Int, protocolName: String, found: [UInt8])?
+  private var dropped = 0
+
+  init(for wanted: [UInt8], times: Int?) {
+    (self.wanted, self.times) = (wanted, times)
+  }
+
+  /// Whether the bytes were received as often as they should have been.
+  public var isMet: Bool { times.map { count == $0 } ?? (count > 0) }
+
+  /// Counts what is in one stream, in one pass: at each byte, `same` is the length of the longest beginning of the
+  /// wanted bytes that ends there.
+  mutating func look(in bytes: [UInt8], on protocolName: String, afterDropping dropped: Int) {
+    self.dropped += dropped
+    let fallbacks = Self.fallbacks(of: wanted)
+    var same = 0
+    var best = (same: 0, end: 0)
+    for (index, byte) in bytes.enumerated() {
+      while same > 0, byte != wanted[same] { same = fallbacks[same - 1] }
+      if byte == wanted.dropFirst(same).first { same += 1 }
+      if same > best.same { best = (same, index + 1) }
+      if same == wanted.count, same > 0 { (count, same) = (count + 1, 0) }
+    }
+    if best.same > nearest?.same ?? -1 {
+      let start = best.end - best.same
+      nearest = (best.same, protocolName, Array(bytes[start..<min(bytes.count, start + wanted.count)]))
+    }
+  }
+
+  /// For each beginning of the bytes, the length of the longest shorter one with which it ends (Knuth, Morris, Pratt).
+  private static func fallbacks(of bytes: [UInt8]) -> [Int] {
+    var lengths = [Int](repeating: 0, count: bytes.count)
+    for index in bytes.indices.dropFirst() {
+      var length = lengths[index - 1]
+      while length > 0, bytes[index] != bytes[length] { length = lengths[length - 1] }
+      lengths[index] = bytes[index] == bytes[length] ? length + 1 : 0
+    }
+    return lengths
+  }
+
+  /// Compares everything.
+  public static func == (one: ReceivedSearch, other: ReceivedSearch) -> Bool {
+    one.wanted == other.wanted && one.times == other.times && one.count == other.count
+      && one.description == other.description
+  }
+}
+
+extension ReceivedSearch: CustomStringConvertible {
+  /// The result in words, with the first byte that differs: "never received 'VERSION?'; nearest on com.acme.meter:
+  /// 'VERSON?', where byte 4 is 4f ('O') and not 49 ('I')".
+  public var description: String {
+    let what = ShownBytes.of(wanted)
+    if count > 0 {
+      let counted = "received \(what) \(count.counted("time"))"
+      return isMet ? counted : "\(counted), not \(times ?? 1)\(lost)"
+    }
+    return isMet ? "never received \(what)" : "never received \(what); \(place)\(lost)"
+  }
+
+  private var place: String {
+    guard let nearest else { return "no session was opened" }
+    guard !nearest.found.isEmpty else { return "nothing was received on \(nearest.protocolName)" }
+    let difference = ShownBytes.difference(of: nearest.found, from: wanted) ?? "nothing differs"
+    return "nearest on \(nearest.protocolName): \(ShownBytes.of(nearest.found)), where \(difference)"
+  }
+
+  private var lost: String { dropped > 0 ? "; \(dropped.counted("earlier byte")) are no longer kept" : "" }
+}
