@@ -7,13 +7,14 @@ import pytest
 
 import easim
 from easim import aio
+from easim.events import ConnectEvent, Time
 
 PROTOCOL = "com.lawaken.iap2"
 
 
 @pytest.mark.parametrize("time", ["real", "virtual"])
-def test_the_flicker(time: str) -> None:
-    async def main() -> list[str]:
+def test_the_flicker(time: Time) -> None:
+    async def main() -> list[ConnectEvent]:
         async with aio.Server() as server, await server.world(time=time) as world:
             glasses = await world.add("lawk-view", quirks=["flicker"])
             app = await world.app(protocols=[PROTOCOL])

@@ -6,6 +6,7 @@ from typing import Any, Optional
 import pytest
 
 import easim
+from easim.events import Time
 from easim.pytest_plugin import TestWorld
 
 PROTOCOL = "com.example.echo"
@@ -100,7 +101,7 @@ def test_state_is_shared_between_protocols_and_sessions(easim_virtual: TestWorld
 @pytest.mark.parametrize("time", ["real", "virtual"])
 @pytest.mark.parametrize("count", [1, None])
 def test_an_error_of_a_behavior_is_raised_by_the_call_that_fails(
-    easim_server: easim.Server, time: str, count: Optional[int]
+    easim_server: easim.Server, time: Time, count: Optional[int]
 ) -> None:
     def fail(_: Any, data: bytes) -> bytes:
         raise ValueError("no such command")
@@ -120,7 +121,7 @@ def test_an_error_of_a_behavior_is_raised_by_the_call_that_fails(
 
 
 @pytest.mark.parametrize("time", ["real", "virtual"])
-def test_a_behavior_can_fail_and_skip_the_test(pytester: pytest.Pytester, time: str) -> None:
+def test_a_behavior_can_fail_and_skip_the_test(pytester: pytest.Pytester, time: Time) -> None:
     pytester.makepyfile(
         f"""
         import pytest
@@ -156,7 +157,7 @@ def test_a_behavior_can_fail_and_skip_the_test(pytester: pytest.Pytester, time: 
 
 
 @pytest.mark.parametrize("time", ["real", "virtual"])
-def test_each_protocol_has_one_behavior(easim_server: easim.Server, time: str) -> None:
+def test_each_protocol_has_one_behavior(easim_server: easim.Server, time: Time) -> None:
     names = ["com.example.one", "com.example.two", "com.example.three"]
     with easim_server.world(time=time) as world:
         lamp = world.add({"version": 1, "extends": "echo", "accessory": {"protocols": names}})

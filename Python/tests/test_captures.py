@@ -11,7 +11,7 @@ def test_a_capture_is_pcapng_and_ends(easim_world: easim.World) -> None:
     capture.stop()
     data = capture.read()
     assert data.startswith(b"\x0a\x0d\x0d\x0a")
-    assert capture.state()["bytes"] == len(data)
+    assert capture.state().bytes == len(data)
     capture.remove()
 
 
@@ -22,10 +22,10 @@ def test_sessions_of_a_killed_app_may_be_left(easim_virtual: easim.World) -> Non
     session = app.open("com.example.echo")
     app.kill(leave_sessions=True)
     easim_virtual.advance(1)
-    assert session.state()["open"]
+    assert session.state().open
     lamp.flicker()
     easim_virtual.advance(5)
-    assert not session.state()["open"]
+    assert not session.state().open
 
 
 def test_plain_methods_keep_names_and_documents() -> None:

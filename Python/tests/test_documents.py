@@ -11,7 +11,8 @@ PYTHON = Path(__file__).resolve().parent.parent
 
 
 def shown(page: Path) -> str:
-    blocks = re.findall(r"```python\n(def test_survives_the_flicker.*?)```", page.read_text(encoding="utf-8"), re.S)
+    pattern = r"```python\n((?:import easim\n\n)?def test_survives_the_flicker.*?)```"
+    blocks = re.findall(pattern, page.read_text(encoding="utf-8"), re.S)
     assert len(blocks) == 1, page
     return str(blocks[0])
 

@@ -63,7 +63,7 @@ def test_both_ends_in_one_place(tmp_path: Path) -> None:
     host = target.get_driver("EasimHostDriver")
     assert accessory.address == f"unix:{tmp_path}/a.sock"
     assert host.burst(b"hello", count=5).passed
-    assert accessory.accessory.state()["quirks"] == ["flicker"]
+    assert accessory.accessory.state().quirks == ["flicker"]
     accessory.accessory.unplug()
     host.connection.app.wait_for("disconnect", timeout=PATIENCE)
     target.deactivate(host)

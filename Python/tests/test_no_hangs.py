@@ -16,6 +16,7 @@ import pytest
 
 import easim
 from easim import aio
+from easim.events import Time
 from easim.pytest_plugin import TestWorld
 
 PROTOCOL = "com.example.echo"
@@ -51,7 +52,7 @@ def test_an_answer_to_a_line_that_nobody_could_read_ends_the_calls() -> None:
             call = asyncio.ensure_future(server.call("time.runUntil", event="never", limit="1h"))
             await asyncio.sleep(0)
             link: Any = server.link
-            link._writer.write(b"{{\n")
+            link._transport.write(b"{{\n")
             with pytest.raises(easim.EasimError, match="is not JSON"):
                 await call
             assert await server.call("world.list")
@@ -75,7 +76,7 @@ def test_a_server_that_is_stopped_is_given_up(hasty: easim.Server) -> None:
 
 def test_a_server_that_waits_is_not_given_up(hasty: easim.Server) -> None:
     with hasty.world() as world, pytest.raises(easim.Timeout):
-        world.run_until("never", timeout=3)
+        world.run_until("alert", timeout=3)
 
 
 def test_a_program_that_says_nothing_is_given_up(tmp_path: Path) -> None:
@@ -106,6 +107,57 @@ def test_a_forked_process_is_told_so(easim_world: TestWorld) -> None:
         assert child.exitcode == 0
         assert said == "done" if work == server.close else "was forked from it: make a Server in each process" in said
     assert easim_world.now() >= 0
+
+
+def test_ctrl_c_ends_a_wait_and_nothing_else(easim_world: TestWorld) -> None:
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        easim_world.run_until("alert", timeout=None)
+    timer.join()
+    assert easim_world.now() > 0
+    lamp, app = easim_world.add("echo"), easim_world.app()
+    lamp.plug()
+    assert app.wait_for("connect")["event"] == "connect"
+
+
+def test_a_thread_that_waits_does_not_stop_the_others(easim_world: TestWorld) -> None:
+    found: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(easim_world.run_until("connect", timeout=60)["event"]["event"]))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    while len([call for call in easim_world.server.aio.link._waiting]) < 4:
+        time.sleep(0.01)
+    easim_world.add("echo").plug()
+    for thread in threads:
+        thread.join(60)
+    assert found == ["connect"] * 4
+
+
+def test_the_plain_interface_works_beside_a_running_loop(easim_server: easim.Server) -> None:
+    async def main() -> float:
+        with easim_server.world(time="virtual") as world:
+            world.advance(2)
+            return world.now()
+
+    assert asyncio.run(main()) == 2
+
+
+def test_notices_arrive_without_a_call(easim_world: TestWorld) -> None:
+    lamp, app = easim_world.add("echo"), easim_world.app()
+    lamp.plug()
+    deadline = time.monotonic() + 60
+    while app.events != ["connect"] and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert app.events == ["connect"]
+    # Also when nobody looks: the loop has a thread of its own between calls.
+    lamp.unplug()
+    while len(app.aio.notices) < 3 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert [notice["event"] for notice in app.aio.notices][1:] == ["disconnect", "delegateDisconnect"]
 
 
 def test_two_threads_may_begin_a_session(easim_server: easim.Server) -> None:
@@ -148,19 +200,19 @@ def test_four_hundred_connects_are_all_found(easim_virtual: TestWorld) -> None:
 
 
 @pytest.mark.parametrize("kind", ["real", "virtual"])
-def test_an_app_that_came_late_says_so(easim_server: easim.Server, kind: str) -> None:
+def test_an_app_that_came_late_says_so(easim_server: easim.Server, kind: Time) -> None:
     with easim_server.world(time=kind) as world:
         world.add("echo").plug()
-        world.app().wait_for("connect") if kind == "never" else world.run_until("connect", side="device", after=0)
+        world.run_until("connect", side="device", after=0)
         app = world.app()
         expected = r"the app was launched after Echo had connected: app.accessories\(\) has it"
         with pytest.raises(easim.Timeout, match=expected):
             app.wait_for("connect", timeout=0.2)
-        assert app.accessories()[0]["name"] == "Echo"
+        assert app.accessories()[0].name == "Echo"
 
 
 @pytest.mark.parametrize("kind", ["real", "virtual"])
-def test_open_says_what_it_has_seen(easim_server: easim.Server, kind: str) -> None:
+def test_open_says_what_it_has_seen(easim_server: easim.Server, kind: Time) -> None:
     with easim_server.world(time=kind) as world:
         app = world.app()
         with pytest.raises(easim.Timeout, match="sees no accessory that offers com.example.echo: plug an accessory in"):
@@ -168,7 +220,7 @@ def test_open_says_what_it_has_seen(easim_server: easim.Server, kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", ["real", "virtual"])
-def test_an_ended_session_says_so_when_sending(easim_server: easim.Server, kind: str) -> None:
+def test_an_ended_session_says_so_when_sending(easim_server: easim.Server, kind: Time) -> None:
     with easim_server.world(time=kind) as world:
         lamp = world.add("echo")
         lamp.plug()
@@ -191,7 +243,7 @@ def test_an_ended_session_says_so_when_sending(easim_server: easim.Server, kind:
 
 @pytest.mark.parametrize("kind", ["real", "virtual"])
 @pytest.mark.parametrize("wrong", [5, [1, 2], "text", None, 1.5])
-def test_only_bytes_are_sent(easim_server: easim.Server, kind: str, wrong: Any) -> None:
+def test_only_bytes_are_sent(easim_server: easim.Server, kind: Time, wrong: Any) -> None:
     with easim_server.world(time=kind) as world:
         world.add("echo").plug()
         with world.app().open(PROTOCOL) as session:
@@ -203,7 +255,7 @@ def test_only_bytes_are_sent(easim_server: easim.Server, kind: str, wrong: Any) 
 
 
 @pytest.mark.parametrize("kind", ["real", "virtual"])
-def test_times_are_what_a_user_expects(easim_server: easim.Server, kind: str) -> None:
+def test_times_are_what_a_user_expects(easim_server: easim.Server, kind: Time) -> None:
     with easim_server.world(time=kind) as world:
         lamp, app = world.add("echo"), world.app()
         with pytest.raises(easim.Timeout):

@@ -86,13 +86,13 @@ def test_marks_choose_what_the_world_begins_with(pytester: pytest.Pytester) -> N
         pytestmark = pytest.mark.easim(profile="echo", quirks=["flicker"])
 
         def test_of_the_module(easim_virtual):
-            assert easim_virtual.accessory.state()["quirks"] == ["flicker"]
-            assert not easim_virtual.accessory.state()["plugged"]
+            assert easim_virtual.accessory.state().quirks == ["flicker"]
+            assert not easim_virtual.accessory.state().plugged
 
         @pytest.mark.easim(quirks=[], plugged=True)
         def test_of_the_function(easim_virtual):
-            assert easim_virtual.accessory.state()["quirks"] == []
-            assert easim_virtual.accessory.state()["plugged"]
+            assert easim_virtual.accessory.state().quirks == []
+            assert easim_virtual.accessory.state().plugged
 
         @pytest.mark.easim(quirk="flicker")
         def test_of_a_wrong_one(easim_virtual):
@@ -264,6 +264,33 @@ def test_the_timeline_begins_with_the_test_and_shows_its_bytes(pytester: pytest.
     assert "plugged in at" in report
     # Only lines of the test are shown, none of the package.
     result.stdout.no_fnmatch_line("*_plain.py*")
+
+
+@pytest.mark.parametrize("fixture", ["easim_world", "easim_virtual"])
+def test_what_a_failed_test_cleans_up_is_not_shown(pytester: pytest.Pytester, fixture: str) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.easim(profile="echo", plugged=True)
+        def test_fails({fixture}):
+            with {fixture}.app().open("com.example.echo") as session:
+                session.send(b"hello")
+                assert session.recv(5) == b"world"
+        """
+    )
+    result = pytester.runpytest_inprocess(
+        "-p", "no:cacheprovider", "--junitxml=report.xml", f"--easim-traces={pytester.path}"
+    )
+    result.assert_outcomes(failed=1)
+    (trace,) = pytester.path.glob("*.html")
+    for text in (result.stdout.str(), (pytester.path / "report.xml").read_text(), trace.read_text()):
+        assert '"event":"session.close"' not in text
+    assert '"event":"session.open"' in trace.read_text()
+    for text in (result.stdout.str(), (pytester.path / "report.xml").read_text()):
+        assert "open on com.example.echo" in text
+        assert "session 1 ended" not in text
+        assert "world.remove" not in text
 
 
 def test_an_error_points_at_the_test(pytester: pytest.Pytester) -> None:

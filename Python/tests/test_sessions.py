@@ -22,7 +22,7 @@ def test_a_megabyte_comes_back_through_a_byte_port(easim_world: TestWorld) -> No
             got += session.recv(65_536)
         assert got == sent
         state = session.state()
-    assert (state["bytesWritten"], state["port"]) == (len(sent), True)
+    assert (state.bytes_written, state.port) == (len(sent), True)
 
 
 @marked
@@ -133,7 +133,7 @@ def test_quirks_faults_and_behaviors_change(easim_virtual: TestWorld) -> None:
         assert session.recv(1) == b"x"
         assert easim_virtual.now() - before >= 1
         faults[0].change("latency,delay=2s")
-        assert [fault["text"] for fault in lamp.faults()] == ["latency,delay=2s"]
+        assert [fault.text for fault in lamp.faults()] == ["latency,delay=2s"]
         faults[0].remove()
         assert lamp.faults() == []
     lamp.set_behavior("source,text=tick,total=4")
@@ -144,4 +144,4 @@ def test_quirks_faults_and_behaviors_change(easim_virtual: TestWorld) -> None:
     app.wait_for("disconnect")
     lamp.plug()
     app.wait_for("disconnect")
-    assert lamp.state()["quirks"] == ["flicker"]
+    assert lamp.state().quirks == ["flicker"]

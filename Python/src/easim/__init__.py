@@ -43,9 +43,10 @@ b'3 bytes so far\n'
 
 from __future__ import annotations
 
-from . import aio, hosts
+from . import aio, events, faults, hosts, quirks, states
 from ._behaviors import Behavior
 from ._plain import Accessory, App, Capture, Fault, Host, Proxy, Server, Session, World
+from ._received import Received
 from .errors import EasimError, ProgramError, SessionEnded, Timeout
 
 __version__ = "0.1.0"
@@ -60,11 +61,16 @@ __all__ = [
     "Host",
     "ProgramError",
     "Proxy",
+    "Received",
     "Server",
     "Session",
     "SessionEnded",
     "Timeout",
     "World",
     "aio",
+    "events",
+    "faults",
     "hosts",
+    "quirks",
+    "states",
 ]

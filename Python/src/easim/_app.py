@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Optional
 
-from ._session import DEFAULT_TIMEOUT, Session
-from ._wire import limited
+from ._session import DEFAULT_TIMEOUT, LONGEST_READ, Session
+from ._wire import limited, seconds, state_of
 from .errors import EasimError, Timeout
+from .events import AppEvent, ConnectEvent
+from .states import AppState, ConnectedAccessory
 
 if TYPE_CHECKING:
     from ._accessory import Accessory
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
 
 # pytest shows errors at the call in the test, not in this package.
 __tracebackhide__ = True
-
-CONNECTS = ("connect", "disconnect")
 
 
 class App:
@@ -40,6 +40,8 @@ class App:
 
     def _handle(self, news: dict[str, Any]) -> None:
         self.notices.append(news)
+        if self.world.is_virtual:
+            self.world.clock.now = max(self.world.clock.now, float(news["t"]))
         if news["event"] == "ended":
             self.world.forget("app", self.id)
 
@@ -49,9 +51,9 @@ class App:
         return answer
 
     @property
-    def events(self) -> list[str]:
+    def events(self) -> list[ConnectEvent]:
         """Its connects and disconnects so far, by name."""
-        return [notice["event"] for notice in self.notices if notice["event"] in CONNECTS]
+        return [notice["event"] for notice in self.notices if notice["event"] in ("connect", "disconnect")]
 
     @property
     def sessions(self) -> list[Session]:
@@ -59,12 +61,12 @@ class App:
         self._sessions = [session for session in self._sessions if session.is_open]
         return list(self._sessions)
 
-    async def accessories(self) -> list[dict[str, Any]]:
+    async def accessories(self) -> list[ConnectedAccessory]:
         """List the accessories that it sees: its ``connectedAccessories``."""
-        return list((await self._call("accessories"))["accessories"])
+        return [state_of(ConnectedAccessory, seen) for seen in (await self._call("accessories"))["accessories"]]
 
-    async def wait_for(self, event: str, *, timeout: Optional[float] = DEFAULT_TIMEOUT) -> dict[str, Any]:
-        """Wait for the next ``connect``, ``disconnect`` or other notice since the last one that was awaited."""
+    async def wait_for(self, event: AppEvent, *, timeout: Optional[float] = DEFAULT_TIMEOUT) -> dict[str, Any]:
+        """Wait for the next ``connect``, ``disconnect`` or other notice after the previously awaited one."""
         limited(timeout)
         found = self._next(event)
         if found is None:
@@ -88,7 +90,7 @@ class App:
         said = f"the app's events so far: {', '.join(self.events) or 'nothing'}"
         if event == "connect" and event not in self.events:
             try:
-                there = [str(accessory["name"]) for accessory in await self.accessories()]
+                there = [accessory.name for accessory in await self.accessories()]
             except EasimError:
                 there = []
             if there:
@@ -105,30 +107,38 @@ class App:
         timeout: Optional[float] = DEFAULT_TIMEOUT,
     ) -> Session:
         """Open a session as soon as an accessory offers the protocol."""
-        limited(timeout)
-        end = None if timeout is None else await self.world.clock_time() + timeout
-        while True:
-            # Notices that arrive between the refusal and the wait must not be missed.
-            seen = self.notices[-1]["number"] if self.notices else 0
+        asked = {
+            "app": self.id,
+            "protocol": protocol,
+            "accessory": None if accessory is None else accessory.id,
+            "port": not self.world.is_virtual,
+        }
+        refusal: Optional[EasimError] = None
+
+        async def wait(left: float) -> dict[str, Any]:
+            nonlocal refusal
             try:
-                state = await self._call(
-                    "open", protocol=protocol, accessory=accessory.id if accessory is not None else None
-                )
-                break
+                return await self.world.server.call("app.open", wait=seconds(left), **asked)
             except EasimError as error:
                 if error.kind != "refused":
                     raise
-                left = None if end is None else max(0.0, end - await self.world.clock_time())
-                if left == 0 or await self.world.find_notice("connect", left, app=self.id, after=seen) is None:
-                    what = f"no session on {protocol} within {self.world.shown(timeout)}: {error.message}"
-                    raise Timeout(what, kind="timeout", advice=error.advice) from error
+                refusal = error
+            # A refusal does not say what time it is.
+            stopped = {} if not self.world.is_virtual else await self.world.call("time.now")
+            return {"stopped": "limit", **stopped}
+
+        state = await self.world.wait(timeout, wait, LONGEST_READ)
+        if "session" not in state:
+            assert refusal is not None
+            what = f"no session on {protocol} within {self.world.shown(timeout)}: {refusal.message}"
+            raise Timeout(what, kind="timeout", advice=refusal.advice) from refusal
         session = Session(self.world, state["session"], protocol, app=self)
         self._sessions.append(session)
         if self.world.is_virtual:
             await self.world.settle(1.0)
         else:
             try:
-                await session.connect()
+                await session.connect(state.get("firstLine"))
             except EasimError:
                 # The session has already ended, or the server has no socket; reading or sending will report the error.
                 pass
@@ -165,9 +175,9 @@ class App:
         """End it as if it had crashed."""
         await self._call("crash", sessions="left" if leave_sessions else None)
 
-    async def state(self) -> dict[str, Any]:
-        """Return its state, as ``app.list`` shows it."""
+    async def state(self) -> AppState:
+        """Return its state."""
         for state in (await self.world.call("app.list"))["apps"]:
             if state["app"] == self.id:
-                return dict(state)
+                return state_of(AppState, state)
         raise EasimError(f"the app '{self.id}' is gone", kind="gone")

@@ -19,6 +19,19 @@ PATIENCE = 30.0
 Listener = Callable[[dict[str, Any]], None]
 
 
+class _Lines(asyncio.Protocol):
+    """Passes what arrives to a link."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def data_received(self, data: bytes) -> None:
+        self._link.take(data)
+
+    def connection_lost(self, error: Optional[Exception]) -> None:
+        self._link.lose()
+
+
 class Link:
     """Sends requests, and receives answers and notices.
 
@@ -44,17 +57,18 @@ class Link:
         # Notices about an object may arrive before the answer that names it.
         self._early: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._pid = os.getpid()
+        self._loop: asyncio.AbstractEventLoop
         self._heard = 0.0
-        self._reader: Optional[asyncio.StreamReader] = None
-        self._writer: Optional[asyncio.StreamWriter] = None
+        self._transport: Optional[asyncio.WriteTransport] = None
         self._own: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Begin to read."""
         # A separate socket, because asyncio closes it.
-        self._reader, self._writer = await asyncio.open_connection(sock=self.process.socket.dup())
-        loop = asyncio.get_running_loop()
-        self._own = [loop.create_task(self._read()), loop.create_task(self._watch())]
+        self._loop = asyncio.get_running_loop()
+        made = await self._loop.create_connection(lambda: _Lines(self), sock=self.process.socket.dup())
+        self._transport = made[0]
+        self._own = [self._loop.create_task(self._watch())]
 
     @property
     def is_foreign(self) -> bool:
@@ -75,14 +89,13 @@ class Link:
         self.check_process()
         if self.failure is not None:
             raise self.failure
-        assert self._writer is not None
+        assert self._transport is not None
         number, line = self._wire.request(method, {key: value for key, value in params.items() if value is not None})
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[dict[str, Any]] = loop.create_future()
+        future: asyncio.Future[dict[str, Any]] = self._loop.create_future()
         if not self._waiting:
-            self._heard = loop.time()
+            self._heard = self._loop.time()
         self._waiting[number] = future
-        self._writer.write(line)
+        self._transport.write(line)
         try:
             return await future
         except asyncio.CancelledError:
@@ -102,15 +115,15 @@ class Link:
             if task is not current:
                 task.cancel()
         await asyncio.gather(*(task for task in tasks if task is not current), return_exceptions=True)
-        if self._writer is not None:
-            self._writer.close()
-        await asyncio.get_running_loop().run_in_executor(None, self.process.close)
+        if self._transport is not None:
+            self._transport.close()
+        await self._loop.run_in_executor(None, self.process.close)
 
     def _cancel(self, numbers: list[int]) -> None:
-        if self.failure is None and self._writer is not None and not self._writer.is_closing():
+        if self.failure is None and self._transport is not None and not self._transport.is_closing():
             for number in numbers:
                 _, line = self._wire.request("client.cancel", {"request": number})
-                self._writer.write(line)
+                self._transport.write(line)
 
     # Notices
 
@@ -164,26 +177,26 @@ class Link:
 
     # When the server is silent
 
-    async def _read(self) -> None:
-        assert self._reader is not None
-        loop = asyncio.get_running_loop()
-        failure: Optional[EasimError] = None
+    def take(self, data: bytes) -> None:
+        """Take what has arrived."""
+        self._heard = self._loop.time()
         try:
-            while data := await self._reader.read(1 << 18):
-                self._heard = loop.time()
-                for message in self._wire.receive(data):
-                    self._take(message)
+            for message in self._wire.receive(data):
+                self._take(message)
         except EasimError as error:
-            failure = error
-        except OSError:
-            pass
-        if failure is None:
-            failure = await loop.run_in_executor(None, self.process.explanation)
-        self._fail(failure)
+            self._fail(error)
+
+    def lose(self) -> None:
+        """Find out why the connection has ended."""
+        if self.failure is None:
+            self._own.append(self._loop.create_task(self._explain()))
+
+    async def _explain(self) -> None:
+        self._fail(await self._loop.run_in_executor(None, self.process.explanation))
 
     async def _watch(self) -> None:
-        assert self._writer is not None
-        loop = asyncio.get_running_loop()
+        assert self._transport is not None
+        loop = self._loop
         asked = 0.0
         while self.failure is None:
             await asyncio.sleep(self.patience / 4)
@@ -199,7 +212,7 @@ class Link:
             elif silence >= self.patience and asked <= self._heard:
                 asked = loop.time()
                 _, line = self._wire.request("server.info", {})
-                self._writer.write(line)
+                self._transport.write(line)
 
     def _fail(self, failure: EasimError) -> None:
         self.failure = self.failure or failure

@@ -5,91 +5,29 @@ Session bytes in real time do not pass through that loop: the caller's thread re
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import socket
 import threading
 from collections.abc import Coroutine, Iterable
 from types import TracebackType
-from typing import Any, Optional, TypeVar, Union
+from typing import Any, Literal, Optional, TypeVar, Union
 
 from . import aio
+from ._accessory import unmarked
 from ._driven import Context, Driven, InWorld, driven
+from ._driver import Driver
 from ._link import PATIENCE
 from ._session import payload
 from .errors import EasimError, SessionEnded, Timeout
+from .events import ConnectEvent, Event, Time
 
 # pytest shows errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 _T = TypeVar("_T")
-
-
-class _Exit:
-    """Carries an exception that would otherwise end the loop to the caller."""
-
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
-
-
-async def _guarded(work: Coroutine[Any, Any, _T]) -> Union[_T, _Exit]:
-    try:
-        return await work
-    except (SystemExit, KeyboardInterrupt) as error:
-        return _Exit(error)
-
-
-class _Driver:
-    """An event loop on a thread."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="easim", daemon=True)
-        self._thread.start()
-        self._pid = os.getpid()
-
-    @property
-    def is_foreign(self) -> bool:
-        """Whether this process is a fork of the one that has the thread."""
-        return os.getpid() != self._pid
-
-    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run to the end and return the result."""
-        if self.is_foreign:
-            work.close()
-            raise EasimError(
-                f"this server belongs to the process {self._pid}, and this one was forked from it",
-                kind="state",
-                advice="make a Server in each process, or start processes with the method 'spawn'",
-            )
-        if threading.current_thread() is self._thread:
-            work.close()
-            raise EasimError(
-                "a behavior cannot call functions that wait",
-                kind="state",
-                advice="return or yield the reply, or use an async behavior with the functions of its session",
-            )
-        future = asyncio.run_coroutine_threadsafe(_guarded(work), self._loop)
-        try:
-            result = future.result()
-        except EasimError as error:
-            # The loop's traceback is of no use to the caller.
-            raise error.with_traceback(None) from error.__cause__
-        except BaseException:
-            future.cancel()
-            raise
-        if isinstance(result, _Exit):
-            raise result.error
-        return result
-
-    def close(self) -> None:
-        """End the thread."""
-        if self.is_foreign:
-            return
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5)
-        self._loop.close()
+_MOST = 1 << 18
+"""How much is read at once: for each read, Python allocates as much as it may return."""
 
 
 class Server(Context):
@@ -124,7 +62,7 @@ class Server(Context):
         self.aio = aio.Server(
             program, allow_exec=allow_exec, allow_remote=allow_remote, remote=remote, patience=patience
         )
-        self._driver: Optional[_Driver] = _Driver()
+        self._driver: Optional[Driver] = Driver()
         try:
             self.run(self.aio.open())
         except BaseException:
@@ -142,6 +80,16 @@ class Server(Context):
         """Describe the object for debugging."""
         return repr(self.aio)
 
+    def catch_up(self) -> None:
+        """Take in the notices that have already arrived."""
+        if self._driver is not None:
+            self._driver.catch_up()
+
+    def rest(self) -> None:
+        """Let behaviors run, because the caller is about to wait for one."""
+        if self._driver is not None:
+            self._driver.rest()
+
     @property
     def is_running(self) -> bool:
         """Whether the server can be called."""
@@ -156,7 +104,14 @@ class Server(Context):
         """Call a control method for which this package has no function (docs/control.md)."""
         return self.run(self.aio.call(method, **params))
 
-    def world(self, *, time: str = "real", seed: Optional[int] = None, messages: bool = False, **choices: Any) -> World:
+    def world(
+        self,
+        *,
+        time: Time = "real",
+        seed: Optional[int] = None,
+        messages: bool = False,
+        **choices: Any,
+    ) -> World:
         """Create a world: an Apple device with nothing plugged in. ``choices`` are those of ``world.create``."""
         return World(self, self.run(self.aio.world(time=time, seed=seed, messages=messages, **choices)))
 
@@ -188,6 +143,18 @@ class World(Driven[aio.World]):
         """Use :meth:`Server.world`."""
         self.server = server
         self.aio = world
+        self._marked: Optional[Accessory] = None
+
+    @property
+    def accessory(self) -> Accessory:
+        """The accessory from the mark ``easim`` of a test."""
+        if self._marked is None:
+            raise unmarked()
+        return self._marked
+
+    @accessory.setter
+    def accessory(self, accessory: Accessory) -> None:
+        self._marked = accessory
 
     def _owner(self) -> Server:
         return self.server
@@ -254,8 +221,8 @@ class World(Driven[aio.World]):
         )
         return App(self, self._run(made))
 
-    def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record all cables of this world, also later ones: ``pcapng``, or ``transcript`` with one line per packet."""
+    def capture(self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None) -> Capture:
+        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, one line per packet."""
         return Capture(self, self._run(self.aio.capture(form=form, limit=limit)))
 
     def host(self, address: str) -> Host:
@@ -268,7 +235,9 @@ class World(Driven[aio.World]):
 
     advance = driven(aio.World.advance)
 
-    def run_until(self, event: str, *, timeout: Optional[float] = aio.DEFAULT_TIMEOUT, **which: Any) -> dict[str, Any]:
+    def run_until(
+        self, event: Event, *, timeout: Optional[float] = aio.DEFAULT_TIMEOUT, **which: Any
+    ) -> dict[str, Any]:
         """Wait for an event (docs/commands.md), and return it; ``which`` are parameters of ``time.runUntil``."""
         return self._run(self.aio.run_until(event, timeout=timeout, **which))
 
@@ -277,6 +246,11 @@ class World(Driven[aio.World]):
     changes = driven(aio.World.changes)
     timeline = driven(aio.World.timeline)
     remove = driven(aio.World.remove)
+    timeline_of = driven(aio.World.timeline_of)
+
+    def note_failure(self, error: BaseException) -> None:
+        """Keep the timeline as it is before a failing test cleans up."""
+        self._run(self.aio.note_failure(error))
 
     def raise_behavior_error(self, instead: Optional[BaseException] = None) -> None:
         """Raise the first exception of a behavior that has not been raised yet."""
@@ -320,8 +294,8 @@ class Accessory(InWorld[aio.Accessory]):
         """Add a fault to its cable, even while it is plugged in. A link preset adds several."""
         return [Fault(self.world, made) for made in self._run(self.aio.add_fault(fault))]
 
-    def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record its cables from now on: ``pcapng``, or ``transcript`` with one line per packet."""
+    def capture(self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None) -> Capture:
+        """Record its cables from now on: ``pcapng``, or ``transcript``, one line per packet."""
         return Capture(self.world, self._run(self.aio.capture(form=form, limit=limit)))
 
     faults = driven(aio.Accessory.faults)
@@ -366,11 +340,13 @@ class App(InWorld[aio.App]):
     @property
     def notices(self) -> list[dict[str, Any]]:
         """Its notifications so far, in order."""
+        self._owner().catch_up()
         return list(self.aio.notices)
 
     @property
-    def events(self) -> list[str]:
+    def events(self) -> list[ConnectEvent]:
         """Its connects and disconnects so far, by name."""
+        self._owner().catch_up()
         return self.aio.events
 
     @property
@@ -428,11 +404,13 @@ class Session(InWorld[aio.Session], Context):
     @property
     def is_open(self) -> bool:
         """Whether it is open."""
+        self._owner().catch_up()
         return self.aio.is_open
 
     @property
     def reason(self) -> Optional[str]:
-        """Why it has ended."""
+        """Why it is over."""
+        self._owner().catch_up()
         return self.aio.reason
 
     @property
@@ -482,27 +460,25 @@ class Session(InWorld[aio.Session], Context):
             return self._run(self.aio.recv(count))
         rest = self._rest
         if count is None:
-            data = bytes(rest) or self._more(1 << 18)
+            data = bytes(rest) or self._more(_MOST)
             rest.clear()
             if not data:
                 self._ended()
             return data
-        if not rest:
-            # The usual case: everything arrives at once.
-            data = self._more(count)
-            if len(data) == count:
-                return data
-            rest += data
-            if not data and count:
-                raise self._ended()
-        while len(rest) < count:
-            data = self._more(count - len(rest))
-            if not data:
-                raise self._ended(len(rest))
-            rest += data
-        data = bytes(rest[:count])
+        pieces = [bytes(rest[:count])] if rest else []
         del rest[:count]
-        return data
+        got = len(pieces[0]) if pieces else 0
+        try:
+            while got < count:
+                pieces.append(self._more(min(count - got, _MOST)))
+                got += len(pieces[-1])
+                if not pieces[-1]:
+                    raise self._ended(got)
+        except BaseException:
+            # What has arrived can still be read.
+            rest += b"".join(pieces)
+            raise
+        return b"".join(pieces)
 
     def recv_until(self, end: bytes, *, limit: int = 1 << 20) -> bytes:
         """Wait for bytes up to and including ``end``."""
@@ -527,6 +503,8 @@ class Session(InWorld[aio.Session], Context):
         except SessionEnded:
             # The session ended before its socket could be opened.
             return self._run(self.aio.read_rest())
+        if self.world.aio.has_behaviors:
+            self._owner().rest()
         try:
             data = connection.recv(count)
             self.world.aio.note_bytes(self.id, "←", data)
@@ -584,6 +562,17 @@ class Session(InWorld[aio.Session], Context):
             self._socket = None
 
     state = driven(aio.Session.state)
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        """Close it."""
+        if error is not None:
+            self.world.note_failure(error)
+        self.close()
 
 
 class Host(InWorld[aio.Host]):

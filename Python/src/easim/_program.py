@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import shutil
@@ -93,6 +94,10 @@ class ServerProcess:
         made.connect(self.control)
         return made
 
+    async def connect_soon(self) -> socket.socket:
+        """Make a connection at once, because on one machine there is nothing to wait for."""
+        return self.connect()
+
     def explanation(self) -> ProgramError:
         """Explain why the server has ended."""
         try:
@@ -160,6 +165,10 @@ class RemoteServer:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         made.settimeout(None)
         return made
+
+    async def connect_soon(self) -> socket.socket:
+        """Make a connection on another thread."""
+        return await asyncio.get_running_loop().run_in_executor(None, self.connect)
 
     @property
     def pid(self) -> int:

@@ -9,8 +9,9 @@ from collections.abc import Awaitable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional, TypeVar
 
-from ._wire import limited, seconds
+from ._wire import limited, seconds, state_of
 from .errors import EasimError, SessionEnded, Timeout
+from .states import SessionState
 
 if TYPE_CHECKING:
     from ._accessory import Accessory
@@ -23,7 +24,7 @@ __tracebackhide__ = True
 DEFAULT_TIMEOUT = 10.0
 """How long calls without a timeout wait, in seconds of the world's clock."""
 
-_LONGEST_READ = 3600.0
+LONGEST_READ = 3600.0
 _ROOM = 0.002
 _T = TypeVar("_T")
 
@@ -147,22 +148,21 @@ class Session:
 
     # The socket, in real time
 
-    async def connect(self) -> None:
-        """Open its socket, unless it has ended."""
+    async def connect(self, first_line: Optional[str] = None) -> None:
+        """Open its socket, unless it has ended. The server has given its first line, or is asked for one."""
         async with self._opening:
             if self._socket is None and self._streams is None:
-                self._socket = await self._connect()
+                self._socket = await self._connect(first_line)
 
-    async def _connect(self) -> socket.socket:
+    async def _connect(self, line: Optional[str]) -> socket.socket:
         try:
-            line = str((await self._call("port"))["firstLine"])
+            line = line or str((await self._call("port"))["firstLine"])
         except EasimError as error:
             if error.kind != "gone":
                 raise
             await self.learn_end()
             raise self.ended() from None
-        link = self.world.server.link
-        made = await asyncio.get_running_loop().run_in_executor(None, link.process.connect)
+        made = await self.world.server.link.process.connect_soon()
         made.sendall(line.encode() + b"\n")
         return made
 
@@ -254,7 +254,7 @@ class Session:
 
     async def _write(self, view: memoryview, wait: float) -> dict[str, Any]:
         text = base64.b64encode(view[: 1 << 19]).decode()
-        return await self.world.timed(self._call("write", data=text, wait=seconds(min(wait, _LONGEST_READ))))
+        return await self.world.timed(self._call("write", data=text, wait=seconds(min(wait, LONGEST_READ))))
 
     async def recv(self, count: Optional[int] = None) -> bytes:
         """Wait for exactly ``count`` bytes; without a count, for the first bytes that arrive.
@@ -299,7 +299,7 @@ class Session:
         async def read(left: float) -> dict[str, Any]:
             return await self._call("read", limit=1 << 18, wait=seconds(left))
 
-        reply = await self.world.wait(self.timeout, read, _LONGEST_READ)
+        reply = await self.world.wait(self.timeout, read, LONGEST_READ)
         if not reply["bytes"] and not reply["ended"]:
             raise self.timed_out("nothing arrived")
         data = self._took(reply)
@@ -393,9 +393,9 @@ class Session:
                 return
             await asyncio.sleep(0.001)
 
-    async def state(self) -> dict[str, Any]:
-        """Return its state and counters, as ``session.state`` shows them."""
-        return await self._call("state")
+    async def state(self) -> SessionState:
+        """Return its state and counters."""
+        return state_of(SessionState, await self._call("state"))
 
     async def __aenter__(self) -> Session:
         """Do nothing."""
@@ -408,4 +408,6 @@ class Session:
         trace: Optional[TracebackType],
     ) -> None:
         """Close it."""
+        if error is not None and not self._is_behavior:
+            await self.world.note_failure(error)
         await self.close()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields
 from typing import Any, Optional, TypeVar, Union
 
 from .errors import EasimError
@@ -16,7 +17,9 @@ from .errors import EasimError
 __tracebackhide__ = True
 
 _Time = TypeVar("_Time", float, Optional[float])
+_State = TypeVar("_State")
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 LONGEST = 4 << 20
 """The longest line that a server reads."""
 
@@ -65,7 +68,7 @@ class Wire:
         """
         message = {"jsonrpc": "2.0", "id": self._last + 1, "method": method, "params": params}
         try:
-            line = json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+            line = _ENCODER.encode(message).encode() + b"\n"
         except UnicodeEncodeError as error:
             half = error.object[error.start]
             what = f"the parameters of {method} have a character that is one half of a pair: {half!r}"
@@ -114,6 +117,32 @@ def seconds(time: float) -> str:
     return f"{math.ceil(round(limited(time) * 1_000_000, 3))}us"
 
 
+Duration = Union[float, str]
+"""Seconds, or a text such as ``"250ms"``."""
+Chance = Union[float, str]
+"""A number from 0 to 1, or a text such as ``"2.5%"``."""
+
+
+def described(name: str, **keys: Union[float, str, None]) -> str:
+    """Write a quirk or a fault as the command line does, without the keys that are None.
+
+    >>> described("latency", delay=duration(0.05), capacity=None, for_="2s")
+    'latency,delay=50000us,for=2s'
+    """
+    parts = [name]
+    for key, value in keys.items():
+        if isinstance(value, str) and "," in value:
+            raise ValueError(f"{name}: {key} cannot contain a comma: {value!r}")
+        if value is not None:
+            parts.append(f"{key.rstrip('_')}={value}")
+    return ",".join(parts)
+
+
+def duration(time: Optional[Duration]) -> Optional[str]:
+    """Write a number of seconds as easim reads it; a text stays as it is."""
+    return time if time is None or isinstance(time, str) else seconds(time)
+
+
 def limited(time: _Time) -> _Time:
     """Refuse a time that is negative or not a number. None means no limit.
 
@@ -131,3 +160,19 @@ def limited(time: _Time) -> _Time:
     if time < 0:
         raise ValueError(f"a time cannot be negative: {time}")
     return time
+
+
+def _lowered(capitals: re.Match[str]) -> str:
+    return f"_{capitals.group(1).lower()}"
+
+
+def state_of(kind: type[_State], tree: dict[str, Any]) -> _State:
+    """Make a state from an object of the protocol; keys of later versions are ignored.
+
+    >>> from easim.states import FaultState
+    >>> state_of(FaultState, {"fault": "f1", "text": "loss", "hits": 0, "bytes": 0, "new": True})
+    FaultState(fault='f1', text='loss', hits=0, bytes=0)
+    """
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    named = {re.sub(r"(?<=[a-z])([A-Z]+)", _lowered, key): key for key in tree}
+    return kind(**{name: tree[key] for name, key in named.items() if name in known})

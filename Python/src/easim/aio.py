@@ -23,10 +23,10 @@ import warnings
 from collections.abc import Awaitable, Iterable
 from time import monotonic
 from types import TracebackType
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Literal, Optional, Union
 
 from . import _timeline
-from ._accessory import Accessory, Capture, Fault, Host, Proxy
+from ._accessory import Accessory, Capture, Fault, Host, Proxy, unmarked
 from ._app import App
 from ._behaviors import Behavior, Clock
 from ._link import PATIENCE, Link, Listener
@@ -34,6 +34,7 @@ from ._program import RemoteServer, ServerProcess
 from ._session import DEFAULT_TIMEOUT, Session
 from ._wire import limited, seconds
 from .errors import EasimError, ProgramError, SessionEnded, Timeout
+from .events import Event, Time
 
 # pytest shows errors at the call in the test, not in this package.
 __tracebackhide__ = True
@@ -134,7 +135,7 @@ class Server:
     async def world(
         self,
         *,
-        time: str = "real",
+        time: Time = "real",
         seed: Optional[int] = None,
         messages: bool = False,
         **choices: Any,
@@ -175,16 +176,30 @@ class World:
         self._heard: set[tuple[str, str]] = set()
         self._began = monotonic()
         self._bytes: collections.deque[tuple[float, str, str, int, bytes]] = collections.deque(maxlen=1_000)
-        self.accessory: Any = None
-        """The accessory of a test's mark, with the fixture ``easim_aio``."""
+        self._marked: Optional[Accessory] = None
         self.tasks: set[asyncio.Task[Any]] = set()
         """The world's behaviors, which end with it."""
+        self.has_behaviors = False
+        """Whether any of its accessories have behaviors in Python."""
         self.behavior_errors: list[BaseException] = []
         self._known_errors: list[BaseException] = []
+        self.failure: Optional[tuple[BaseException, str]] = None
+        """The last exception that left a session's ``with``, and the timeline before the session was closed."""
 
     def __repr__(self) -> str:
         """Describe the object for debugging."""
         return f"<World {self.id} in {'virtual' if self.is_virtual else 'real'} time>"
+
+    @property
+    def accessory(self) -> Accessory:
+        """The accessory from the mark ``easim`` of a test."""
+        if self._marked is None:
+            raise unmarked()
+        return self._marked
+
+    @accessory.setter
+    def accessory(self, accessory: Accessory) -> None:
+        self._marked = accessory
 
     def listen(self, kind: str, name: str, listener: Listener) -> None:
         """Pass notices about an object of this world to ``listener``, as long as both exist."""
@@ -280,8 +295,10 @@ class World:
         app._begin(made["app"])
         return app
 
-    async def capture(self, *, form: str = "pcapng", limit: Optional[int] = None) -> Capture:
-        """Record all cables of this world, also later ones: ``pcapng``, or ``transcript`` with one line per packet."""
+    async def capture(
+        self, *, form: Literal["pcapng", "transcript"] = "pcapng", limit: Optional[int] = None
+    ) -> Capture:
+        """Record every cable of this world, also later ones: ``pcapng``, or ``transcript``, one line per packet."""
         made = await self.call("capture.start", form=form, limit=limit)
         return Capture(self, made["capture"])
 
@@ -307,7 +324,7 @@ class World:
         return await self.call("time.advance", by=seconds(left))
 
     async def run_until(
-        self, event: str, *, timeout: Optional[float] = DEFAULT_TIMEOUT, **which: Any
+        self, event: Event, *, timeout: Optional[float] = DEFAULT_TIMEOUT, **which: Any
     ) -> dict[str, Any]:
         """Wait for an event (docs/commands.md), and return it; ``which`` are parameters of ``time.runUntil``."""
         notice = await self.find_notice(event, timeout, **which)
@@ -442,6 +459,19 @@ class World:
         listed = await self.call("events.list", limit=_MOST_NOTICES)
         began = 0.0 if self.is_virtual else float((await self.call("time.now"))["t"]) - (monotonic() - self._began)
         return _timeline.text(listed["notices"], last, dropped=listed["dropped"], began=began, passed=self._bytes)
+
+    async def note_failure(self, error: BaseException) -> None:
+        """Keep the timeline as it is before a failing test cleans up."""
+        if self.failure is None or self.failure[0] is not error:
+            try:
+                self.failure = (error, await self.timeline())
+            except EasimError:
+                pass
+
+    async def timeline_of(self, error: Optional[BaseException]) -> str:
+        """Return the timeline up to an exception."""
+        kept = self.failure if self.failure is not None and self.failure[0] is error else None
+        return (await self.timeline() if kept is None else kept[1]) or "nothing happened"
 
     async def remove(self) -> None:
         """Remove the world: its apps end, and its accessories are unplugged."""

@@ -19,6 +19,7 @@ from typing import Any, Callable, Optional, Union
 from ._driven import Context
 from ._plain import App, Server, Session, World
 from .errors import EasimError, SessionEnded, Timeout
+from .states import ConnectedAccessory
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,17 @@ class HostConnection(Context):
         self.app: App = world.app(**app)
         self.host = world.host(address)
 
-    def wait(self, *, timeout: float = 10.0) -> dict[str, Any]:
+    def __repr__(self) -> str:
+        """Describe the object for debugging."""
+        return f"<HostConnection {self.address}>"
+
+    def wait(self, *, timeout: float = 10.0) -> ConnectedAccessory:
         """Wait for an accessory that offers a protocol, and return it."""
         end = time.monotonic() + timeout
         while True:
             for accessory in self.app.accessories():
-                if accessory["protocols"]:
-                    return dict(accessory)
+                if accessory.protocols:
+                    return accessory
             left = end - time.monotonic()
             try:
                 if left <= 0:
@@ -95,7 +100,7 @@ class HostConnection(Context):
     def _seen(self) -> str:
         """How far the accessory's handshake got, as seen by the device."""
         state = self.host.state()
-        reason = state.get("failure") or state.get("trouble")
+        reason = state.trouble
         events = [event for event in self.world.events() if event.get("side") == "device"]
         refused = [str(event.get("text")) for event in events if event["event"] in ("refused", "warning")]
         steps = [event["event"] for event in events if event.get("up", True)]
@@ -111,17 +116,17 @@ class HostConnection(Context):
             seen = "something is there, but it did not answer the device's first bytes"
         else:
             seen = "nothing is there"
-        return "; ".join(dict.fromkeys([seen, *([str(reason)] if reason else []), *refused[-1:]]))
+        return "; ".join(dict.fromkeys([seen, *([reason] if reason else []), *refused[-1:]]))
 
     def open(self, protocol: Optional[str] = None, *, timeout: float = 10.0) -> Session:
         """Open a session; if no name is given, for the only protocol that the accessory offers."""
         if protocol is None:
-            offered = self.wait(timeout=timeout)["protocols"]
+            offered = self.wait(timeout=timeout).protocols
             if len(offered) > 1:
                 raise EasimError(
                     f"several protocols are offered: {', '.join(offered)}", kind="params", advice="name one"
                 )
-            protocol = str(offered[0])
+            protocol = offered[0]
         return self.app.open(protocol, timeout=timeout)
 
     def burst(

@@ -12,8 +12,9 @@ from typing import Any, Optional
 import pytest
 
 from . import aio, hosts
-from ._plain import Accessory, Capture, Server, World
+from ._plain import Capture, Server, World
 from .errors import EasimError, Timeout
+from .events import Time
 
 _TEXTS = pytest.StashKey["list[str]"]()
 _WORLDS = pytest.StashKey["list[World]"]()
@@ -105,22 +106,21 @@ def easim_server(_easim_servers: _Servers) -> Server:
 
 
 class TestWorld(World):
-    """A test's world, with the accessory from its mark."""
+    """A test's world, which keeps its trace when the test fails."""
 
     __test__ = False
-    _accessory: Any = None
+    title = ""
+    trace: Optional[tuple[BaseException, str]] = None
+    """The trace before a failing test cleaned up."""
 
-    @property
-    def accessory(self) -> Accessory:
-        """The accessory from the mark ``easim``."""
-        if self._accessory is None:
-            raise EasimError(
-                "this test has no accessory",
-                kind="state",
-                advice='mark it: @pytest.mark.easim(profile="lawk-view")',
-            )
-        made: Accessory = self._accessory
-        return made
+    def note_failure(self, error: BaseException) -> None:
+        """Keep the timeline and the trace as they are before a failing test cleans up."""
+        super().note_failure(error)
+        if self.trace is None or self.trace[0] is not error:
+            try:
+                self.trace = (error, _trace(self, self.title, error))
+            except EasimError:
+                pass
 
 
 def _wanted(request: pytest.FixtureRequest) -> dict[str, Any]:
@@ -139,10 +139,10 @@ def _wanted(request: pytest.FixtureRequest) -> dict[str, Any]:
     return wanted
 
 
-def _world(request: pytest.FixtureRequest, servers: _Servers, time: Optional[str] = None) -> Iterator[TestWorld]:
+def _world(request: pytest.FixtureRequest, servers: _Servers, time: Optional[Time] = None) -> Iterator[TestWorld]:
     wanted = _wanted(request)
     server = servers.get(bool(wanted.get("allow_exec")))
-    kind = str(wanted.get("time", time or "real"))
+    kind: Time = wanted.get("time", time or "real")
     if kind not in ("real", "virtual") or (time is not None and kind != time):
         raise pytest.UsageError(
             f"@pytest.mark.easim(time={kind!r}): the time of easim_virtual is virtual, that of"
@@ -150,6 +150,7 @@ def _world(request: pytest.FixtureRequest, servers: _Servers, time: Optional[str
         )
     made = server.world(time=kind, seed=wanted.get("seed"), messages=wanted["messages"])
     world = TestWorld(server, made.aio)
+    world.title = request.node.name
     request.node.stash.setdefault(_WORLDS, []).append(world)
     with world:
         world.call("packet.record")
@@ -157,9 +158,9 @@ def _world(request: pytest.FixtureRequest, servers: _Servers, time: Optional[str
             request.node.stash.setdefault(_PACKETS, []).append(world.capture(form="transcript"))
         if "profile" in wanted:
             choices = {key: wanted[key] for key in ("quirks", "faults", "behavior", "on") if key in wanted}
-            world._accessory = world.add(wanted["profile"], **choices)
+            world.accessory = world.add(wanted["profile"], **choices)
             if wanted.get("plugged", False):
-                world._accessory.plug()
+                world.accessory.plug()
         yield world
 
 
@@ -196,8 +197,8 @@ def easim_aio(request: pytest.FixtureRequest) -> Any:
                     await world.accessory.plug()
             try:
                 yield world
-            except BaseException:
-                request.node.stash.setdefault(_TEXTS, []).append(await world.timeline() or "nothing happened")
+            except BaseException as error:
+                request.node.stash.setdefault(_TEXTS, []).append(await world.timeline_of(error))
                 raise
 
     return make
@@ -234,7 +235,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     worlds: list[World] = item.stash.get(_WORLDS, [])
     for world in worlds:
         try:
-            texts.append(world.timeline() or "nothing happened")
+            texts.append(world.timeline_of(call.excinfo.value if call.excinfo else None))
         except EasimError as error:
             texts.append(f"not available: {error}")
     for number, text in enumerate(texts, 1):
@@ -255,18 +256,24 @@ def _attach(item: pytest.Item, report: pytest.TestReport, title: str, text: str)
 
 
 def _write_trace(item: pytest.Item, call: pytest.CallInfo[None], world: World, number: int) -> str:
-    """Write what happened in a world to an HTML page, and return its path."""
-    reason = str(call.excinfo.value).splitlines()[0] if call.excinfo and str(call.excinfo.value) else "the test failed"
+    """Write what happened in a world as one page of HTML, and return its path."""
+    error = call.excinfo.value if call.excinfo else None
+    kept = world.trace if isinstance(world, TestWorld) else None
     folder = Path(item.config.getoption("--easim-traces") or Path(tempfile.gettempdir()) / "easim-traces")
     name = re.sub(r"[^A-Za-z0-9.]+", "-", item.nodeid).strip("-")[-120:]
     path = folder / f"{name}{'' if number == 1 else f'-{number}'}.html"
     try:
-        page = world.call("trace.get", verdict="failed", text=f"{item.name}: {reason}")["html"]
+        page = kept[1] if kept is not None and kept[0] is error else _trace(world, item.name, error)
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
     except (EasimError, OSError) as error:
         return f"not available: {error}"
     return str(path.absolute())
+
+
+def _trace(world: World, title: str, error: Optional[BaseException]) -> str:
+    reason = str(error).splitlines()[0] if error is not None and str(error) else "the test failed"
+    return str(world.call("trace.get", verdict="failed", text=f"{title}: {reason}")["html"])
 
 
 def _last_lines(packets: Capture) -> str:

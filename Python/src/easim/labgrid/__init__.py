@@ -89,7 +89,7 @@ class _Plugged:
                 on=resource.address,
             )
             self.accessory.plug()
-            self.address = str(self.accessory.state()["on"])
+            self.address = str(self.accessory.state().on)
         except BaseException:
             self.server.close()
             raise
