@@ -66,7 +66,7 @@ class App:
         return [state_of(ConnectedAccessory, seen) for seen in (await self._call("accessories"))["accessories"]]
 
     async def wait_for(self, event: AppEvent, *, timeout: Optional[float] = DEFAULT_TIMEOUT) -> dict[str, Any]:
-        """Wait for the next ``connect``, ``disconnect`` or other notice after the previously awaited one."""
+        """Wait for the next ``connect``, ``disconnect`` or other notice since the last one that was awaited."""
         limited(timeout)
         found = self._next(event)
         if found is None:

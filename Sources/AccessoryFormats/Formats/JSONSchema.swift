@@ -101,7 +101,7 @@ private struct SchemaDefinitions {
   private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
     // Clients are generated from an open document, so its names must be names in programs, too.
     var name = isOpen ? Self.identifier(name) : name.replacing(" ", with: "-")
-    // In one document several types may have the same name.
+    // Several types in one document may have the same name.
     while isOpen, let there = all.first(where: { $0.key == name }), there.value.content != .null,
       schema(&self).content != there.value.content
     { name += "Other" }

@@ -127,7 +127,7 @@ public struct OneOfShape: Sendable {
   let textKinds: [String]
   /// The kinds that can be written as text, in which keys must follow.
   let textKindsWithKeys: [String]
-  /// What else a string may contain.
+  /// The pattern of other valid strings; nil if there are none.
   let textPattern: String?
 }
 
