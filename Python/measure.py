@@ -11,7 +11,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import easim
@@ -122,6 +124,35 @@ def rate(server: easim.Server, kind: str, count: int) -> float:
             return count / (time.perf_counter() - began)
 
 
+def recv_ratio(server: easim.Server, size: int) -> float:
+    """Compare the time of ``recv(n)`` with that of ``recv()`` until as much has arrived: the best of several runs."""
+    data, count = bytes(size), max(10, min(500, 4_000_000 // size))
+    with server.world() as world:
+        world.add("echo").plug()
+        with world.app().open("com.example.echo") as session:
+
+            def exactly() -> None:
+                session.recv(size)
+
+            def piecewise() -> None:
+                pieces = [session.recv()]
+                while sum(map(len, pieces)) < size:
+                    pieces.append(session.recv())
+                b"".join(pieces)
+
+            def took(receive: Callable[[], None]) -> float:
+                began = time.perf_counter()
+                for _ in range(count):
+                    # A megabyte does not fit into the buffers, so it is sent while it is received.
+                    sender = threading.Thread(target=session.send, args=(data,))
+                    sender.start()
+                    receive()
+                    sender.join()
+                return time.perf_counter() - began
+
+            return min(took(exactly) for _ in range(5)) / min(took(piecewise) for _ in range(5))
+
+
 def virtual(server: easim.Server) -> float:
     """1,000 virtual seconds with a flickering accessory, in seconds."""
     with server.world(time="virtual") as world:
@@ -224,8 +255,14 @@ def main() -> None:
             print(
                 f"whole test in {kind} time: {whole * 1e3:.2f} ms, fake {fake * 1e3:.2f} ms, ratio {whole / fake:.1f}"
             )
-        real, slow = rate(server, "real", 5_000), rate(server, "virtual", 2_000)
-        print(f"small echoes: real {real:,.0f}/s, virtual {slow:,.0f}/s, ratio {real / slow:.1f}")
+        for size in (100, 10_000, 1_000_000):
+            print(f"recv({size:,}) takes {recv_ratio(server, size):.2f} of the time of recv()")
+        ratios = []
+        for _ in range(5):
+            real, slow = rate(server, "real", 5_000), rate(server, "virtual", 2_000)
+            ratios.append(real / slow)
+            print(f"small echoes: real {real:,.0f}/s, virtual {slow:,.0f}/s, ratio {real / slow:.1f}")
+        print(f"  median ratio {statistics.median(ratios):.1f}")
         took = sorted(virtual(server) for _ in range(20))
         print(f"1,000 virtual seconds: median {took[10] * 1e3:.1f} ms, the slowest of 20 {took[-1] * 1e3:.1f} ms")
 
