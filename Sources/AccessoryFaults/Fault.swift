@@ -173,7 +173,7 @@ extension Kind<Fault> {
       Field(
         "direction", \.acts, .choice(of: Payload.directions),
         "in: what this end receives; out: what it sends"),
-      Field("after", \.after, .duration(day), "time from the start of the channel until the fault begins"),
+      Field("after", \.after, .duration(day), "time from the start of the connection until the fault begins"),
       Field("for", \.lasting, .duration(day), "how long the fault lasts; 0ms means forever"),
     ]
     self.init(Payload.format, shared: shared, { Fault(make($0)) }) { $0.effect.kind as? Payload }

@@ -13,7 +13,7 @@ public struct LinkPreset: Equatable, Sendable {
   public let name: String
   /// A description for help.
   public let summary: String
-  /// The faults, in the order in which bytes pass them.
+  /// The faults, in the order in which bytes pass through them.
   public let faults: [Fault]
 
   /// All link presets.

@@ -82,8 +82,11 @@ import Testing
     let witness = Witness()
     let child = try shell("exec <&-; echo closed; sleep 0.05; exit 2", witness)
     wait("the program has closed its input") { witness.printed == "closed\n" }
-    _ = child.write([UInt8](repeating: 1, count: 10).span.bytes)
-    wait("that is told") { witness.inputClosings == 1 }
+    // A process that another test is starting may hold the pipe until it runs its program.
+    wait("that is told") {
+      _ = child.write([UInt8](repeating: 1, count: 10).span.bytes)
+      return witness.inputClosings == 1
+    }
     #expect(!child.takesInput)
     #expect(child.write([UInt8](repeating: 1, count: 10).span.bytes) == 0)
     wait("the end is told") { witness.endings == [.exited(2)] }

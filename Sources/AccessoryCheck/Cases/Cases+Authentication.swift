@@ -15,7 +15,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      502, "certificate-form", "The certificate is a complete PKCS#7 SignedData.", [.agreed],
+      502, "certificate-form", "The certificate is a complete PKCS#7 SignedData structure.", [.agreed],
       fix: "Send the contents of the coprocessor's certificate registers, complete and unchanged."
     ) { run in
       let (device, authentication) = try run.authentication()
@@ -38,7 +38,8 @@ extension CheckCase {
       _ = try run.survey(judging: 504)
     },
     CheckCase(
-      505, "signature-size", "The signature has 128 bytes with a coprocessor 2.0 and 64 bytes with a 3.0.",
+      505, "signature-size",
+      "The signature is 128 bytes long for a 2.0 coprocessor and 64 bytes for a 3.0 coprocessor.",
       [.agreed],
       fix: "Send as many bytes as the coprocessor's response length register states."
     ) { run in
@@ -51,7 +52,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      506, "signature-right", "The signature signs the challenge with the certificate's key.", [.agreed],
+      506, "signature-right", "The signature is valid for the challenge and the certificate's key.", [.agreed],
       fix: "Write the unchanged challenge to the coprocessor, wait until it has signed, and send its response."
     ) { run in
       let (device, authentication) = try run.readableAuthentication()
@@ -120,7 +121,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      512, "authentication-glued", "The accessory understands AA05 and 1D00 in one write.", [.agreed],
+      512, "authentication-glued", "The accessory handles AA05 and 1D00 that arrive in one write.", [.agreed],
       fix: "Read all packets of a transfer, not only the first."
     ) { run in
       try run.needAuthenticationFirst()
@@ -137,7 +138,7 @@ extension CheckCase {
     },
     CheckCase(
       513, "authentication-failed",
-      "After a failed authentication (AA04) the accessory works when it is plugged in again.",
+      "After a failed authentication (AA04), the accessory works when plugged in again.",
       [.seenOnce], fix: "On AA04, wait until the cable is pulled, then start afresh."
     ) { run in
       _ = try run.identification()
@@ -155,7 +156,7 @@ extension CheckCase {
       try run.expectCertificate(device, "Asked again after AA05")
     },
     CheckCase(
-      515, "challenge-without-certificate", "A challenge before the certificate request does no lasting harm.",
+      515, "challenge-without-certificate", "A challenge that precedes the certificate request does no lasting harm.",
       [.inferred], .warning, isHostile: true, fix: "Answer AA02 whenever it arrives, or ignore it."
     ) { run in
       _ = try run.identification()

@@ -4,7 +4,7 @@ import IAP2
 extension CheckCase {
   static let data: [CheckCase] = [
     CheckCase(
-      801, "data-sizes", "Packets of awkward sizes arrive whole: one byte, and around powers of two.",
+      801, "data-sizes", "Packets of awkward sizes (one byte, and around powers of two) arrive complete.",
       [.inferred], fix: "Check buffers whose size is a power of two, and transfers that need a short packet."
     ) { run in
       let session = try run.echoSession()
@@ -18,7 +18,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      802, "data-largest", "The largest packet that the accessory's SYN allows arrives whole.", [.agreed],
+      802, "data-largest", "The largest packet that the accessory's SYN allows arrives complete.", [.agreed],
       fix: "Accept packets as long as the SYN allows, or allow less."
     ) { run in
       let session = try run.echoSession()
@@ -34,7 +34,7 @@ extension CheckCase {
         CheckBytes.counting(10_000), on: session, size: min(run.largestPiece(session.device), 2_000))
     },
     CheckCase(
-      804, "data-all-values", "Bytes that look like packets, messages or text terminators arrive whole.", [.agreed],
+      804, "data-all-values", "Data that looks like packets, messages or text terminators arrives complete.", [.agreed],
       fix: "Rely only on the length in the header; do not search the payload."
     ) { run in
       let session = try run.echoSession()
@@ -44,7 +44,7 @@ extension CheckCase {
       try run.exchange(bytes, on: session, size: min(run.largestPiece(session.device), bytes.count))
     },
     CheckCase(
-      805, "data-glued", "Several packets in one write arrive whole.", [.agreed],
+      805, "data-glued", "Several packets in one write arrive complete.", [.agreed],
       fix: "Read all packets of a transfer, not only the first."
     ) { run in
       let session = try run.echoSession()
@@ -61,7 +61,7 @@ extension CheckCase {
       try run.expectNoRepetition(device, after: mark, "In one write")
     },
     CheckCase(
-      806, "data-split", "A packet in many small writes arrives whole.", [.agreed],
+      806, "data-split", "A packet split into many small writes arrives complete.", [.agreed],
       fix: "Treat the line as a byte stream: collect bytes until the packet is complete."
     ) { run in
       let session = try run.echoSession()
@@ -73,7 +73,7 @@ extension CheckCase {
       try run.expectNoRepetition(session.device, after: mark, "In small writes")
     },
     CheckCase(
-      807, "data-window", "The accessory accepts as many packets without a pause as its SYN allows.", [.agreed],
+      807, "data-window", "The accessory accepts as many back-to-back packets as its SYN allows.", [.agreed],
       fix: "Buffer as many maximum-length packets as the SYN allows, or allow fewer."
     ) { run in
       let session = try run.echoSession()
@@ -93,7 +93,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      809, "data-loss", "Data arrives whole even if every fifth packet is lost once.", [.agreed],
+      809, "data-loss", "Data arrives complete even if every fifth packet is lost once.", [.agreed],
       fix: "Deliver packets in numerical order, each once."
     ) { run in
       let session = try run.echoSession()

@@ -54,8 +54,8 @@ extension CheckCase {
     },
     CheckCase(
       105, "detection-extra",
-      "Detection sequences that arrive between the answer and the SYN|ACK are ignored.", [.agreed],
-      fix: "After the first answer to detection, ignore detection sequences until the SYN|ACK has arrived."
+      "Detection sequences that arrive between the answer and the SYN+ACK are ignored.", [.agreed],
+      fix: "After the first answer to detection, ignore detection sequences until the SYN+ACK has arrived."
     ) { run in
       try run.needLink()
       var manner = CheckDevice.Manner()

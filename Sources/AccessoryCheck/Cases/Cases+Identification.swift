@@ -20,7 +20,7 @@ extension CheckCase {
         try run.expectPrompt(survey.device, .startIdentification, found.at, .seconds(5))
       },
       CheckCase(
-        603, "identification-once", "One 1D00 gets one 1D01.", [.inferred], .warning,
+        603, "identification-once", "The accessory answers each 1D00 with exactly one 1D01.", [.inferred], .warning,
         fix: "Send 1D01 once per 1D00, as its answer."
       ) { run in
         _ = try run.identification()
@@ -53,7 +53,7 @@ extension CheckCase {
       },
       CheckCase(
         605, "identification-rejected",
-        "After a rejected identification (1D03) the accessory works when it is plugged in again.", [.seenOnce],
+        "After a rejected identification (1D03), the accessory works when plugged in again.", [.seenOnce],
         fix: "On 1D03, send another identification, or wait until the cable is pulled."
       ) { run in
         _ = try run.identification()
@@ -74,12 +74,14 @@ extension CheckCase {
         let survey = try run.survey()
         guard let first = survey.departures.first else { return }
         throw CheckFailure(
-          "It disconnected on its own \(survey.departures.count) time\(survey.departures.count == 1 ? "" : "s") before it stayed: "
+          "It disconnected on its own \(survey.departures.count) time\(survey.departures.count == 1 ? "" : "s") before "
+            + "it stayed: "
             + "\(first.reason).", first.device.lastProof(8))
       },
       CheckCase(
         608, "identification-rejected-again",
-        "An accessory whose identification is rejected does not send the same one for ever.", [.seenOnce], .warning,
+        "An accessory whose identification is rejected does not keep sending the same identification.", [.seenOnce],
+        .warning,
         fix: "After 1D03, send a different identification, or none: an Apple device ends the attempt after the second."
       ) { run in
         _ = try run.identification()
@@ -104,9 +106,11 @@ extension CheckCase {
 
   /// One case for each rule for identifications.
   private static let rules: [CheckCase] = [
-    rule(.missingParameter, 621, "Parameters 0 to 9, 12 and 13 are present.", [.captured], "Add the parameter."),
     rule(
-      .unreadableParameter, 622, "Each parameter is valid for its type.", [.agreed],
+      .missingParameter, 621, "The identification contains parameters 0 to 9, 12 and 13.", [.captured],
+      "Add the parameter."),
+    rule(
+      .unreadableParameter, 622, "Each parameter's value is valid for its type.", [.agreed],
       "Correct the parameter's length and content."),
     rule(
       .repeatedParameter, 623, "Parameters that may appear only once are not repeated.", [.inferred],
@@ -135,25 +139,30 @@ extension CheckCase {
       .missingTransport, 631, "At least one transport component (14 to 17) is declared.", [.captured],
       "Declare the transport by which the accessory is attached.", .warning),
     rule(
-      .unknownNativeTransport, 632, "The transport component that a protocol names is declared.", [.agreed],
+      .unknownNativeTransport, 632, "Every transport component that a protocol refers to is declared.", [.agreed],
       "Name a declared component in the protocol's parameter 3, or omit the parameter.", .warning),
     rule(
-      .nativeTransportBesideUSB, 633, "The transport component that a protocol names is USB.", [.agreed],
+      .nativeTransportBesideUSB, 633, "Every transport component that a protocol refers to is a USB component.",
+      [.agreed],
       "Omit the protocol's parameter 3, or name a USB component.", .warning),
     rule(
-      .startWithoutStop, 634, "For each Start message it sends, the accessory lists the Stop message.", [.seenOnce],
+      .startWithoutStop, 634, "For each Start message it sends, the accessory also declares the matching Stop message.",
+      [.seenOnce],
       "Add the Stop message to parameter 6."),
     rule(
-      .receivedWithoutRequest, 635, "For each answer it receives, the accessory lists the message that requests it.",
+      .receivedWithoutRequest, 635,
+      "For each answer it receives, the accessory also declares the message that requests this answer.",
       [.seenOnce], "Add the request to parameter 6, or remove the answer from parameter 7."),
     rule(
-      .reservedMessage, 636, "Messages AAxx and 1Dxx are not listed.", [.agreed],
+      .reservedMessage, 636, "The identification does not list AAxx or 1Dxx messages.", [.agreed],
       "Remove them from parameters 6 and 7."),
     rule(
-      .wrongDirection, 637, "Parameter 6 lists what the accessory sends, parameter 7 what it receives.", [.inferred],
+      .wrongDirection, 637,
+      "Parameter 6 lists the messages that the accessory sends, and parameter 7 those that it receives.", [.inferred],
       "Move the message to the other list.", .warning),
     rule(
-      .sessionsWithoutMessages, 638, "An accessory with protocols over the link lists EA00 and EA01 in parameter 7.",
+      .sessionsWithoutMessages, 638,
+      "An accessory that uses protocols over the link lists EA00 and EA01 in parameter 7.",
       [.agreed], "Add EA00 and EA01 to parameter 7.", .warning),
   ]
 

@@ -27,7 +27,7 @@ extension CheckCase {
       try run.expectOne(.identificationInformation, device, before, mark, "After AA05 was lost and retransmitted")
     },
     CheckCase(
-      402, "reordered-packets", "Packets that arrive out of order are put in order.", [.agreed], .warning,
+      402, "reordered-packets", "Packets that arrive out of order are put back in order.", [.agreed], .warning,
       fix: "Keep packets that arrive early, or drop them and wait for their retransmission."
     ) { run in
       try run.needAuthenticationFirst()
@@ -42,7 +42,7 @@ extension CheckCase {
       try run.expectOne(.identificationInformation, device, before, mark, "When 1D00 overtakes AA05")
     },
     CheckCase(
-      403, "repeats-unacknowledged", "An unacknowledged packet is retransmitted with the same number.",
+      403, "repeats-unacknowledged", "An unacknowledged packet is retransmitted with the same sequence number.",
       [.agreed], .warning,
       fix: "Keep each packet until it is acknowledged, and retransmit it when the retransmission timeout expires."
     ) { run in
@@ -71,7 +71,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      405, "gives-up", "After the maximum number of retransmissions the accessory starts again or disconnects.",
+      405, "gives-up", "After the maximum number of retransmissions, the accessory starts over or disconnects.",
       [.agreed],
       .warning, fix: "Count each packet's retransmissions; at the SYN's maximum go back to detection."
     ) { run in
@@ -82,7 +82,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      406, "repeats-on-time", "A packet is retransmitted when the SYN's retransmission timeout has passed.", [.agreed],
+      406, "repeats-on-time", "A packet is retransmitted when the SYN's retransmission timeout expires.", [.agreed],
       .warning, fix: "Use the retransmission timeout of the SYN and its answer for every packet."
     ) { run in
       let (device, copies) = try run.unacknowledgedCertificate()
@@ -181,7 +181,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      415, "acknowledgements-withheld", "Data arrives whole after acknowledgements were withheld for a while.",
+      415, "acknowledgements-withheld", "Data arrives complete even if acknowledgements were withheld for a while.",
       [.inferred], fix: "Keep unacknowledged data, and resume where it stopped once acknowledgements arrive again."
     ) { run in
       let session = try run.echoSession()

@@ -37,7 +37,7 @@ extension CheckCase {
     },
     CheckCase(
       303, "packet-session",
-      "Packets with a payload name a session from the SYN; packets without a payload name "
+      "Packets with a payload carry the number of a session from the SYN; packets without a payload carry "
         + "session 0.",
       [.agreed], fix: "Put the session's number into byte 7, or 0 in packets without a payload."
     ) { run in
@@ -53,7 +53,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      304, "packet-empty", "A packet without payload has 9 bytes and no payload checksum.", [.agreed], .warning,
+      304, "packet-empty", "A packet without a payload has 9 bytes and no payload checksum.", [.agreed], .warning,
       fix: "Omit the payload checksum if there is no payload."
     ) { run in
       try run.eachPacket { _, _, header in
@@ -61,7 +61,8 @@ extension CheckCase {
       }
     },
     CheckCase(
-      305, "packet-numbers", "Each packet with a payload has the next sequence number, starting after the SYN's.",
+      305, "packet-numbers",
+      "Sequence numbers increase by one with each packet that has a payload, starting after the SYN's number.",
       [.agreed],
       fix: "Increment the number by one, modulo 256, for each packet with a payload, and retransmit a packet with its "
         + "own number."
@@ -82,7 +83,7 @@ extension CheckCase {
     },
     CheckCase(
       306, "packet-bare-number",
-      "A packet without payload repeats the last sequence number instead of using a new "
+      "A packet without a payload repeats the last sequence number instead of using a new "
         + "one.",
       [.agreed, .captured], .note,
       fix: "Do not count acknowledgements: repeat the number of the last packet with a payload."
@@ -96,7 +97,7 @@ extension CheckCase {
           wasAcknowledgement = header.control.contains(.syn)
           return nil
         }
-        // The answer to the SYN|ACK has its own case (214).
+        // The answer to the SYN+ACK has its own case (214).
         defer { wasAcknowledgement = false }
         guard let last, !wasAcknowledgement, header.sequence != last else { return nil }
         return ("It is \(Hex.number(header.sequence)) after \(Hex.number(last)).", WirePacket.Part.sequence)
@@ -125,8 +126,8 @@ extension CheckCase {
       }
     },
     CheckCase(
-      308, "packet-length", "No packet is longer than the device's SYN|ACK allows.", [.agreed],
-      fix: "Split data into packets no longer than bytes 2 and 3 of the SYN|ACK's payload allow."
+      308, "packet-length", "No packet is longer than the device's SYN+ACK allows.", [.agreed],
+      fix: "Split data into packets no longer than bytes 2 and 3 of the SYN+ACK's payload allow."
     ) { run in
       let limit: UInt16 = 1_024
       var manner = CheckDevice.Manner()
@@ -139,8 +140,9 @@ extension CheckCase {
       }
     },
     CheckCase(
-      309, "packet-window", "No more packets are outstanding than the device's SYN|ACK allows.", [.agreed],
-      fix: "Wait for an acknowledgement once as many packets are outstanding as byte 1 of the SYN|ACK's payload allows."
+      309, "packet-window", "The accessory never has more packets outstanding than the device's SYN+ACK allows.",
+      [.agreed],
+      fix: "Wait for an acknowledgement once as many packets are outstanding as byte 1 of the SYN+ACK's payload allows."
     ) { run in
       let window = 4
       var manner = CheckDevice.Manner()
@@ -209,7 +211,7 @@ extension CheckCase {
       var isUp = false
       try run.eachPacket { _, packet, header in
         if header.control.contains(.syn) { return nil }
-        // The first acknowledgement answers the SYN|ACK.
+        // The first acknowledgement answers the SYN+ACK.
         if !packet.isData, isUp { return ("It sent an acknowledgement.", WirePacket.Part.control) }
         isUp = true
         if packet.isData, !seen.insert(header.sequence).inserted, seen.count < 200 {
@@ -239,7 +241,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      313, "message-alone", "Each control message has a packet of its own.", [.inferred], .warning,
+      313, "message-alone", "Each control message is sent in its own packet.", [.inferred], .warning,
       fix: "Begin a new packet for each control message: some devices read only a packet's first message."
     ) { run in
       let device = try run.survey().device
@@ -321,7 +323,7 @@ extension CheckCase {
       try run.expectAcknowledged(device, "an unknown message")
     },
     CheckCase(
-      320, "packet-split", "A packet that arrives byte by byte is understood.", [.agreed],
+      320, "packet-split", "The accessory accepts a packet that arrives byte by byte.", [.agreed],
       fix: "Treat the line as a byte stream: collect bytes until the packet is complete."
     ) { run in
       let device = try run.beforeAuthentication()

@@ -23,7 +23,7 @@ extension CheckCase {
       try run.beforeIdentification().send(ControlMessage(.startIdentification))
     },
     replug(906, "replug-ready", "when ready") { run in _ = try run.device(at: .ready) },
-    replug(907, "replug-in-session", "with data in flight in an open session") { run in
+    replug(907, "replug-in-session", "while an open session has data in flight") { run in
       let session = try run.session()
       for _ in 0..<4 { try session.send(CheckBytes.mixed(min(50, run.largestPiece(session.device)))) }
     },
@@ -37,7 +37,8 @@ extension CheckCase {
       _ = try device.wait(within: .milliseconds(100)) { false }
     },
     CheckCase(
-      909, "comes-back", "The accessory comes back each time after the cable is pulled, whatever it was doing.",
+      909, "comes-back",
+      "The accessory comes back each time the cable is pulled and plugged in again, whatever it was doing.",
       [.inferred],
       fix: "When the cable is pulled, close the connection at this end, and wait for the next one."
     ) { run in

@@ -27,7 +27,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      703, "session-status-form", "EA03 names an opened session, and status 0 or 1.", [.agreed],
+      703, "session-status-form", "EA03 contains the id of an open session, and status 0 or 1.", [.agreed],
       fix: "Put the session's id from EA00 into parameter 0 of EA03, and 0 or 1 into parameter 1."
     ) { run in
       let device = try run.survey().device
@@ -44,7 +44,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      704, "session-closes", "After EA01 the session carries no more data.", [.agreed],
+      704, "session-closes", "The accessory sends no more data on a session after EA01.", [.agreed],
       fix: "On EA01, stop sending on the session and drop unsent data."
     ) { run in
       let session = try run.session()
@@ -123,7 +123,7 @@ extension CheckCase {
       try run.expectAcknowledged(device, "data on \(min(8, all.count)) sessions")
     },
     CheckCase(
-      709, "session-apart", "What is sent on one session does not come back on another.", [.agreed],
+      709, "session-apart", "Data sent on one session does not come back on another.", [.agreed],
       fix: "Answer data with the id of the session that it arrived on."
     ) { run in
       let all = try run.identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
@@ -151,7 +151,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      710, "session-data-at-once", "Data in the same write as EA00 is not lost.", [.seenOnce], .note,
+      710, "session-data-at-once", "Data that arrives in the same write as EA00 is not lost.", [.seenOnce], .note,
       fix: "Make the session ready before reading the next packet."
     ) { run in
       try run.needEcho()
@@ -167,7 +167,7 @@ extension CheckCase {
       try run.expectNoRepetition(device, after: mark, "In one write")
     },
     CheckCase(
-      711, "session-echoes", "The accessory sends back what it receives, as `--echo yes` states.", [.inferred],
+      711, "session-echoes", "The accessory echoes the data it receives, as `--echo yes` claims.", [.inferred],
       fix: "Echo on each session what was received on it."
     ) { run in
       guard run.settings.echo == .yes else { throw CheckSkip("--echo yes is not given") }
@@ -178,7 +178,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      712, "session-known", "Data names an open session.", [.agreed],
+      712, "session-known", "Each data packet carries the id of an open session.", [.agreed],
       fix: "Put the id from EA00 before the data of each packet, and send nothing before EA00."
     ) { run in
       _ = try run.linkProtocol()

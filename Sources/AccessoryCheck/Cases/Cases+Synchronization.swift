@@ -29,7 +29,7 @@ extension CheckCase {
         .warning),
       value(
         .cumulativeAcknowledgements, 208, "syn-cumulative",
-        "One acknowledgement covers at most as many packets as may be outstanding.", [.agreed], .warning),
+        "An acknowledgement covers no more packets than may be outstanding.", [.agreed], .warning),
       CheckCase(
         209, "syn-sessions", "The SYN has one control session, and each session has a unique nonzero number.",
         [.agreed], fix: "Give each session a different number from 1 on, and exactly one of them type 0."
@@ -44,7 +44,7 @@ extension CheckCase {
       },
       CheckCase(
         210, "syn-ea-session",
-        "An accessory with protocols over the link has an External Accessory session in its SYN.",
+        "An accessory that uses protocols over the link declares an External Accessory session in its SYN.",
         [.agreed], fix: "Add a session of type 2 to the SYN."
       ) { run in
         let protocols = try run.identification().protocols.filter { $0.nativeTransportComponent == nil }
@@ -68,7 +68,7 @@ extension CheckCase {
       },
       CheckCase(
         212, "syn-repeat", "An unanswered SYN is retransmitted unchanged.", [.agreed],
-        fix: "Send the same SYN, with the same sequence number, about every second until the SYN|ACK arrives."
+        fix: "Send the same SYN, with the same sequence number, about every second until the SYN+ACK arrives."
       ) { run in
         let (device, all) = try run.unsynchronized()
         guard all.count > 1 else {
@@ -83,7 +83,7 @@ extension CheckCase {
       },
       CheckCase(
         213, "syn-pace", "SYNs are at least 100 ms apart.", [.inferred], .warning,
-        fix: "Wait about a second for the SYN|ACK before retransmitting the SYN."
+        fix: "Wait about a second for the SYN+ACK before retransmitting the SYN."
       ) { run in
         let (device, all) = try run.unsynchronized()
         for (one, next) in zip(all, all.dropFirst()) where next.time - one.time < .milliseconds(100) {
@@ -94,10 +94,10 @@ extension CheckCase {
       },
       CheckCase(
         214, "syn-acknowledged",
-        "The accessory answers the SYN|ACK with a packet without payload that acknowledges it and repeats the SYN's "
-          + "number.",
+        "The accessory answers the SYN+ACK with a packet that has no payload, acknowledges the SYN+ACK and repeats the "
+          + "SYN's sequence number.",
         [.captured],
-        fix: "Answer the SYN|ACK with control byte 40, the sequence number of your SYN, and the number of the SYN|ACK."
+        fix: "Answer the SYN+ACK with control byte 40, the sequence number of your SYN, and the number of the SYN+ACK."
       ) { run in
         let offer = try run.offer()
         let device = offer.device
@@ -109,7 +109,7 @@ extension CheckCase {
         guard let answer = answers.first(where: { !($0.header?.control.contains(.syn) ?? true) }),
           let header = answer.header
         else {
-          throw CheckFailure("The SYN|ACK was never answered.", device.proof(offer.packet.index..<device.record.count))
+          throw CheckFailure("The SYN+ACK was never answered.", device.proof(offer.packet.index..<device.record.count))
         }
         let proof = device.proof(offer.packet.index) + device.proof(ours.index)
         func find(_ text: String, _ mark: Range<Int>) -> CheckFailure {
@@ -125,8 +125,8 @@ extension CheckCase {
         }
       },
       CheckCase(
-        215, "syn-acknowledged-again", "A repeated SYN|ACK is acknowledged again.", [.inferred], .note,
-        fix: "Keep answering a repeated SYN|ACK: the device retransmits it if your acknowledgement was lost."
+        215, "syn-acknowledged-again", "A retransmitted SYN+ACK is acknowledged again.", [.inferred], .note,
+        fix: "Keep answering a repeated SYN+ACK: the device retransmits it if your acknowledgement was lost."
       ) { run in
         let device = try run.device(at: .linked)
         try device.pump.pause(.milliseconds(300))
@@ -139,16 +139,16 @@ extension CheckCase {
       },
       CheckCase(
         216, "syn-other-number", "The device's sequence numbers may begin anywhere, including just before they wrap.",
-        [.agreed], fix: "Take the device's first sequence number from its SYN|ACK, and count modulo 256."
+        [.agreed], fix: "Take the device's first sequence number from its SYN+ACK, and count modulo 256."
       ) { run in
         var manner = CheckDevice.Manner()
         manner.initialSequence = 0xFE
-        try run.expectReady("With a SYN|ACK numbered FE the accessory did not become ready", manner)
+        try run.expectReady("With a SYN+ACK numbered FE the accessory did not become ready", manner)
       },
       CheckCase(
-        217, "syn-other-values", "A device whose SYN|ACK has a different retransmission timeout gets a link.",
+        217, "syn-other-values", "A device whose SYN+ACK has a different retransmission timeout still gets a link.",
         [.agreed],
-        .warning, fix: "Adopt the four recovery values of the SYN|ACK, or offer them in another SYN."
+        .warning, fix: "Adopt the four recovery values of the SYN+ACK, or offer them in another SYN."
       ) { run in
         let device = try run.survey().device
         try run.needLink()
@@ -159,7 +159,7 @@ extension CheckCase {
         try run.expectLink(run.device(at: .attached, manner))
       },
       CheckCase(
-        218, "syn-split", "A SYN|ACK that arrives byte by byte is understood.", [.agreed],
+        218, "syn-split", "The accessory accepts a SYN+ACK that arrives byte by byte.", [.agreed],
         fix: "Treat the line as a byte stream: collect bytes until the packet is complete."
       ) { run in
         try run.needLink()
@@ -174,7 +174,7 @@ extension CheckCase {
       },
       CheckCase(
         219, "reset-restarts",
-        "After a reset (RST) the accessory starts again with SYN or detection, or disconnects.",
+        "After a reset (RST), the accessory starts over with a SYN or with detection, or disconnects.",
         [.agreed], fix: "On RST, discard the link and send a new SYN."
       ) { run in
         let (device, mark) = try run.afterReset()

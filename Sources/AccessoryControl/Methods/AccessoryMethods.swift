@@ -15,7 +15,7 @@ extension ControlMethods {
 
   private static let adding = [
     ControlMethod(
-      "accessory.add", "Create one or more simulated accessories, unplugged.", AddingAccessory.format,
+      "accessory.add", "Create one or more simulated accessories, not yet plugged in.", AddingAccessory.format,
       Listed<String>.format("accessories", .text, "the ids, in order"),
       errors: [.unknown, .gone, .limit, .time, .address, .notAllowed],
       example: "{\"profile\":\"lawk-view\",\"quirks\":[\"flicker\"]}"
@@ -40,7 +40,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "accessory.quirk",
-      "Add or remove an accessory's quirks. If it is plugged in, the change applies the next time it is plugged in.",
+      "Add or remove an accessory's quirks. If the accessory is plugged in, the change takes effect the next time it "
+        + "is plugged in.",
       ChangingQuirks.format, Applied.format, errors: [.unknown, .gone],
       example: "{\"accessory\":\"a1\",\"add\":[\"no-status\"],\"remove\":[\"flicker\"]}"
     ) { call, params in
@@ -56,7 +57,7 @@ extension ControlMethods {
       return Applied(isNow: isNow, quirks: accessory.profile.quirks)
     },
     ControlMethod(
-      "accessory.behavior", "Choose an accessory's behavior in sessions opened from now on.",
+      "accessory.behavior", "Choose how an accessory behaves in sessions opened from now on.",
       ChangingBehavior.format, Nothing.result, errors: [.unknown, .gone, .notAllowed],
       example: "{\"accessory\":\"a1\",\"behavior\":\"source,rate=500,text=tick\"}"
     ) { call, params in
@@ -67,8 +68,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "accessory.take",
-      "Hand sessions opened from now on to this client, which reads and writes them at the accessory's end. The "
-        + "notification `session` with the event `opened` announces each.",
+      "Let this client take over an accessory's sessions opened from now on, reading and writing as the accessory. A "
+        + "`session` notification with the event `opened` announces each session.",
       Taking.format, Nothing.result, errors: [.unknown, .gone, .state],
       example: "{\"accessory\":\"a1\",\"protocols\":[\"com.lawaken.iap2\"]}"
     ) { call, params in
@@ -78,7 +79,8 @@ extension ControlMethods {
     received,
     ControlMethod(
       "accessory.release",
-      "Undo `accessory.take`: the behavior handles sessions again, and taken sessions are closed.",
+      "Undo `accessory.take`: close the sessions that were taken over, and let the accessory's behavior handle new "
+        + "ones.",
       OneID.accessory, Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, params in
       try call.server.accessories.find(params.id).release()
@@ -171,19 +173,24 @@ private struct AddingAccessory: Equatable, Sendable {
     Field("profile", \.profile, .optional(ProfileReference.format), "the name or path of a profile, or a profile")
     Field(
       "recording", \.recording, .optional(.text),
-      "instead of a profile: the path of a capture, whose accessory is played back. Its sessions answer with the "
-        + "recorded bytes"
+      "instead of a profile: the path of a capture. The recorded accessory is played back, and its sessions answer "
+        + "with the recorded bytes"
     )
     Field("world", \.world, .text, "the id of the world")
-    Field("count", \.count, .integer(1...1_000), "number of accessories; numbered from 1 as with `easim run --count`")
+    Field(
+      "count", \.count, .integer(1...1_000),
+      "number of accessories to create; they are numbered from 1, as with `easim run --count`")
     Field("quirks", \.quirks, .list(of: Quirk.format.format), "quirks in addition to the profile's")
     Field(
-      "behavior", \.behavior, .optional(Behavior.format.format), "what it does in sessions, instead of the profile's")
-    Field("faults", \.faults, .list(of: .text), "faults on its cables, or names of link presets, as for --fault")
+      "behavior", \.behavior, .optional(Behavior.format.format),
+      "how the accessory behaves in sessions, instead of the profile's behavior")
+    Field(
+      "faults", \.faults, .list(of: .text), "faults on the accessory's cables, or names of link presets, as for --fault"
+    )
     Field(
       "on", \.on, .optional(.text),
-      "where to plug it in instead of the world's device: any address that `easim run --on` accepts")
-    Field("serial", \.serial, .optional(.text), "a serial number instead of the profile's")
+      "where to plug the accessory in instead of the world's device: any address that `easim run --on` accepts")
+    Field("serial", \.serial, .optional(.text), "a serial number to use instead of the profile's")
   }
 }
 
@@ -205,8 +212,12 @@ private struct Applied: Equatable, Sendable {
 
   static let format = Record("applied", "", Applied()) {
     Field(
-      "now", \.isNow, .boolean, "whether the change applies now, or the next time it is plugged in", isRequired: true)
-    Field("quirks", \.quirks, .list(of: Quirk.format.format), "all of its quirks", isRequired: true)
+      "now", \.isNow, .boolean,
+      "whether the change takes effect now; if not, it takes effect the next time the accessory is plugged in",
+      isRequired: true)
+    Field(
+      "quirks", \.quirks, .list(of: Quirk.format.format), "all of the accessory's quirks after the change",
+      isRequired: true)
   }
 }
 
@@ -230,6 +241,7 @@ private struct Taking: Equatable, Sendable {
   static let format = Record("taking", "", Taking()) {
     Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
     Field(
-      "protocols", \.protocols, .optional(.list(of: .text)), "the protocols whose sessions it takes (default: all)")
+      "protocols", \.protocols, .optional(.list(of: .text)),
+      "the protocols whose sessions the client takes over (default: all)")
   }
 }

@@ -87,7 +87,7 @@ private struct Pulling: Equatable, Sendable {
     Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
     Field(
       "unnoticed", \.isUnnoticed, .boolean,
-      "whether the device continues as if the accessory were there, until a request goes unanswered")
+      "whether the device carries on as if the accessory were still there, until a request goes unanswered")
   }
 }
 
@@ -99,8 +99,9 @@ private struct Ending: Equatable, Sendable {
     Field("app", \.app, .text, "the id of the app", isRequired: true)
     Field(
       "sessions", \.sessions, .choice,
-      "closed: the device closes its sessions; left: the device keeps them open, as observed on Apple devices, and other "
-        + "apps see them as another app's")
+      "closed: the device closes the app's sessions; left: the device keeps the app's sessions open, as observed on "
+        + "Apple devices, so no other app can use them"
+    )
   }
 }
 
@@ -109,6 +110,6 @@ private struct Registrations: Equatable, Sendable {
 
   static let format = Record("registrations", "", Registrations()) {
     Field(
-      "registrations", \.count, .integer(0...Int.max), "number of registrations that were not undone", isRequired: true)
+      "registrations", \.count, .integer(0...Int.max), "number of registrations still in effect", isRequired: true)
   }
 }

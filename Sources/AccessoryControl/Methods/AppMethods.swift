@@ -8,8 +8,8 @@ extension ControlMethods {
   private static let launching = [
     ControlMethod(
       "app.launch",
-      "Launch an app on a world's device. The notification `app` then reports each accessory that connects or "
-        + "disconnects. When this client's connection ends, the app ends as if it had been killed.",
+      "Launch an app on a world's device. `app` notifications then report each accessory that connects or disconnects. "
+        + "When this client disconnects, the app ends as if it had been killed.",
       AppChoices.format, Made.format("app"), errors: [.unknown, .gone, .limit],
       example: "{\"protocols\":[\"com.lawaken.iap2\"]}"
     ) { call, choices in
@@ -28,9 +28,9 @@ extension ControlMethods {
       return Listed(all: call.server.apps.all.map(\.state))
     },
     ControlMethod(
-      "app.accessories", "List the accessories that an app sees: its `connectedAccessories`.", OneID.app,
+      "app.accessories", "List the accessories that an app sees in `connectedAccessories`.", OneID.app,
       Listed<ConnectedAccessory>.format(
-        "accessories", ConnectedAccessory.format.format, "in the order they connected"),
+        "accessories", ConnectedAccessory.format.format, "in the order the accessories connected"),
       effect: .reads, errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}"
     ) { call, params in
       Listed(all: try call.server.apps.find(params.id).running().accessories.map(ConnectedAccessory.init))
@@ -98,7 +98,7 @@ private struct Opening: Equatable, Sendable {
     Field(
       "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
       "the accessory's connection ID (default: the first accessory that offers the protocol)")
-    Field("accessory", \.accessory, .optional(.text), "the id of the accessory, instead of its connection ID")
+    Field("accessory", \.accessory, .optional(.text), "the accessory's id, instead of a connection ID")
     Field(
       "wait", \.wait, .duration(.zero ... .seconds(3_600)),
       "how long to wait for an accessory that offers the protocol, on the world's clock")

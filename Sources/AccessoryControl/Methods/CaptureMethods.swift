@@ -6,9 +6,8 @@ extension ControlMethods {
   static let captures: [ControlMethod] = [
     ControlMethod(
       "capture.start",
-      "Record the cables of a world, of an accessory, or to an address: every byte in both directions "
-        + "with its time. Existing cables are recorded from now on, later cables from when they are "
-        + "plugged in.",
+      "Record every byte, with its time and in both directions, on the cables of a world, of one accessory or of one "
+        + "address. Existing cables are recorded from now on, later cables from the moment they are plugged in.",
       CaptureChoices.format, Made.format("capture"), errors: [.unknown, .gone, .limit],
       example: "{\"accessory\":\"a1\"}"
     ) { call, params in Made(id: try start(params, call)) },
@@ -19,7 +18,8 @@ extension ControlMethods {
     ) { call, _ in Listed(all: call.server.captures.all.map(\.state)) },
     ControlMethod(
       "capture.read",
-      "Read the bytes of a capture from an offset. Over HTTP, `GET /captures/ID.pcapng` or `ID.txt` gets all of it.",
+      "Read a capture's bytes from an offset. Over HTTP, `GET /captures/ID.pcapng` or `ID.txt` downloads the whole "
+        + "capture.",
       CaptureReading.format, CaptureBytes.format, effect: .reads, errors: [.unknown, .gone],
       example: "{\"capture\":\"c1\",\"limit\":48}"
     ) { call, params in
@@ -31,7 +31,7 @@ extension ControlMethods {
         isOver: !capture.isRecording && end == capture.bytes.count)
     },
     ControlMethod(
-      "capture.stop", "End a capture. It can be read until it is removed.", oneCapture,
+      "capture.stop", "End a capture. You can still read the capture until you remove it.", oneCapture,
       CaptureState.format, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
     ) { call, params in
       let capture = try call.server.captures.find(params.id)
@@ -39,7 +39,7 @@ extension ControlMethods {
       return capture.state
     },
     ControlMethod(
-      "capture.remove", "End a capture and delete its recording. A file in the --keep folder stays.",
+      "capture.remove", "End a capture and delete the recording. A file in the --keep folder is not deleted.",
       oneCapture, Nothing.result, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
     ) { call, params in
       let capture = try call.server.captures.find(params.id)
@@ -102,6 +102,6 @@ private struct CaptureBytes: Equatable, Sendable {
     Field("data", \.data, .text, "the bytes in base64", isRequired: true)
     Field("next", \.next, .integer(0...Int.max), "the offset after these bytes", isRequired: true)
     Field(
-      "over", \.isOver, .boolean, "whether the capture has ended and these are its last bytes", isRequired: true)
+      "over", \.isOver, .boolean, "whether the capture has ended and these bytes are the last", isRequired: true)
   }
 }

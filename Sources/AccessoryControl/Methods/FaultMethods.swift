@@ -6,10 +6,11 @@ extension ControlMethods {
   static let faults: [ControlMethod] = [
     ControlMethod(
       "fault.add",
-      "Add a fault to an accessory's current and later cables. The fault's times count from now and, on later "
-        + "cables, from each plug-in. The fault is at the accessory's end: `in` is what the accessory receives.",
+      "Add a fault to an accessory's current and future cables. The fault's times count from now on the current cable, "
+        + "and from the time of plugging in on future cables. The fault acts at the accessory's end: `in` is what the "
+        + "accessory receives.",
       FaultMethods.Adding.format,
-      Listed<String>.format("faults", .text, "their ids; a link preset adds several faults"),
+      Listed<String>.format("faults", .text, "the ids of the new faults; a link preset adds several"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"
     ) { call, params in
       let accessory = try call.server.accessories.find(params.accessory)
@@ -18,10 +19,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "fault.change",
-      """
-      Replace a fault with another. Bytes that the old fault holds are passed on at its pace; the new fault affects \
-      later bytes.
-      """,
+      "Replace a fault with another. Bytes that the old fault is already holding back are still delivered at the rate "
+        + "it sets; the new fault affects later bytes.",
       FaultMethods.Changing.format, FaultMethods.State.format, errors: [.unknown, .gone],
       example: "{\"fault\":\"f1\",\"to\":\"latency,delay=5ms\"}"
     ) { call, params in
@@ -34,14 +33,15 @@ extension ControlMethods {
       "fault.list", "List the faults on an accessory's cable and their effects so far.", OneID.accessory,
       Listed<FaultMethods.State>.format(
         "faults", FaultMethods.State.format.format,
-        "in the order in which bytes pass "
-          + "them"),
+        "in the order in which bytes pass through them"),
       effect: .reads, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, params in
       Listed(all: try call.server.accessories.find(params.id).faults.map(FaultMethods.state))
     },
     ControlMethod(
-      "fault.remove", "Remove a fault. Bytes that the fault holds are passed on at its pace.", OneID.fault,
+      "fault.remove",
+      "Remove a fault. Bytes that the fault is already holding back are still delivered at the rate it sets.",
+      OneID.fault,
       Nothing.result, errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
     ) { call, params in
       let fault = try call.server.faults.find(params.id)
@@ -107,11 +107,12 @@ enum FaultMethods {
     var bytes = 0
 
     static let format = Record("fault state", "a fault and its effects so far", State()) {
-      Field("fault", \.fault, .text, "its id", isRequired: true)
+      Field("fault", \.fault, .text, "the fault's id", isRequired: true)
       Field("text", \.text, .text, "the fault, as for --fault", isRequired: true)
       Field(
-        "hits", \.hits, .integer(0...Int.max), "number of times it took effect on the present cable", isRequired: true)
-      Field("bytes", \.bytes, .integer(0...Int.max), "number of bytes that it affected", isRequired: true)
+        "hits", \.hits, .integer(0...Int.max), "number of times the fault took effect on the current cable",
+        isRequired: true)
+      Field("bytes", \.bytes, .integer(0...Int.max), "number of bytes that the fault affected", isRequired: true)
     }
   }
 }

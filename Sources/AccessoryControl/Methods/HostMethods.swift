@@ -6,8 +6,8 @@ extension ControlMethods {
   static let hosts: [ControlMethod] = [
     ControlMethod(
       "host.add",
-      "Make a world's device connect to the accessories at an address: local, a socket, USB or Bluetooth. It "
-        + "follows them through a flicker, and reconnects when they come back.",
+      "Make a world's device connect to the accessories at an address: local, a socket, USB or Bluetooth. The device "
+        + "stays with accessories that flicker, and reconnects when they come back.",
       AddingHost.format, Made.format("host"), errors: [.unknown, .gone, .limit, .time, .address],
       example: "{\"address\":\"unix:/tmp/glasses.sock\"}", exampleResult: "{\"host\":\"h1\"}"
     ) { call, params in
@@ -19,8 +19,8 @@ extension ControlMethods {
       return Made(id: id)
     },
     ControlMethod(
-      "host.list", "List the addresses to which devices connect.", OptionalWorld.format,
-      Listed<HostState>.format("hosts", HostState.format.format, "in the order they were added"),
+      "host.list", "List the addresses that devices connect to.", OptionalWorld.format,
+      Listed<HostState>.format("hosts", HostState.format.format, "in the order the addresses were added"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       let world = try params.world.map { try call.server.world($0) }
@@ -41,7 +41,7 @@ private struct AddingHost: Equatable, Sendable {
   var address = ""
 
   static let format = Record("adding a host", "", AddingHost()) {
-    Field("address", \.address, .text, "the address, as for every command", isRequired: true)
+    Field("address", \.address, .text, "the address, as in easim commands", isRequired: true)
     Field("world", \.world, .text, "the id of the world")
   }
 }

@@ -9,7 +9,7 @@ extension ControlMethods {
   static let jobs: [ControlMethod] = [
     ControlMethod(
       "burst.run",
-      "Run a load test with an accessory of a world, as `easim burst` does: a separate app opens sessions, sends "
+      "Run a load test with an accessory in a world, as `easim burst` does: a separate app opens sessions, sends "
         + "bursts and verifies the replies.",
       BurstChoices.format, Made.format("job"), errors: [.unknown, .gone, .limit],
       example: "{\"accessory\":\"a1\",\"bursts\":20}"
@@ -39,7 +39,8 @@ extension ControlMethods {
       return Made(id: job.id)
     },
     ControlMethod(
-      "soak.run", "Run random worlds from seeds and check every rule, as `easim soak` does.", SoakChoices.format,
+      "soak.run", "Run random worlds generated from seeds and check every rule, as `easim soak` does.",
+      SoakChoices.format,
       Made.format("job"), errors: [.limit], example: "{\"seed\":1,\"seeds\":3}"
     ) { call, params in
       let title = params.seeds.counted("world")
@@ -48,7 +49,7 @@ extension ControlMethods {
       return Made(id: job.id)
     },
     ControlMethod(
-      later: "job.wait", "Wait until a job ends; in a world with virtual time, time passes until then.",
+      later: "job.wait", "Wait until a job ends; in a world with virtual time, this advances the clock until then.",
       JobWaiting.format, JobState.format, effect: .reads, errors: [.unknown, .gone],
       example: "{\"job\":\"j1\",\"limit\":\"10s\"}"
     ) { call, params, answer in
@@ -65,13 +66,14 @@ extension ControlMethods {
     ) { call, params in try call.server.jobs.find(params.job).state },
     ControlMethod(
       "job.list",
-      "List the jobs, including finished ones. The server keeps the last \(ControlledJob.mostKept) with their reports.",
+      "List the jobs, including finished ones. The server keeps the last \(ControlledJob.mostKept) jobs and their "
+        + "reports.",
       Nothing.params,
       Listed<JobState>.format("jobs", JobState.format.format, "in the order they were started"),
       effect: .reads
     ) { call, _ in Listed(all: call.server.jobs.all.map(\.state)) },
     ControlMethod(
-      "job.cancel", "Stop a job; its report covers what was done so far.", JobID.format, JobState.format,
+      "job.cancel", "Stop a job; the report covers what was done so far.", JobID.format, JobState.format,
       errors: [.unknown, .gone], example: "{\"job\":\"j1\"}"
     ) { call, params in
       let job = try call.server.jobs.find(params.job)
@@ -80,8 +82,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "job.report",
-      "Get the report of a finished job. The form json has the format of `--report FILE.json` for "
-        + "bursts and seeded worlds, and of `--json` for scenarios; xml is JUnit.",
+      "Get the report of a finished job. `json` is the format of `--report FILE.json` for bursts and seeded worlds, "
+        + "and of `--json` for scenarios; `xml` is JUnit XML.",
       JobReporting.format, JobReported.format, effect: .reads, errors: [.unknown, .gone, .state],
       example: "{\"job\":\"j2\",\"form\":\"text\"}"
     ) { call, params in
@@ -90,8 +92,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "job.kept",
-      "List the last \(KeptRuns.mostListed) runs in the folder of `easim serve --keep DIR`, including those of "
-        + "earlier servers.",
+      "List the last \(KeptRuns.mostListed) runs in the `easim serve --keep DIR` folder, including runs of earlier "
+        + "servers.",
       Nothing.params, Listed<KeptRun>.format("runs", KeptRun.format.format, "oldest first"), effect: .reads,
       errors: [.state],
       exampleResult:
@@ -99,7 +101,7 @@ extension ControlMethods {
         + "bytes\",\"state\":\"passed\",\"text\":\"…\"}]}"
     ) { call, _ in Listed(all: try kept(call).list()) },
     ControlMethod(
-      "job.keptReport", "Get the report of a run in the folder of `easim serve --keep DIR`.", KeptReporting.format,
+      "job.keptReport", "Get the report of a run in the `easim serve --keep DIR` folder.", KeptReporting.format,
       JobReported.format, effect: .reads, errors: [.unknown, .state],
       example: "{\"run\":\"2026-11-22T12.00.00Z-j1-burst\",\"form\":\"text\"}",
       exampleResult: "{\"report\":\"…\"}"
@@ -135,14 +137,14 @@ private struct BurstChoices: Equatable, Sendable {
 
   static let format = Record("burst", "", BurstChoices()) {
     Field("world", \.world, .text, "the id of the world")
-    Field("accessory", \.accessory, .optional(.text), "the id of the accessory (default: the first that connects)")
+    Field("accessory", \.accessory, .optional(.text), "the id of the accessory (default: the first one to connect)")
     Field("protocol", \.protocolName, .optional(.text), "the protocol; required if the accessory offers several")
     Field("bursts", \.bursts, .integer(1...100_000_000), "number of bursts")
     Field("size", \.size, .integer(1...16_777_216), "bytes per burst")
     Field("sessions", \.sessions, .integer(1...256), "number of sessions")
     Field("inFlight", \.inFlight, .integer(1...1_024), "maximum number of bursts in flight on each session")
     Field("rate", \.rate, .optional(.number(0.001...1_000_000)), "bursts per second (default: as fast as possible)")
-    Field("verify", \.verification, .choice, "echo: every byte must come back; none: replies are not expected")
+    Field("verify", \.verification, .choice, "echo: every byte must come back; none: no reply is expected")
     Field(
       "timeout", \.timeout, .duration(.milliseconds(1) ... .seconds(3_600)),
       "maximum duration of a burst, and of a disconnect")
@@ -150,7 +152,7 @@ private struct BurstChoices: Equatable, Sendable {
       "reconnects", \.reconnects, .boolean,
       "whether the run continues when the accessory disconnects and comes "
         + "back")
-    Field("allowLost", \.allowsLost, .boolean, "with reconnects: whether the run may pass even if bursts were lost")
+    Field("allowLost", \.allowsLost, .boolean, "with `reconnects`: whether the run can pass even if bursts were lost")
   }
 
   var plan: BurstPlan {
@@ -173,7 +175,7 @@ private struct ScenarioChoices: Equatable, Sendable {
 
   static let format = Record("scenario choices", "", ScenarioChoices()) {
     Field("scenario", \.scenario, .text, "the name or path of the scenario", isRequired: true)
-    Field("client", \.client, .text, "the client: `naive` for the client that the scenario breaks, or a name")
+    Field("client", \.client, .text, "the client to run: a name, or `naive` for the client that the scenario breaks")
     Field("seed", \.seed, .optional(.integer(0...UInt64(Int.max))), "random seed (default: the scenario's)")
   }
 }

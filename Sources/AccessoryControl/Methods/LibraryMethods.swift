@@ -35,11 +35,12 @@ private struct Library: Equatable, Sendable {
   static let format = Record("library", "", Library()) {
     Field(
       "profiles", \.profiles, .list(of: .raw("a profile")),
-      "each with `profile`, `summary`, `name`, `manufacturer`, `protocols`, and whether it is `yours`; an unusable "
-        + "one has a `problem`", isRequired: true)
+      "each with `profile`, `summary`, `name`, `manufacturer`, `protocols` and `yours` (whether the profile is one you "
+        + "wrote); if a profile is unusable, `problem` says why",
+      isRequired: true)
     Field(
       "scenarios", \.scenarios, .list(of: .raw("a scenario")),
-      "each with `scenario`, `summary`, `seconds`, and the `naive` client that the scenario breaks", isRequired: true)
+      "each with `scenario`, `summary`, `seconds`, and `naive` (the client that the scenario breaks)", isRequired: true)
     Field(
       "linkPresets", \.linkPresets, .list(of: .raw("a link preset")),
       "each with `linkPreset`, `summary` and its `faults`",

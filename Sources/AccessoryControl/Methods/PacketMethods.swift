@@ -8,8 +8,7 @@ extension ControlMethods {
   static let packets: [ControlMethod] = [
     ControlMethod(
       "packet.record",
-      "Record every packet on a world's cables, or only the first packets on each cable, which are "
-        + "always kept.",
+      "Choose whether to record every packet on a world's cables; the first packets on each cable are always kept.",
       PacketRecording.format, PacketRange.format, errors: [.unknown, .gone], example: "{\"recording\":true}"
     ) { call, params in
       let world = try call.server.world(params.world)
@@ -18,8 +17,8 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "packet.list",
-      "Get the packets after a number, as seen by the device, or by the accessory if it is at another address. The "
-        + "server keeps the last \(PacketLog.Limits().packets).",
+      "Get the packets after a given number, as seen by the device, or by the accessory if it is at another address. "
+        + "The server keeps the last \(PacketLog.Limits().packets) packets.",
       PacketListing.format, PacketPage.format, effect: .reads, errors: [.unknown, .gone], example: "{\"limit\":1}",
       exampleResult:
         "{\"recording\":true,\"first\":1,\"last\":96,\"packets\":[{\"number\":1,\"t\":0,\"cable\":1,\"accessory\":\"a1\",\"from\":\"device\","
@@ -41,7 +40,7 @@ extension ControlMethods {
         })
     },
     ControlMethod(
-      "packet.get", "Get a packet with its bytes, and its fields with their offsets.",
+      "packet.get", "Get one packet: its bytes, and its fields with their offsets.",
       PacketNumber.format, OnePacket.format, effect: .reads, errors: [.unknown, .gone], example: "{\"number\":1}",
       exampleResult:
         "{\"packet\":{\"number\":1,\"t\":0,\"cable\":1,\"accessory\":\"a1\",\"from\":\"device\",\"event\":\"detection\",\"length\":6,"
@@ -112,7 +111,7 @@ private struct PacketListing: Equatable, Sendable {
 
   static let format = Record("listing packets", "", PacketListing()) {
     Field("world", \.world, .text, "the id of the world")
-    Field("after", \.after, .integer(0...Int.max), "only packets with greater numbers")
+    Field("after", \.after, .integer(0...Int.max), "only packets numbered higher than this")
     Field("limit", \.limit, .integer(1...5_000), "maximum number")
     Field(
       "wait", \.wait, .duration(.zero ... .seconds(3_600)),

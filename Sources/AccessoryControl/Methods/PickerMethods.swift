@@ -7,15 +7,16 @@ extension ControlMethods {
   static let picker = [
     ControlMethod(
       later: "app.showPicker",
-      "Show an app's Bluetooth picker: `showBluetoothAccessoryPicker`. The answer comes after `app.choose`, and after a "
-        + "chosen accessory has connected. Call `accessory.list` for what can be offered.",
+      "Show an app's Bluetooth picker, as `showBluetoothAccessoryPicker` does. The answer is sent once `app.choose` "
+        + "has been called and the chosen accessory, if any, has connected. Call `accessory.list` to see which "
+        + "accessories can be offered.",
       Showing.format, PickerResult.format, errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}",
       exampleResult: "{\"outcome\":\"chosen\"}"
     ) { call, params, answer in try show(params, call, answer) },
     ControlMethod(
       "app.choose",
-      "Choose an accessory in an app's Bluetooth picker, or end the picker without an accessory. If no "
-        + "picker is shown, the next picker ends this way.",
+      "Choose an accessory in an app's Bluetooth picker, or close the picker without choosing one. If no picker is "
+        + "shown, this decides how the next picker ends.",
       Choosing.format, Nothing.result, errors: [.unknown, .gone],
       example: "{\"app\":\"p1\",\"accessory\":\"a1\"}"
     ) { call, params in
@@ -113,7 +114,7 @@ private struct Choosing: Equatable, Sendable {
   static let format = Record("choosing", "", Choosing()) {
     Field("app", \.app, .text, "the id of the app", isRequired: true)
     Field("accessory", \.accessory, .optional(.text), "the id of the accessory that the user chooses")
-    Field("outcome", \.outcome, .choice, "without an accessory: how the picker ends")
+    Field("outcome", \.outcome, .choice, "how the picker ends if no `accessory` is given")
   }
 }
 
@@ -121,6 +122,6 @@ private struct PickerResult: Equatable, Sendable {
   var outcome = PickerOutcome.cancelled
 
   static let format = Record("picker result", "", PickerResult()) {
-    Field("outcome", \.outcome, .choice, "chosen: the accessory has connected", isRequired: true)
+    Field("outcome", \.outcome, .choice, "`chosen` means that the accessory has connected", isRequired: true)
   }
 }

@@ -6,7 +6,7 @@ extension ControlMethods {
     ControlMethod(
       "rpc.discover", "Describe the protocol as an OpenRPC document.", Nothing.params,
       Record("OpenRPC document", "see https://spec.open-rpc.org", JSON5Value.object([])) {
-        Field(derived: "openrpc", .text, "the version of OpenRPC") { _ in OpenRPC.version }
+        Field(derived: "openrpc", .text, "the OpenRPC version") { _ in OpenRPC.version }
         Field(derived: "info", .raw("info"), "name and version") { $0["info"] ?? .null }
         Field(derived: "methods", .list(of: .raw("method")), "every method") { tree in
           if case .array(let methods)? = tree["methods"]?.content { methods } else { [] }
@@ -32,8 +32,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "client.detach",
-      "Keep apps that this client launches from now on running after it disconnects. A detached client gets no "
-        + "notifications from them.",
+      "Detach from the apps that this client launches from now on: they keep running after the client disconnects, and "
+        + "the client gets no notifications from them.",
       Nothing.params, Nothing.result, effect: .reads, exampleResult: "{}"
     ) { call, _ in
       call.client.detach()
@@ -41,16 +41,16 @@ extension ControlMethods {
     },
     ControlMethod(
       "client.cancel",
-      "End the wait of one of this client's requests early. The server answers that request with the "
-        + "results so far; waits have `cancelled` in `stopped`.",
+      "Cut short one of this client's waiting requests. The server answers that request with the results so far, and "
+        + "sets `stopped` to `cancelled`.",
       Cancelling.format, Cancelled.format, effect: .reads, example: "{\"request\":7}",
       exampleResult: "{\"cancelled\":true}"
     ) { call, params in Cancelled(isDone: call.client.cancel(params.request.id)) },
     ControlMethod(
       "events.subscribe",
-      "Send this client the events of a world as the notification `event`, and every request that changes something as "
-        + "`change`; with `after`, past ones first. A second request for a world replaces the first. Notifications of "
-        + "the client's own apps and sessions need no subscription.",
+      "Send this client a world's events as `event` notifications, and every request that changes something as a "
+        + "`change` notification; with `after`, past ones come first. A second subscription to a world replaces the "
+        + "first. Notifications about the client's own apps and sessions need no subscription.",
       Subscribing.format, LastNumber.format, effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
     ) { call, params in
       let worlds = try params.world.map { [try call.server.world($0)] } ?? call.server.worlds.all
@@ -84,8 +84,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "events.list",
-      "Get past notices of a world: events, requests that changed something, and the notifications of all apps and "
-        + "sessions. The server keeps the last \(ControlWorld.mostNotices).",
+      "Get a world's past notices: events, requests that changed something, and the notifications of all apps and "
+        + "sessions. The server keeps the last \(ControlWorld.mostNotices) notices.",
       Listing.format, PastNotices.format,
       effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
     ) { call, params in
@@ -127,7 +127,8 @@ private struct PastNotices: Equatable, Sendable {
   static let format = Record("past notices", "", PastNotices()) {
     Field("notices", \.notices, .list(of: .raw("a notice")), "each with its `method` and `params`", isRequired: true)
     Field(
-      "dropped", \.dropped, .integer(0...Int.max), "number of notices after `after` that are no longer kept",
+      "dropped", \.dropped, .integer(0...Int.max),
+      "number of notices numbered higher than `after` that are no longer kept",
       isRequired: true)
   }
 }
@@ -174,7 +175,7 @@ private struct Cancelling: Equatable, Sendable {
   var request = Request.number(0)
 
   static let format = Record("cancelling", "", Cancelling()) {
-    Field("request", \.request, Request.format, "the `id` of the request that waits", isRequired: true)
+    Field("request", \.request, Request.format, "the `id` of the waiting request", isRequired: true)
   }
 }
 
@@ -196,13 +197,15 @@ private struct Subscribing: Equatable, Sendable {
     Field("world", \.world, .optional(.text), "the id of a world (default: all worlds, including future ones)")
     Field(
       "events", \.events, .optional(.list(of: .text)),
-      "only events of these names, such as connect, and only these requests in `change` (default: all)")
+      "only events with these names, such as connect, and only `change` notifications about these requests (default: "
+        + "all)"
+    )
     Field(
       "accessories", \.accessories, .optional(.list(of: .text)),
       "only events about the accessories with these ids (default: all)")
     Field(
       "after", \.after, .optional(.integer(0...Int.max)),
-      "first send past events with greater numbers (default: only new events)")
+      "first send past events numbered higher than this (default: only new events)")
   }
 }
 
@@ -213,7 +216,7 @@ private struct Listing: Equatable, Sendable {
 
   static let format = Record("listing", "", Listing()) {
     Field("world", \.world, .text, "the id of the world")
-    Field("after", \.after, .integer(0...Int.max), "only notices with greater numbers")
+    Field("after", \.after, .integer(0...Int.max), "only notices numbered higher than this")
     Field("limit", \.limit, .integer(1...10_000), "maximum number")
   }
 }

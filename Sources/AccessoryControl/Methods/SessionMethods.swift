@@ -6,7 +6,8 @@ extension ControlMethods {
   static let sessions: [ControlMethod] = [
     ControlMethod(
       later: "session.write",
-      "Write bytes. The response arrives when all are accepted, the wait ends, or the session ends.",
+      "Write bytes to a session. The response arrives when all bytes have been accepted, the wait times out, or the "
+        + "session ends.",
       Writing.format, Written.format, effect: .reads, errors: [.unknown, .gone, .state, .limit],
       example: "{\"session\":\"s1\",\"text\":\"hello\"}"
     ) { call, params, answer in
@@ -23,7 +24,8 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "session.read",
-      "Read what has arrived; with `wait`, wait for the first byte or the end of the session.", Reading.format,
+      "Read the bytes that have arrived in a session; with `wait`, wait for the first byte or the end of the session.",
+      Reading.format,
       ReadBytes.format, effect: .reads, errors: [.unknown, .gone, .state],
       example: "{\"session\":\"s1\",\"wait\":\"1s\"}"
     ) { call, params, answer in
@@ -71,9 +73,9 @@ extension ControlMethods {
     ) { call, params in try call.server.sessions.find(params.id).state },
     ControlMethod(
       "session.port",
-      "Get a ticket for a connection that carries the bytes of a session at full speed. Connect to the address, send the "
-        + "first line and a line break. After that the connection is the session, in both directions. A ticket can be "
-        + "used once, within 30 seconds.",
+      "Get a ticket for a connection that carries a session's bytes at full speed. Connect to the address, then send "
+        + "the first line and a line break. After that, the connection carries the session's bytes in both directions. "
+        + "A ticket can be used once, within 30 seconds.",
       OneID.session, PortPlace.format, errors: [.unknown, .gone, .state, .time, .address],
       example: "{\"session\":\"s1\"}",
       exampleResult: "{\"firstLine\":\"session 5f0c…\"}"
@@ -147,7 +149,7 @@ private struct Written: Equatable, Sendable {
   var time = 0.0
 
   static let format = Record("written", "", Written()) {
-    Field("written", \.count, .integer(0...Int.max), "number of bytes that were accepted", isRequired: true)
+    Field("written", \.count, .integer(0...Int.max), "number of bytes accepted", isRequired: true)
     Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
   }
 }
@@ -174,13 +176,14 @@ private struct ReadBytes: Equatable, Sendable {
 
   static let format = Record("read bytes", "", ReadBytes()) {
     Field("data", \.data, .text, "the bytes in base64", isRequired: true)
-    Field("bytes", \.count, .integer(0...Int.max), "how many", isRequired: true)
+    Field("bytes", \.count, .integer(0...Int.max), "number of bytes read", isRequired: true)
     Field("ended", \.isOver, .boolean, "whether the session has ended and all bytes have been read", isRequired: true)
-    Field("reason", \.reason, .optional(.text), "why it has ended")
+    Field("reason", \.reason, .optional(.text), "why the session has ended")
     Field(
       "stopped", \.stopped, .optional(.text),
-      "why no bytes arrived: `limit`: the wait is over; `attention`: a session that this client has taken needs the "
-        + "client first; `cancelled`: `client.cancel` ended it")
+      "why no bytes arrived: `limit` means that the wait timed out, `attention` that a session this client has taken "
+        + "over is waiting for the client, `cancelled` that `client.cancel` ended the wait"
+    )
     Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
   }
 }
@@ -191,7 +194,7 @@ private struct Closing: Equatable, Sendable {
 
   static let format = Record("closing", "", Closing()) {
     Field("session", \.session, .text, "the id of the session", isRequired: true)
-    Field("reason", \.reason, .optional(.text), "the reason that the timeline shows")
+    Field("reason", \.reason, .optional(.text), "the reason to show on the timeline")
   }
 }
 
@@ -203,7 +206,7 @@ struct PortPlace: Equatable, Sendable {
   static let format = Record("place for bytes", "", PortPlace()) {
     Field(
       "address", \.address, .optional(.text),
-      "where to connect: unix:PATH or tcp:HOST:PORT; if absent, connect to the same socket or port again")
+      "where to connect: unix:PATH or tcp:HOST:PORT; if absent, open another connection to the same socket or port")
     Field("firstLine", \.firstLine, .text, "the first line to send", isRequired: true)
   }
 }

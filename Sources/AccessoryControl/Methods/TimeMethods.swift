@@ -7,7 +7,7 @@ extension ControlMethods {
   static let time: [ControlMethod] = [
     ControlMethod(
       later: "time.advance",
-      "Let virtual time pass. Time stops early when a session that this client has taken needs the client.",
+      "Advance virtual time. Time stops early if a session that this client has taken over is waiting for the client.",
       Advancing.format,
       Waited.format, effect: .passesTime, errors: [.unknown, .gone, .time], example: "{\"world\":\"w2\",\"by\":\"10s\"}"
     ) { call, params, answer in
@@ -28,7 +28,8 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "time.runUntil",
-      "Wait for a notice; in a world with virtual time, let time pass until then.", Waiting.format, Waited.format,
+      "Wait for a notice; in a world with virtual time, this advances the clock until the notice arrives.",
+      Waiting.format, Waited.format,
       effect: .passesTime, errors: [.unknown, .gone],
       example: "{\"event\":\"connect\",\"side\":\"device\",\"after\":0,\"limit\":\"5s\"}"
     ) { call, params, answer in
@@ -79,7 +80,7 @@ private struct Advancing: Equatable, Sendable {
 
   static let format = Record("advancing", "", Advancing()) {
     Field("world", \.world, .text, "the id of the world")
-    Field("by", \.by, .duration(.zero ... .seconds(86_400)), "how much time passes", isRequired: true)
+    Field("by", \.by, .duration(.zero ... .seconds(86_400)), "how far to advance the clock", isRequired: true)
   }
 }
 
@@ -103,13 +104,13 @@ private struct Waiting: Equatable, Sendable {
           ["accessory", "cable", "device", "app"].map { ($0, TimelineEvent.Side(rawValue: $0)) }.compactMap {
             word, side in side.map { (word, $0) }
           })),
-      "the side where the event happened (default: any)")
+      "the side on which the event happened (default: any)")
     Field("accessory", \.accessory, .optional(.text), "the id of the accessory concerned")
-    Field("app", \.app, .optional(.text), "the id of an app: wait for an event of the app")
-    Field("session", \.session, .optional(.text), "the id of a session: wait for its notifications")
+    Field("app", \.app, .optional(.text), "the id of an app whose event to wait for")
+    Field("session", \.session, .optional(.text), "the id of a session whose notification to wait for")
     Field(
       "after", \.after, .optional(.integer(0...Int.max)),
-      "also accept a past notice with a greater number (default: only new notices)")
+      "also accept past notices numbered higher than this (default: only new notices)")
     Field("limit", \.limit, .duration(.zero ... .seconds(86_400)), "how long to wait, on the world's clock")
   }
 
@@ -140,16 +141,17 @@ private struct Waited: Equatable, Sendable {
   }
 
   static let format = Record("waited", "", Waited()) {
-    Field("reached", \.isReached, .boolean, "whether the expected notice has arrived", isRequired: true)
+    Field("reached", \.isReached, .boolean, "whether the expected notice arrived", isRequired: true)
     Field(
       "stopped", \.stopped, .text,
-      "why the wait is over: `notice`; `limit`: the time is up; `attention`: a session that this client has taken "
-        + "needs the client; `cancelled`: `client.cancel` ended it",
+      "why the wait ended: `notice` means that the notice arrived, `limit` that the time is up, `attention` that a "
+        + "session this client has taken over is waiting for the client, `cancelled` that `client.cancel` ended the "
+        + "wait",
       isRequired: true)
     Field("notice", \.notice, .optional(.raw("a notice")), "the notice, with its `method` and `params`")
     Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
     Field(
       "number", \.lastNumber, .integer(0...Int.max),
-      "the number of the world's latest notice; to continue waiting, pass it as `after`", isRequired: true)
+      "the number of the world's latest notice; to continue waiting, pass this number as `after`", isRequired: true)
   }
 }

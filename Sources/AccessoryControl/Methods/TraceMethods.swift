@@ -6,8 +6,8 @@ extension ControlMethods {
   static let traces: [ControlMethod] = [
     ControlMethod(
       "trace.get",
-      "Get what happened in a world as one page of HTML that opens in any browser without a server: lanes, packets, log and "
-        + "verdict. Call packet.record first to have more than the first packets of each cable.",
+      "Get a self-contained HTML page that shows what happened in a world: lanes, packets, log and verdict. By default "
+        + "it contains only the first packets of each cable; to include the rest, call packet.record first.",
       TraceAsking.format, TracePageText.format, effect: .reads, errors: [.unknown, .gone],
       example: "{\"text\":\"the greeting did not arrive\"}",
       exampleResult: "{\"html\":\"<!doctype html>…\"}"
@@ -41,9 +41,9 @@ private struct TraceAsking: Equatable, Sendable {
 
   static let format = Record("asking for a trace", "", TraceAsking()) {
     Field("world", \.world, .text, "the id of the world")
-    Field("job", \.job, .optional(.text), "the id of a job, whose world and result are shown")
-    Field("verdict", \.verdict, .text, "the word at the head of the page, such as `failed`")
-    Field("text", \.text, .text, "the sentence at the head of the page")
+    Field("job", \.job, .optional(.text), "the id of a job whose world and result to show")
+    Field("verdict", \.verdict, .text, "the word at the top of the page, such as `failed`")
+    Field("text", \.text, .text, "the sentence at the top of the page")
   }
 }
 

@@ -17,7 +17,7 @@ extension ControlMethods {
       return Made(id: id)
     },
     ControlMethod(
-      "world.list", "List the worlds.", Nothing.params, Listed.format("worlds", WorldState.format.format, "all"),
+      "world.list", "List the worlds.", Nothing.params, Listed.format("worlds", WorldState.format.format, "all worlds"),
       effect: .reads
     ) {
       call, _ in
@@ -43,7 +43,7 @@ struct Made: Equatable, Sendable {
   var id = ""
 
   static func format(_ key: String) -> Record<Made> {
-    Record("new \(key)", "", Made()) { Field(key, \.id, .text, "its id", isRequired: true) }
+    Record("new \(key)", "", Made()) { Field(key, \.id, .text, "the id of the new \(key)", isRequired: true) }
   }
 }
 
@@ -64,11 +64,11 @@ private struct WorldState: Equatable, Sendable {
   var lastNumber = 0
 
   static let format = Record("world state", "a world and its contents", WorldState()) {
-    Field("world", \.world, .text, "its id", isRequired: true)
-    Field("time", \.time, .choice, "whether its time is real or virtual", isRequired: true)
-    Field("t", \.seconds, .seconds, "seconds on its clock", isRequired: true)
-    Field("accessories", \.accessories, .list(of: .text), "the ids of its accessories", isRequired: true)
-    Field("apps", \.apps, .list(of: .text), "the ids of its apps", isRequired: true)
-    Field("number", \.lastNumber, .integer(0...Int.max), "the number of its latest notice", isRequired: true)
+    Field("world", \.world, .text, "the world's id", isRequired: true)
+    Field("time", \.time, .choice, "whether the world runs in real or virtual time", isRequired: true)
+    Field("t", \.seconds, .seconds, "seconds on the world's clock", isRequired: true)
+    Field("accessories", \.accessories, .list(of: .text), "the ids of the accessories in this world", isRequired: true)
+    Field("apps", \.apps, .list(of: .text), "the ids of the apps in this world", isRequired: true)
+    Field("number", \.lastNumber, .integer(0...Int.max), "the number of the world's latest notice", isRequired: true)
   }
 }

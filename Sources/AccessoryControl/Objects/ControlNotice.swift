@@ -235,15 +235,16 @@ struct ConnectedAccessory: Equatable, Sendable {
   static let format = Record("connected accessory", "an accessory as an app sees it", ConnectedAccessory()) {
     Field(
       "connectionID", \.connectionID, .integer(0...Int.max),
-      "the number of this connection; each connection gets a new number", isRequired: true)
-    Field("name", \.name, .text, "its name", isRequired: true)
-    Field("manufacturer", \.manufacturer, .text, "its manufacturer", isRequired: true)
-    Field("modelNumber", \.modelNumber, .text, "its model", isRequired: true)
-    Field("serialNumber", \.serialNumber, .text, "its serial number", isRequired: true)
-    Field("firmwareRevision", \.firmwareRevision, .text, "its firmware", isRequired: true)
-    Field("hardwareRevision", \.hardwareRevision, .text, "its hardware", isRequired: true)
+      "the connection ID; a new one for each connection", isRequired: true)
+    Field("name", \.name, .text, "the accessory's name", isRequired: true)
+    Field("manufacturer", \.manufacturer, .text, "the accessory's manufacturer", isRequired: true)
+    Field("modelNumber", \.modelNumber, .text, "the accessory's model number", isRequired: true)
+    Field("serialNumber", \.serialNumber, .text, "the accessory's serial number", isRequired: true)
+    Field("firmwareRevision", \.firmwareRevision, .text, "the accessory's firmware version", isRequired: true)
+    Field("hardwareRevision", \.hardwareRevision, .text, "the accessory's hardware version", isRequired: true)
     Field(
-      "protocols", \.protocols, .list(of: .text), "its current protocols; empty in the first half of a flicker",
+      "protocols", \.protocols, .list(of: .text),
+      "the protocols the accessory currently offers; empty in the first half of a flicker",
       isRequired: true)
   }
 }

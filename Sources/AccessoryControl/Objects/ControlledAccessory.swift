@@ -242,24 +242,29 @@ struct AccessoryState: Equatable, Sendable {
   var sessions: [String] = []
 
   static let format = Record("accessory state", "an accessory and its state", AccessoryState()) {
-    Field("accessory", \.accessory, .text, "its id", isRequired: true)
-    Field("world", \.world, .text, "the id of its world", isRequired: true)
-    Field("profile", \.profile, .text, "the name of its profile", isRequired: true)
-    Field("name", \.name, .text, "its name", isRequired: true)
-    Field("serial", \.serial, .text, "its serial number", isRequired: true)
-    Field("protocols", \.protocols, .list(of: .text), "its protocols", isRequired: true)
-    Field("on", \.on, .optional(.text), "the address where it is plugged in; omitted for the world's own device")
+    Field("accessory", \.accessory, .text, "the accessory's id", isRequired: true)
+    Field("world", \.world, .text, "the id of the accessory's world", isRequired: true)
+    Field("profile", \.profile, .text, "the name of the accessory's profile", isRequired: true)
+    Field("name", \.name, .text, "the accessory's name", isRequired: true)
+    Field("serial", \.serial, .text, "the accessory's serial number", isRequired: true)
+    Field("protocols", \.protocols, .list(of: .text), "the accessory's protocols", isRequired: true)
+    Field(
+      "on", \.on, .optional(.text),
+      "the address where the accessory is plugged in; absent if that is the world's own device")
     Field(
       "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
-      "its connection ID, while the world's device shows it to apps")
-    Field("plugged", \.isPlugged, .boolean, "whether it is plugged in", isRequired: true)
+      "the accessory's connection ID; present while apps on the world's device can see the accessory")
+    Field("plugged", \.isPlugged, .boolean, "whether the accessory is plugged in", isRequired: true)
     Field(
-      "whole", \.isWhole, .boolean, "whether it is plugged in with its protocols, after any flicker", isRequired: true)
-    Field("quirks", \.quirks, .list(of: Quirk.format.format), "its quirks", isRequired: true)
-    Field("behavior", \.behavior, Behavior.format.format, "what it does in sessions", isRequired: true)
-    Field("taken", \.isTaken, .boolean, "whether a client has taken its sessions", isRequired: true)
-    Field("faults", \.faults, .list(of: .text), "the ids of the faults on its cable", isRequired: true)
-    Field("sessions", \.sessions, .list(of: .text), "the ids of its open sessions that were taken", isRequired: true)
+      "whole", \.isWhole, .boolean,
+      "whether the accessory is plugged in and has its protocols; false until a flicker is over", isRequired: true)
+    Field("quirks", \.quirks, .list(of: Quirk.format.format), "the accessory's quirks", isRequired: true)
+    Field("behavior", \.behavior, Behavior.format.format, "how the accessory behaves in sessions", isRequired: true)
+    Field("taken", \.isTaken, .boolean, "whether a client has taken over the accessory's sessions", isRequired: true)
+    Field("faults", \.faults, .list(of: .text), "the ids of the faults on the accessory's cable", isRequired: true)
+    Field(
+      "sessions", \.sessions, .list(of: .text), "the ids of the open sessions that a client has taken over",
+      isRequired: true)
   }
 }
 

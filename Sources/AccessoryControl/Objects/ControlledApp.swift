@@ -142,15 +142,15 @@ struct AppChoices: Equatable, Sendable {
   var rules = AppRules()
 
   static let format = Record("launch", "", AppChoices()) {
-    Field("world", \.world, .text, "the world whose device it runs on")
-    Field("name", \.name, .optional(.text), "a readable name (default: its id)")
+    Field("world", \.world, .text, "the world on whose device the app runs")
+    Field("name", \.name, .optional(.text), "a readable name (default: the app's id)")
     Field(
       "protocols", \.protocols, .optional(.list(of: .text)),
-      "UISupportedExternalAccessoryProtocols (default: every protocol counts as declared)")
+      "UISupportedExternalAccessoryProtocols (default: all protocols are treated as declared)")
     Field(
       "backgroundModes", \.backgroundModes, .list(of: .text),
       "UIBackgroundModes; with external-accessory, the app keeps its accessories in the background")
-    Field("registered", \.isRegistered, .boolean, "whether it registers for notifications at launch")
+    Field("registered", \.isRegistered, .boolean, "whether the app registers for notifications at launch")
     Field("rules", \.rules, AppRules.format)
   }
 
@@ -175,14 +175,16 @@ struct RemoteAppState: Equatable, Sendable {
   var misuses: [String] = []
 
   static let format = Record("app state", "an app and its state", RemoteAppState()) {
-    Field("app", \.app, .text, "its id", isRequired: true)
-    Field("world", \.world, .text, "the id of its world", isRequired: true)
-    Field("name", \.name, .text, "its name", isRequired: true)
-    Field("state", \.state, .choice, "whether it is in the foreground", isRequired: true)
+    Field("app", \.app, .text, "the app's id", isRequired: true)
+    Field("world", \.world, .text, "the id of the app's world", isRequired: true)
+    Field("name", \.name, .text, "the app's name", isRequired: true)
     Field(
-      "registrations", \.registrations, .integer(0...Int.max), "number of registrations that were not undone",
+      "state", \.state, .choice, "whether the app is in the foreground, in the background or suspended",
       isRequired: true)
-    Field("sessions", \.sessions, .list(of: .text), "the ids of its open sessions", isRequired: true)
-    Field("misuses", \.misuses, .list(of: .text), "the app's misuses, one sentence each", isRequired: true)
+    Field(
+      "registrations", \.registrations, .integer(0...Int.max), "number of registrations still in effect",
+      isRequired: true)
+    Field("sessions", \.sessions, .list(of: .text), "the ids of the app's open sessions", isRequired: true)
+    Field("misuses", \.misuses, .list(of: .text), "the app's misuses of the API, one sentence each", isRequired: true)
   }
 }

@@ -180,13 +180,13 @@ struct CaptureChoices: Equatable, Sendable {
   var limit = 16 << 20
 
   static let format = Record("capture choices", "", CaptureChoices()) {
-    Field("world", \.world, .text, "record every cable of this world, including later ones")
-    Field("accessory", \.accessory, .optional(.text), "record the cables of this accessory only")
-    Field("host", \.host, .optional(.text), "record the cables to this address only (`host.add`)")
+    Field("world", \.world, .text, "record every cable in this world, including cables plugged in later")
+    Field("accessory", \.accessory, .optional(.text), "record only the cables of this accessory")
+    Field("host", \.host, .optional(.text), "record only the cables to this address (the id from `host.add`)")
     Field("form", \.form, .choice, "pcapng: for Wireshark and `easim decode`; transcript: one line per packet")
     Field(
       "limit", \.limit, .integer(1_024...ControlledCapture.mostBytes),
-      "bytes to keep; recording ends at this limit")
+      "maximum number of bytes to keep; recording ends at this limit")
   }
 }
 
@@ -205,17 +205,17 @@ struct CaptureState: Equatable, Sendable {
   var failure: String?
 
   static let format = Record("capture state", "a capture and its state", CaptureState()) {
-    Field("capture", \.capture, .text, "its id", isRequired: true)
-    Field("world", \.world, .text, "the id of its world", isRequired: true)
-    Field("accessory", \.accessory, .optional(.text), "the accessory, if the capture records only one")
-    Field("host", \.host, .optional(.text), "the address, if the capture records only one")
-    Field("form", \.form, .choice, "its form", isRequired: true)
-    Field("recording", \.isRecording, .boolean, "whether it is still recording", isRequired: true)
+    Field("capture", \.capture, .text, "the capture's id", isRequired: true)
+    Field("world", \.world, .text, "the id of the capture's world", isRequired: true)
+    Field("accessory", \.accessory, .optional(.text), "the accessory, if the capture records a single accessory")
+    Field("host", \.host, .optional(.text), "the address, if the capture records a single address")
+    Field("form", \.form, .choice, "the capture's format", isRequired: true)
+    Field("recording", \.isRecording, .boolean, "whether the capture is still recording", isRequired: true)
     Field("bytes", \.bytes, .integer(0...Int.max), "number of bytes recorded", isRequired: true)
     Field("limit", \.limit, .integer(0...Int.max), "maximum number of bytes", isRequired: true)
     Field(
       "lost", \.lost, .integer(0...Int.max), "number of packets or lines dropped beyond the limit", isRequired: true)
-    Field("path", \.path, .text, "its path for an HTTP `GET`", isRequired: true)
-    Field("failure", \.failure, .optional(.text), "why its file in the --keep folder is incomplete")
+    Field("path", \.path, .text, "the path from which an HTTP `GET` downloads the capture", isRequired: true)
+    Field("failure", \.failure, .optional(.text), "why the capture's file in the --keep folder is incomplete")
   }
 }

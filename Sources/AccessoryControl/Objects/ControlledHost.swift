@@ -80,11 +80,11 @@ struct HostState: Equatable, Sendable {
   var trouble: String?
 
   static let format = Record("host state", "an address to which a device connects", HostState()) {
-    Field("host", \.host, .text, "its id", isRequired: true)
-    Field("world", \.world, .text, "the id of its world", isRequired: true)
-    Field("address", \.address, .text, "the address", isRequired: true)
+    Field("host", \.host, .text, "the host's id", isRequired: true)
+    Field("world", \.world, .text, "the id of the host's world", isRequired: true)
+    Field("address", \.address, .text, "the address to which the device connects", isRequired: true)
     Field(
-      "lines", \.lines, .integer(0...Int.max), "the accessories at this address that are connected or connecting",
+      "lines", \.lines, .integer(0...Int.max), "number of accessories at this address that are connected or connecting",
       isRequired: true)
     Field("trouble", \.trouble, .optional(.text), "why the last attempt found no accessory")
   }

@@ -147,17 +147,20 @@ struct JobState: Equatable, Sendable {
   var keepFailure: String?
 
   static let format = Record("job state", "a run and its state", JobState()) {
-    Field("job", \.job, .text, "its id", isRequired: true)
+    Field("job", \.job, .text, "the job's id", isRequired: true)
     Field("kind", \.kind, .choice, "the kind of run", isRequired: true)
     Field("title", \.title, .text, "a short description", isRequired: true)
-    Field("world", \.world, .text, "the world in which it runs, or whose clock limits `job.wait`", isRequired: true)
-    Field("state", \.state, .choice, "whether it is running, or how it ended", isRequired: true)
+    Field(
+      "world", \.world, .text, "the world in which the job runs, or the one whose clock limits `job.wait`",
+      isRequired: true)
+    Field("state", \.state, .choice, "whether the job is running, or how it ended", isRequired: true)
     Field("fraction", \.fraction, .number(0...1), "progress from 0 to 1", isRequired: true)
     Field(
       "figures", \.figures, .optional(.raw("figures")),
-      "of bursts: `bursts`, `bytes`, `errors`, `reconnections`, `seconds`, and `latency` with `p50`, `p95`, `p99` and "
-        + "`maximum` in seconds")
+      "the figures of a load test: `bursts`, `bytes`, `errors`, `reconnections`, `seconds`, and `latency` with `p50`, "
+        + "`p95`, `p99` and `maximum` in seconds"
+    )
     Field("text", \.text, .optional(.text), "the result in one sentence")
-    Field("keepFailure", \.keepFailure, .optional(.text), "why its reports are not in the --keep folder")
+    Field("keepFailure", \.keepFailure, .optional(.text), "why the job's reports are not in the --keep folder")
   }
 }

@@ -136,25 +136,25 @@ struct SessionState: Equatable, Sendable {
   var firstLine: String?
 
   static let format = Record("session state", "a session and its state", SessionState()) {
-    Field("session", \.session, .text, "its id", isRequired: true)
-    Field("world", \.world, .text, "the id of its world", isRequired: true)
-    Field("app", \.app, .optional(.text), "at an app's end: the app")
-    Field("accessory", \.accessory, .optional(.text), "at an accessory's end: the accessory")
+    Field("session", \.session, .text, "the session's id", isRequired: true)
+    Field("world", \.world, .text, "the id of the session's world", isRequired: true)
+    Field("app", \.app, .optional(.text), "the app, if this is the app's end of the session")
+    Field("accessory", \.accessory, .optional(.text), "the accessory, if this is the accessory's end of the session")
     Field(
       "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
-      "at an app's end: the connection ID of the accessory it was opened with")
-    Field("protocol", \.protocolName, .text, "its protocol", isRequired: true)
-    Field("open", \.isOpen, .boolean, "whether it is open", isRequired: true)
-    Field("reason", \.reason, .optional(.text), "why it ended")
-    Field("bytesRead", \.bytesRead, .integer(0...Int.max), "number of bytes that this end has read", isRequired: true)
+      "the accessory's connection ID when the session was opened, if this is the app's end")
+    Field("protocol", \.protocolName, .text, "the session's protocol", isRequired: true)
+    Field("open", \.isOpen, .boolean, "whether the session is open", isRequired: true)
+    Field("reason", \.reason, .optional(.text), "why the session ended")
+    Field("bytesRead", \.bytesRead, .integer(0...Int.max), "number of bytes read by this end", isRequired: true)
     Field(
-      "bytesWritten", \.bytesWritten, .integer(0...Int.max), "number of bytes that this end has written",
+      "bytesWritten", \.bytesWritten, .integer(0...Int.max), "number of bytes written by this end",
       isRequired: true)
     Field(
       "unacknowledged", \.unacknowledged, .integer(0...Int.max),
-      "number of written bytes that the other end has not acknowledged",
+      "number of bytes written by this end that the other end has not yet acknowledged",
       isRequired: true)
-    Field("port", \.hasPort, .boolean, "whether a separate connection carries its bytes", isRequired: true)
+    Field("port", \.hasPort, .boolean, "whether a separate connection carries the session's bytes", isRequired: true)
     Field(
       "firstLine", \.firstLine, .optional(.text),
       "in the response to `app.open` with `port`: the first line to send, as `session.port` describes")

@@ -56,10 +56,10 @@ struct KeptRun: Equatable, Sendable {
   var state = JobState()
 
   static let format = Record("kept run", "a finished run in the --keep folder", KeptRun()) {
-    Field("run", \.run, .text, "its name", isRequired: true)
+    Field("run", \.run, .text, "the run's name", isRequired: true)
     Field("kind", \.state.kind, .choice, "what was run", isRequired: true)
     Field("title", \.state.title, .text, "a short description", isRequired: true)
-    Field("state", \.state.state, .choice, "how it ended", isRequired: true)
+    Field("state", \.state.state, .choice, "how the run ended", isRequired: true)
     Field("text", \.state.text, .optional(.text), "the result in one sentence")
   }
 }

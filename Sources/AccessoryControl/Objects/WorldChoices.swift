@@ -36,17 +36,19 @@ struct WorldChoices: Equatable, Sendable {
         + "time, and stub in virtual time")
     Field(
       "publishesEarly", \.publishesEarly, .boolean,
-      "whether apps see accessories, without protocols, before they are authenticated")
+      "whether apps see accessories before authentication, without any protocols")
     Field(
       "order", \.order, .choice,
-      "what the device requests from accessories first; auto tries identification if one ignores authentication")
+      "what the device requests from accessories first; auto requests authentication, then tries identification if the "
+        + "accessory does not answer"
+    )
     Field(
       "deviceFlicker", \.deviceFlicker, .optional(Quirk.format.format),
-      "a flicker caused by the device; parameters as in the quirk `flicker`")
-    Field("latency", \.latency, .duration(.zero ... .seconds(60)), "delay of each byte on in-memory cables")
+      "a flicker caused by the device; takes the parameters of the `flicker` quirk")
+    Field("latency", \.latency, .duration(.zero ... .seconds(60)), "how long in-memory cables delay each byte")
     Field(
       "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
-      "rate of in-memory cables in each direction (default: unlimited)")
+      "bytes per second on in-memory cables, in each direction (default: unlimited)")
     Field("messages", \.tellsMessages, .boolean, "whether each iAP2 control message is reported as an event")
   }
 

@@ -23,7 +23,7 @@ extension HoldingStage {
 extension Field {
   /// How many bytes a fault may hold before the sender has to wait.
   static func capacity(_ path: Property<Root, Int>) -> Field {
-    Field("capacity", path, .integer(1...16_777_216), "bytes queued before the sender must wait")
+    Field("capacity", path, .integer(1...16_777_216), "how many bytes can be queued before the sender must wait")
   }
 }
 
@@ -127,8 +127,8 @@ extension Fault {
     static let directions = [Directions.out, .in, .both]
 
     static let format = Record("collapse", "slows down writes larger than a limit", Collapse()) {
-      Field("above", \.above, .integer(1...65_536), "size in bytes above which writes are slow")
-      Field("rate", \.rate, .integer(1...1_000_000_000), "rate of larger writes, in bytes per second")
+      Field("above", \.above, .integer(1...65_536), "writes larger than this many bytes are slow")
+      Field("rate", \.rate, .integer(1...1_000_000_000), "how fast larger writes are sent, in bytes per second")
       Field.capacity(\.capacity)
     }.example("collapse,above=512,rate=1000")
 
@@ -162,7 +162,9 @@ extension Fault {
     /// The defaults.
     public init() {}
 
-    static let format = Record("stall", "passes nothing while it lasts, and everything afterwards", Stall()) {
+    static let format = Record(
+      "stall", "holds back everything while the fault lasts, and passes it on afterwards", Stall()
+    ) {
       Field.capacity(\.capacity)
     }.example("stall,after=1s,for=3s")
 

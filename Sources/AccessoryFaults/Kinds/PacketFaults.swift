@@ -53,9 +53,9 @@ extension Fault {
     /// The defaults.
     public init() {}
 
-    static let format = Record("noise", "puts random bytes before packets", Noise()) {
+    static let format = Record("noise", "inserts random bytes before packets", Noise()) {
       StruckPackets.format.fields(at: \.packets)
-      Field("bytes", \.bytes, .integer(1...65_536), "bytes before each packet")
+      Field("bytes", \.bytes, .integer(1...65_536), "number of bytes inserted before each packet")
     }.example("noise,chance=5%,bytes=20")
 
     func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep) {
@@ -138,12 +138,12 @@ extension Fault {
     /// The defaults.
     public init() {}
 
-    static let format = Record("reorder", "delivers packets after later ones", Reorder()) {
+    static let format = Record("reorder", "delivers packets late, so that later packets overtake them", Reorder()) {
       StruckPackets.format.fields(at: \.packets)
-      Field("by", \.by, .integer(1...127), "number of later packets that overtake it")
+      Field("by", \.by, .integer(1...127), "number of later packets that overtake the delayed packet")
       Field(
         "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)),
-        "time after which the packet is delivered even if fewer packets overtook it"
+        "time after which the packet is delivered even if fewer packets have overtaken it"
       )
     }.example("reorder,chance=10%,by=3")
 

@@ -18,7 +18,7 @@ extension Fault {
     public init() {}
 
     static let format = Record("split", "cuts chunks into pieces of random size", Split()) {
-      Field("size", \.size, .integer(1...65_536), "size of the largest piece, in bytes")
+      Field("size", \.size, .integer(1...65_536), "maximum size of a piece, in bytes")
       Field("gap", \.gap, .duration(.zero ... .seconds(60)), "time between pieces")
       Field.capacity(\.capacity)
     }.example("split,size=20")
@@ -58,10 +58,11 @@ extension Fault {
     /// The defaults.
     public init() {}
 
-    static let format = Record("glue", "joins chunks into large ones", Glue()) {
+    static let format = Record("glue", "merges chunks into larger ones", Glue()) {
       Field("size", \.size, .integer(1...65_536), "number of bytes to collect before passing them on")
       Field(
-        "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)), "time after which fewer bytes are passed on, too")
+        "wait", \.wait, .duration(.microseconds(1) ... .seconds(60)),
+        "how long to wait for enough bytes before passing on what has arrived")
     }.example("glue,size=8192")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
@@ -109,8 +110,9 @@ extension Fault {
     /// Creates a cut that happens immediately, or after a number of bytes or packets.
     public init(bytes: Int = 0, packets: Int = 0) { (self.bytes, self.packets) = (bytes, packets) }
 
-    static let format = Record("cut", "ends the channel after a time, a number of bytes or a number of packets", Cut())
-    {
+    static let format = Record(
+      "cut", "ends the connection after a given time, number of bytes or number of packets", Cut()
+    ) {
       Field("bytes", \.bytes, .integer(0...1_000_000_000), "cut after N bytes in one direction; 0 means no limit")
       Field("packets", \.packets, .integer(0...1_000_000_000), "cut after N packets in one direction; 0 means no limit")
     }.example("cut,packets=20,out")
@@ -213,7 +215,7 @@ extension Fault {
 
     static let directions = [Directions.in, .out, .both]
 
-    static let format = Record("stale", "delivers bytes of an earlier session first", Stale()) {
+    static let format = Record("stale", "delivers bytes from an earlier session first", Stale()) {
       Field(
         "kind", \.kind, .choice,
         "tail: the end of a packet; packets: whole packets of an earlier link; noise: random bytes")

@@ -96,32 +96,35 @@ public struct BurstPlanFile: Equatable, Sendable {
       "the phases, in order; each burst in a phase has a due time")
     Field(
       "for", \.time, .optional(.duration(.milliseconds(1)...DurationText.longest)),
-      "without `phases`: how long to send bursts, one after the other")
+      "without `phases`: how long to keep sending bursts, one after another")
     Field(
       "count", \.count, .optional(.integer(1...1_000_000_000)),
-      "without `phases`: number of bursts to send, one "
-        + "after the other")
-    Field("size", \.sizes, .sizes, "bytes per burst, or their distribution")
+      "without `phases`: number of bursts to send, one after another")
+    Field("size", \.sizes, .sizes, "bytes per burst, or a distribution of sizes")
     Field(
       "payloads", \.payloads, .list(of: .object(BurstRequest.mixFormat), count: 1...100),
       "instead of `size`: several kinds of bursts, chosen at random")
     Field(
       "script", \.script, .list(of: .object(BurstRequest.scriptFormat), count: 1...1_000),
       "instead of `size`: requests that each session sends in order, repeatedly")
-    Field("think", \.think, .optional(.times), "a session's pause after each burst, or its distribution")
+    Field(
+      "think", \.think, .optional(.times), "how long a session pauses after each burst, or a distribution of pauses")
     Field(
       "accessories", \.shares, .named(of: .number(0...1_000), atLeast: 1),
-      "by name, serial number or address: the factor by which each multiplies the phases' rate; `'*'` for the others")
-    Field("sessions", \.sessions, .integer(1...1_000), "sessions with each accessory")
-    Field("inFlight", \.inFlight, .integer(1...10_000), "maximum unanswered bursts on each session")
+      "keyed by name, serial number or address: the factor that multiplies the phases' rate for that accessory; `'*'` "
+        + "stands for all others"
+    )
+    Field("sessions", \.sessions, .integer(1...1_000), "number of sessions with each accessory")
+    Field("inFlight", \.inFlight, .integer(1...10_000), "maximum number of unanswered bursts in each session")
     Field(
       "warmUp", \.warmUp, .duration,
       "time at the start of the phases during which bursts are verified but not "
         + "measured")
-    Field("reconnect", \.reconnects, .boolean, "whether to continue when an accessory comes back")
-    Field("allowLost", \.allowsLost, .boolean, "with `reconnect`: whether the run may pass even if bursts were lost")
-    Field("allowOverdue", \.allowsOverdue, .boolean, "whether the run may pass even if bursts began late")
-    Field("failIf", \.limits, .list(of: .limit, count: 0...100), "fail if one of these holds, such as `p99>50ms`")
+    Field("reconnect", \.reconnects, .boolean, "whether to continue when an accessory disconnects and comes back")
+    Field("allowLost", \.allowsLost, .boolean, "with `reconnect`: whether the run can pass even if bursts were lost")
+    Field("allowOverdue", \.allowsOverdue, .boolean, "whether the run can pass even if bursts began late")
+    Field(
+      "failIf", \.limits, .list(of: .limit, count: 0...100), "conditions under which the run fails, such as `p99>50ms`")
   }.checked { file, object in
     checkExtent(file, object)
     checkBursts(file, object)
@@ -167,11 +170,12 @@ public struct BurstPlanFile: Equatable, Sendable {
 extension BurstPhase {
   /// The format of a phase.
   package static let format = Record("phase", "a part of a load test", BurstPhase()) {
-    Field("name", \.name, .text(TextShape(length: 0...40)), "its name in reports")
-    Field("for", \.length, .duration(.milliseconds(1)...DurationText.longest), "its duration", isRequired: true)
+    Field("name", \.name, .text(TextShape(length: 0...40)), "the name shown in reports")
+    Field("for", \.length, .duration(.milliseconds(1)...DurationText.longest), "the phase's duration", isRequired: true)
     Field(
       "from", \.from, .optional(.number(0...1e6)),
-      "bursts per second at its start, changing linearly to `rate`; default: `rate`")
-    Field("rate", \.rate, .number(0...1e6), "bursts per second at its end; 0 for a pause", isRequired: true)
+      "bursts per second at the start of the phase, changing linearly to `rate`; default: `rate`")
+    Field(
+      "rate", \.rate, .number(0...1e6), "bursts per second at the end of the phase; 0 for a pause", isRequired: true)
   }
 }

@@ -143,9 +143,9 @@ package struct ReplyExtent: Equatable, Sendable {
 
 extension BurstRequest {
   private static let parts: [Field<Self>] = [
-    Field("name", \.name, .text(TextShape(length: 0...40)), "its name in reports"),
-    Field("size", \.sizes, .optional(.sizes), "number of unique bytes, or a distribution"),
-    Field("send", \.send, .optional(.bytes(named: "sent bytes", atLeast: 1)), "instead of `size`: these bytes"),
+    Field("name", \.name, .text(TextShape(length: 0...40)), "the name shown in reports"),
+    Field("size", \.sizes, .optional(.sizes), "number of unique bytes to send, or a distribution"),
+    Field("send", \.send, .optional(.bytes(named: "sent bytes", atLeast: 1)), "instead of `size`: the bytes to send"),
     Field(
       "expect", \.expected, .optional(.expectedReply),
       "what must come back, as for `send --expect`: `echo`, `none`, `text:…`, `hex:…`, `prefix:…` or `regex:…`",
@@ -154,7 +154,7 @@ extension BurstRequest {
       "read", \.extent, .optional(.replyExtent),
       "how much of the reply to read, as for `send --read`: bytes, a time or `until:…`",
       standardText: "as much as needed to verify it"),
-    Field("think", \.think, .optional(.times), "the pause after it, overriding the plan's"),
+    Field("think", \.think, .optional(.times), "how long to pause afterwards, overriding the plan's `think`"),
   ]
 
   /// A request of a script.

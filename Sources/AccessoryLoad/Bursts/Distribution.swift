@@ -230,8 +230,8 @@ extension Distribution {
   static func kinds(_ name: String, _ value: Format<Value>) -> OneOf<Distribution> {
     func bounds<Root>(_ path: Property<Root, Bounds>) -> [Field<Root>] {
       Record("bounds", "", Bounds()) {
-        Field("least", \.least, value, "minimum; smaller values are raised to it")
-        Field("most", \.most, value, "maximum; larger values are lowered to it")
+        Field("least", \.least, value, "minimum; smaller values are raised to this")
+        Field("most", \.most, value, "maximum; larger values are capped")
       }.fields(at: path)
     }
     let uniform = Record("uniform", "all values between two limits are equally likely", Uniform()) {

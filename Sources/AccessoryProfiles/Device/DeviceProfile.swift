@@ -112,12 +112,14 @@ public struct DeviceProfile: Equatable, Sendable {
     public var ssidParameter: UInt16 = 1
 
     static let format = Record("wifi", "what the device reports about its Wi-Fi network (5701)", Self()) {
-      Field("status", \.status, .integer(0...255), "the status")
+      Field("status", \.status, .integer(0...255), "the status of the Wi-Fi network")
       Field("ssid", \.ssid, .text, "the network's name")
-      Field("passphrase", \.passphrase, .text, "its passphrase")
+      Field("passphrase", \.passphrase, .text, "the network's passphrase")
       Field(
         "ssidParameter", \.ssidParameter, .integer(1...2),
-        "the number of the name's parameter; the passphrase has the next number. Public sources disagree")
+        "the parameter number of the network's name; the passphrase has the next number. Public sources disagree about "
+          + "it"
+      )
     }
   }
 
@@ -139,12 +141,12 @@ public struct DeviceProfile: Equatable, Sendable {
     public var artwork: String?
 
     static let format = Record("now playing", "what the device is playing (5001)", Self()) {
-      Field("title", \.title, .text, "the title")
-      Field("artist", \.artist, .text, "the artist")
-      Field("album", \.album, .text, "the album")
-      Field("duration", \.duration, .duration(.zero ... .seconds(24 * 3_600)), "its duration")
+      Field("title", \.title, .text, "the track's title")
+      Field("artist", \.artist, .text, "the track's artist")
+      Field("album", \.album, .text, "the track's album")
+      Field("duration", \.duration, .duration(.zero ... .seconds(24 * 3_600)), "the track's duration")
       Field("playing", \.isPlaying, .boolean, "whether the device is playing; otherwise it is paused")
-      Field("app", \.app, .text, "the app's name")
+      Field("app", \.app, .text, "the name of the app that is playing")
       Field(
         "artwork", \.artwork, .optional(.text),
         "a file with the artwork, relative to this file; sent by file transfer to accessories that ask for it")
@@ -183,35 +185,37 @@ extension DeviceProfile {
   ) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(constant: "version", formatVersion, "the version of this format")
-    Field("name", \.name, .text, "its name (4E09)")
-    Field("language", \.language, .text, "its language (4E0A)")
-    Field("uuid", \.uuid, .text, "its identifier (4E0C)")
-    Field("bluetooth", \.bluetooth, .mac, "its Bluetooth address (4E0E, 00B2)")
-    Field("usb", \.usb, .text, "its identifier on USB (4E0E)")
-    Field("zone", \.zone, .integer(-1_440...1_440), "minutes from UTC (4E0B)")
-    Field("daylight", \.daylight, .integer(-120...120), "minutes of daylight saving (4E0B)")
+    Field("name", \.name, .text, "the device's name (4E09)")
+    Field("language", \.language, .text, "the device's language (4E0A)")
+    Field("uuid", \.uuid, .text, "the device's identifier (4E0C)")
+    Field("bluetooth", \.bluetooth, .mac, "the device's Bluetooth address (4E0E, 00B2)")
+    Field("usb", \.usb, .text, "the device's USB identifier (4E0E)")
+    Field("zone", \.zone, .integer(-1_440...1_440), "the time zone, in minutes from UTC (4E0B)")
+    Field("daylight", \.daylight, .integer(-120...120), "the daylight saving offset, in minutes (4E0B)")
     Field("power", \.power, Power.format)
     Field("wifi", \.wifi, WiFi.format)
     Field("nowPlaying", \.nowPlaying, NowPlaying.format)
     Field(
       "hidReport", \.hidReport, .nullable(.bytes),
       "the report sent to a HID accessory once it has started (6801); null for none", standardText: "one byte of 0")
-    Field("location", \.location, .list(of: .choice), "the data it requests from a location receiver (FFFA)")
     Field(
-      "linkKey", \.linkKey, .bytes, "the key for out-of-band pairing (00B2)",
+      "location", \.location, .list(of: .choice), "the data that the device requests from a location receiver (FFFA)")
+    Field(
+      "linkKey", \.linkKey, .bytes, "the link key for out-of-band pairing (00B2)",
       standardText: "16 bytes of EA")
     Field(
       "audioRate", \.audioRate, .integer(8_000...48_000),
       "the sample rate of audio as a USB device (DA01), in Hz: \(audioRateList)")
-    Field("order", \.order, .choice, "what it requests from an accessory first, as for --order")
+    Field("order", \.order, .choice, "what the device requests from an accessory first, as for --order")
     Field(
       "manners", \.manners, .choice,
       "`brief`: each answer is one message; `phone`: as phones were seen to, each power attribute is in an AE01 of its own"
     )
     Field(
       "answers", \.answers, .boolean,
-      "whether it automatically answers known messages, and sends the information that an accessory "
-        + "declares it can receive")
+      "whether the device automatically answers known messages and sends the information that an accessory declares it "
+        + "can receive"
+    )
     Field(
       "rules", \.rules, .list(of: .object(MessageRuleEntry.format)),
       "additional messages to send; a rule replaces the built-in answer that sends the same message on the same "

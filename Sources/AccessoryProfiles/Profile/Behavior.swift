@@ -6,9 +6,9 @@ import AccessoryFormats
 /// let source = try Behavior("source,rate=500,text=tick")
 /// ```
 public enum Behavior: Equatable, Sendable {
-  /// Sends back what it receives.
+  /// Sends back the bytes it receives.
   case echo
-  /// Counts and discards what it receives; optionally checks that the bytes are those of `easim burst` or EADemo.
+  /// Counts and discards the bytes it receives; optionally checks that the bytes are those of `easim burst` or EADemo.
   case sink(check: Bool)
   /// Sends data without being asked.
   case source(Source)
@@ -22,9 +22,9 @@ public enum Behavior: Equatable, Sendable {
     "behavior", key: "type", example: "echo",
     shorthand: .init(pattern: "exec:[\\s\\S]*\\S[\\s\\S]*", shellCommand)
   ) {
-    Kind("echo", "sends back what it receives", Behavior.echo)
+    Kind("echo", "sends back the bytes it receives", Behavior.echo)
     Kind(
-      Record("sink", "counts and discards what it receives", false) {
+      Record("sink", "counts and discards the bytes it receives", false) {
         Field("check", \.self, .boolean, "whether to report bytes that neither easim burst nor EADemo sends")
       }, Behavior.sink(check:)
     ) { if case .sink(let check) = $0 { check } else { nil } }
@@ -87,14 +87,16 @@ public enum Behavior: Equatable, Sendable {
 
     static let format = Record("source", "sends unprompted, as a sensor does", Source()) {
       Field("rate", \.rate, .integer(1...1_000_000_000), "bytes per second")
-      Field("chunk", \.chunk, .integer(1...1_048_576), "bytes per write; together with the rate it sets the interval")
-      Field("pattern", \.made, .choice, "the bytes 00, 01 … FF, 00 …, or random bytes from the seed")
+      Field(
+        "chunk", \.chunk, .integer(1...1_048_576),
+        "bytes per write; with the rate, this determines the interval between writes")
+      Field("pattern", \.made, .choice, "the bytes 00, 01 … FF, 00 …, or random bytes generated from the seed")
       Field(
         "text", \.text, .optional(.text(TextShape(length: 1...Int.max))), "text to send repeatedly instead of a pattern"
       )
       Field(
         "total", \.total, .optional(.integer(1...1_000_000_000_000)),
-        "total bytes; default: unlimited")
+        "total number of bytes to send; default: unlimited")
     }.checked(schema: [
       .init("not", .object([.init("required", .array([.text("pattern"), .text("text")]))]))
     ]) { source, object in
@@ -153,17 +155,18 @@ extension Behavior {
     }
 
     static let format = Record(
-      "exec", "passes the bytes to a program's standard input, and sends back what it prints", Program("")
+      "exec", "passes the bytes to a program's stdin, and sends back what the program writes to stdout", Program("")
     ) {
       Field(
         "command", \.command, .text(TextShape(length: 1...Int.max)),
         "the program: a path or a name; a relative path is first resolved against the file that contains it",
         isRequired: true)
-      Field("arguments", \.arguments, .list(of: .text), "its arguments")
+      Field("arguments", \.arguments, .list(of: .text), "the program's arguments")
       Field(
         "environment", \.environment, .list(of: .variable),
-        "variables for the program, in addition to those in docs/profiles.md: NAME passes easim's value on, "
-          + "NAME=VALUE sets one")
+        "environment variables for the program, in addition to those in docs/profiles.md: NAME passes on the variable "
+          + "from easim's environment, NAME=VALUE sets the variable"
+      )
     }.checked { _, object in
       if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }
     }

@@ -56,7 +56,7 @@ extension Profile {
       texts.map(\.field)
       Field(
         "supportedLanguages", \.supportedLanguages, .list(of: .identification(mayBeBlank: true), count: 1...Int.max),
-        "its supported languages", isAlwaysWritten: true,
+        "the languages that the accessory supports", isAlwaysWritten: true,
         standard: Standard("the current language alone") { [$0.currentLanguage] })
       Field(
         "appMatchTeamID", \.appMatchTeamID, .optional(.identification(mayBeBlank: false)),
@@ -65,8 +65,8 @@ extension Profile {
 
     /// The texts, in the order in which they are written. Each may contain `{index}`.
     static let texts = [
-      Text("name", \.name, "the name that users see"), Text("manufacturer", \.manufacturer, "the maker"),
-      Text("modelNumber", \.modelNumber, "the model"),
+      Text("name", \.name, "the name that users see"), Text("manufacturer", \.manufacturer, "the manufacturer"),
+      Text("modelNumber", \.modelNumber, "the model number"),
       Text("serialNumber", \.serialNumber, "the serial number, by which apps recognise the accessory"),
       Text("ppid", \.productPlanUID, "the MFi product plan: 16 hex digits or NNNNNN-NNNN"),
       Text("regionCode", \.regionCode, "the region code"),
@@ -77,7 +77,7 @@ extension Profile {
         "dockType", \.dockType, "the type of 30-pin dock; empty for modern accessories", hasDefault: true,
         mayBeBlank: true
       ),
-      Text("currentLanguage", \.currentLanguage, "its current language", hasDefault: true),
+      Text("currentLanguage", \.currentLanguage, "the accessory's current language", hasDefault: true),
     ]
 
     /// A string of the identity: its key, and how an instance's number is inserted.

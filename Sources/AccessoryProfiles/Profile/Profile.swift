@@ -93,7 +93,8 @@ extension Profile {
     Field(group: "accessory", Identity.format.summary, isRequired: true) {
       Identity.format.fields(at: \.identity)
       Field(
-        "protocols", \.protocols, .protocols, "the External Accessory protocols, in the order they are declared",
+        "protocols", \.protocols, .protocols,
+        "the External Accessory protocols, in the order in which the accessory declares them",
         isAlwaysWritten: true)
     }
     Field("link", \.link, Link.format)
@@ -110,12 +111,12 @@ extension Profile {
       "behavior", \.behavior, .oneOf(Behavior.format),
       "what the accessory does with the bytes of a session, unless a protocol says otherwise",
       isAlwaysWritten: true)
-    Field("hid", \.hid, .hids, "its HID functions")
+    Field("hid", \.hid, .hids, "the accessory's HID functions")
     Field("location", \.location, .optional(.object(Location.format)), Location.format.summary)
     Field(
       "rules", \.rules, .list(of: .object(MessageRuleEntry.format)),
-      "the control messages that it sends automatically: as answers, on connecting, or repeatedly")
-    Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "its quirks, each kind at most once")
+      "the control messages that the accessory sends automatically: as answers, on connecting, or repeatedly")
+    Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "the accessory's quirks, each kind at most once")
   }.checked { profile, object in
     guard case .object? = object.value("accessory")?.content else { return }
     ProfileCheck.run(profile, object)

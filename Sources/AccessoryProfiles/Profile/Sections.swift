@@ -50,7 +50,7 @@ extension Profile {
     static let format = Record("authentication", "how the accessory proves that it is licensed", Authentication()) {
       Field(
         "generation", \.generation, .choice,
-        "the coprocessor: 3.0 with P-256 (current), or 2.0B and 2.0C with RSA-1024 over SHA-1 (older)")
+        "the coprocessor generation: 3.0 uses P-256 (current); 2.0B and 2.0C use RSA-1024 with SHA-1 (older)")
       Field(
         "challenge", \.challenge, .choice,
         "whether the challenge is signed as the digest, or hashed first; public sources disagree")
@@ -98,10 +98,10 @@ extension Profile {
     static let format = Record("power", "what the accessory declares about power", Power()) {
       Field(
         "capability", \.capability, .choice,
-        "whether it can power the Apple device: no, the reserved value 1, or power and charge it")
+        "whether the accessory can power the Apple device: no, the reserved value 1, or power and charge the device")
       Field(
         "maximumCurrent", \.maximumCurrent, .integer(0...65_535),
-        "maximum current it draws from the Apple device, in milliamperes")
+        "maximum current that the accessory draws from the Apple device, in milliamperes")
     }
   }
 }
@@ -121,10 +121,10 @@ extension Profile {
     static let format = Record("messages", "the control messages that the accessory declares", Messages()) {
       Field(
         "sent", \.sent, .list(of: MessageName.format),
-        "messages it sends, by number or name; default: the session status")
+        "messages that the accessory sends, by number or name; default: the session status")
       Field(
         "received", \.received, .list(of: MessageName.format),
-        "messages it receives; default: session start and stop")
+        "messages that the accessory receives, by number or name; default: session start and stop")
     }
   }
 
@@ -230,8 +230,8 @@ extension Profile {
     public init() {}
 
     static let format = Record("usb", "the accessory's USB device descriptor", USB()) {
-      Field("vendor", \.vendor, .hex16, "vendor id; default: the vendor id of pid.codes, for tests")
-      Field("product", \.product, .hex16, "product id")
+      Field("vendor", \.vendor, .hex16, "USB vendor ID; default: the pid.codes vendor ID, for testing")
+      Field("product", \.product, .hex16, "USB product ID")
       Field(
         "manufacturerString", \.manufacturerString, .optional(.text),
         "manufacturer string; default: the accessory's manufacturer")
@@ -239,7 +239,7 @@ extension Profile {
       Field(
         "serialString", \.serialString, .optional(.text),
         "serial string; default: the accessory's serial number")
-      Field("speed", \.speed, .choice, "12 Mbit/s, 480 Mbit/s or 5 Gbit/s")
+      Field("speed", \.speed, .choice, "the USB speed: 12 Mbit/s, 480 Mbit/s or 5 Gbit/s")
     }
   }
 }

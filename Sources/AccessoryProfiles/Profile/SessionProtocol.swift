@@ -28,10 +28,11 @@ extension Profile {
     }
 
     static let format = Record("protocol", "an External Accessory protocol", SessionProtocol("", id: 0)) {
-      Field("name", \.name, nameFormat, "its name, in reverse DNS", isRequired: true)
-      Field("id", \.id, .integer(0...255), "its number on the wire; default: its position in the list")
+      Field("name", \.name, nameFormat, "the protocol's name, in reverse-DNS notation", isRequired: true)
+      Field("id", \.id, .integer(0...255), "the protocol's number on the wire; default: the position in the list")
       Field(
-        "matchAction", \.matchAction, MatchAction.format, "what the Apple device does if no app for it is installed")
+        "matchAction", \.matchAction, MatchAction.format,
+        "what the Apple device does if no app for this protocol is installed")
       Field(
         "behavior", \.behavior, .optional(.oneOf(Behavior.format)),
         "what the accessory does with this protocol's bytes; default: the profile's behavior")
@@ -151,9 +152,9 @@ extension Profile {
     static let format = Record(
       "hid", "a HID function that the accessory declares", HID(id: 0, name: "HID", function: .keyboard)
     ) {
-      Field("id", \.id, .integer(0...65_535), "its number; default: its position in the list")
+      Field("id", \.id, .integer(0...65_535), "the component's number; default: the position in the list")
       Field("name", \.name, .text, "its name")
-      Field("function", \.function, .choice, "what it is")
+      Field("function", \.function, .choice, "the kind of HID device")
     }
   }
 
@@ -172,7 +173,7 @@ extension Profile {
     static let format = Record("location", "the location receiver that the accessory declares", Location()) {
       Field("id", \.id, .integer(0...65_535), "its number")
       Field("name", \.name, .text, "its name")
-      Field("provides", \.provides, .list(of: .choice), "what data it provides")
+      Field("provides", \.provides, .list(of: .choice), "the data that the receiver provides")
     }
   }
 }

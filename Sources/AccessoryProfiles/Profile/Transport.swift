@@ -70,11 +70,12 @@ extension Profile {
       "transport", "a transport component that the accessory declares", Transport(.usbHost, id: 0, name: "")
     ) {
       Field(
-        "kind", \.word, .choice, "its kind; the USB modes are named from the Apple device's side", isRequired: true)
-      Field("id", \.id, .integer(0...65_535), "its number; default: its position in the list")
+        "kind", \.word, .choice, "the kind of transport; the USB modes are named from the Apple device's side",
+        isRequired: true)
+      Field("id", \.id, .integer(0...65_535), "the component's number; default: the position in the list")
       Field("name", \.name, .text, "its name", standard: Standard("the kind") { $0.word.rawValue })
-      Field("mac", \.mac, .optional(.mac), "the address of a Bluetooth transport, which must have one")
-      Field("supportsIAP2", \.supportsIAP2, .boolean, "whether iAP2 runs over it")
+      Field("mac", \.mac, .optional(.mac), "the Bluetooth address; required for a Bluetooth transport")
+      Field("supportsIAP2", \.supportsIAP2, .boolean, "whether iAP2 runs over this transport")
     }.checked(schema: macRules) { transport, object in
       guard object.value("kind")?.content == .text(transport.kindName) else { return }
       switch transport.word {
@@ -152,19 +153,19 @@ extension Profile {
     static let format = Record("link", "what the accessory requests during link setup", Link()) {
       Field(
         "maximumOutstandingPackets", \.maximumOutstandingPackets, .integer(1...127),
-        "maximum number of unacknowledged packets it accepts")
+        "maximum number of unacknowledged packets that the accessory accepts")
       Field(
         "maximumPacketLength", \.maximumPacketLength, .integer(24...65_535),
-        "the longest packet it accepts, including header and checksums")
+        "the longest packet that the accessory accepts, including header and checksums")
       Field(
         "retransmissionTimeout", \.retransmissionTimeout, .duration(.milliseconds(20) ... .milliseconds(65_535)),
         "how long to wait before retransmitting an unacknowledged packet")
       Field(
         "cumulativeAcknowledgementTimeout", \.cumulativeAcknowledgementTimeout,
-        .duration(.milliseconds(10) ... .milliseconds(32_767)), "maximum delay of an acknowledgement")
+        .duration(.milliseconds(10) ... .milliseconds(32_767)), "maximum time until a packet is acknowledged")
       Field(
         "maximumRetransmissions", \.maximumRetransmissions, .integer(1...30),
-        "number of retransmissions before the link is given up")
+        "number of retransmissions before the link is considered lost")
       Field(
         "maximumCumulativeAcknowledgements", \.maximumCumulativeAcknowledgements, .integer(0...127),
         "maximum number of packets that one acknowledgement confirms; at most maximumOutstandingPackets",
@@ -174,11 +175,11 @@ extension Profile {
       Field(
         "zeroAcknowledgement", \.zeroAcknowledgement, .boolean,
         "whether the link works without acknowledgements; counts and timeouts are then zero on the wire")
-      Field(group: "sessions", "the numbers of the link's sessions, all different") {
+      Field(group: "sessions", "the numbers of the link's sessions; each number must be different") {
         Field("control", \.controlSession, .integer(1...255), "the session that carries control messages")
         Field(
           "controlVersion", \.controlSessionVersion, .integer(1...2),
-          "the version of the control session; no public source describes 2")
+          "the version of the control session; no public source describes version 2")
         Field(
           "externalAccessory", \.externalAccessorySession, .integer(1...255), "the session that carries the apps' bytes"
         )

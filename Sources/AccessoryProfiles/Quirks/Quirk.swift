@@ -12,7 +12,7 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   case flicker(Flicker)
   /// Authenticates incorrectly, late or never.
   case authentication(OddAuthentication)
-  /// Identifies itself late or never.
+  /// Identifies itself late, or not at all.
   case identification(OddIdentification)
   /// Serves sessions incorrectly or not at all.
   case session(OddSession)
@@ -46,9 +46,12 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
     Kind(OddAuthentication.format, Quirk.authentication) { if case .authentication(let odd) = $0 { odd } else { nil } }
     Kind(OddIdentification.format, Quirk.identification) { if case .identification(let odd) = $0 { odd } else { nil } }
     Kind(OddSession.format, Quirk.session) { if case .session(let odd) = $0 { odd } else { nil } }
-    Kind("no-status", "never sends the status of a session (0xEA03)", Quirk.noStatus)
+    Kind("no-status", "never sends a session's status (0xEA03)", Quirk.noStatus)
     Kind(
-      Record("stale-bytes", "sends bytes of the previous session at the start of each session except the first", 64) {
+      Record(
+        "stale-bytes", "sends bytes left over from the previous session at the start of each session except the first",
+        64
+      ) {
         Field("count", \.self, .integer(1...65_536), "maximum number of bytes")
       }.example("stale-bytes,count=16"), Quirk.staleBytes
     ) { if case .staleBytes(let count) = $0 { count } else { nil } }
@@ -107,13 +110,16 @@ public struct OddAuthentication: Equatable, Sendable {
     self.delay = delay
   }
 
-  static let format = Record("authentication", "fails authentication, or is slow at it", OddAuthentication()) {
+  static let format = Record("authentication", "fails authentication, or authenticates slowly", OddAuthentication()) {
     Field(
       "answer", \.answer, .choice,
-      "refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer, signs wrongly, or answers late; ignore-first, hangup: if asked before it is identified, it does not answer, or closes the connection"
+      "refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer, sends a wrong "
+        + "signature, or answers late; ignore-first, hangup: if asked before identification, the accessory does not "
+        + "answer, or closes the connection"
     )
     Field(
-      "delay", \.delay, .duration(.zero ... .seconds(3600)), "delay of the certificate, and again of the signature")
+      "delay", \.delay, .duration(.zero ... .seconds(3600)),
+      "how long the certificate is delayed, and then the signature")
   }.example("authentication,slow,delay=3s")
 }
 
@@ -130,7 +136,7 @@ public struct OddIdentification: Equatable, Sendable {
 
   /// The wrong answer.
   public var answer: Answer
-  /// The delay of a slow answer.
+  /// How long a slow answer is delayed.
   public var delay: Duration
 
   /// Creates a quirk that gives this answer.
@@ -139,9 +145,9 @@ public struct OddIdentification: Equatable, Sendable {
     self.delay = delay
   }
 
-  static let format = Record("identification", "identifies itself late or never", OddIdentification()) {
-    Field("answer", \.answer, .choice, "whether the accessory identifies itself late or never")
-    Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "delay of a slow answer")
+  static let format = Record("identification", "identifies itself late, or not at all", OddIdentification()) {
+    Field("answer", \.answer, .choice, "whether the accessory identifies itself late, or not at all")
+    Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "how long a slow answer is delayed")
   }.example("identification,never")
 }
 
@@ -179,16 +185,15 @@ public struct OddSession: Equatable, Sendable {
   static let format = Record("session", "refuses, ignores or breaks sessions", OddSession()) {
     Field(
       "answer", \.answer, .choice,
-      "refuse: refuses with a status; ignore: does not answer the request to start; silent: reads but never sends; "
-        + "close: closes later; detach: unplugs itself later"
+      "refuse: the accessory refuses the session with a status; ignore: it does not answer the request to start one; "
+        + "silent: it reads but never sends; close: it closes the session later; detach: it unplugs itself later"
     )
     Field(
       "delay", \.delay, .duration(.zero ... .seconds(3600)),
-      "time from the start of a session until it closes or detaches")
+      "time from the start of a session until the accessory closes it or detaches")
     Field(
       "times", \.times, .integer(0...1_000_000),
-      "number of affected sessions, after which they work normally; 0 for "
-        + "all")
+      "number of sessions affected; later sessions work normally; 0 means all sessions")
   }.example("session,close,delay=2s,times=1")
 }
 
@@ -263,19 +268,19 @@ public struct Flicker: Equatable, Sendable {
 
   static let format = Record(
     "flicker",
-    "connects with no protocols, disconnects, and connects again with all of them; the default times are easim's "
-      + "choice",
+    "connects with no protocols, disconnects, and connects again with all of them; the default times are arbitrary",
     Flicker()
   ) {
-    Field("maker", \.maker, .choice, "what causes it: the accessory by detaching, or the device")
+    Field("maker", \.maker, .choice, "what causes the flicker: the accessory, by detaching, or the device")
     Field(
       "cycles", \.cycles, .integer(1...10_000),
       "number of connects with no protocols before the connect with all of them")
-    Field("empty", \.empty, .duration(.zero ... .seconds(3600)), "how long it stays connected with no protocols")
-    Field("gap", \.gap, .duration(.zero ... .seconds(3600)), "how long it then stays disconnected")
+    Field(
+      "empty", \.empty, .duration(.zero ... .seconds(3600)), "how long the accessory stays connected with no protocols")
+    Field("gap", \.gap, .duration(.zero ... .seconds(3600)), "how long the accessory then stays disconnected")
     Field(
       "jitter", \.jitter, .duration(.zero ... .seconds(60)),
-      "largest random change of each of these times")
+      "maximum random variation in each of these times")
     Field(
       "auth", \.answersAuthentication, .words([("answer", true), ("never", false)]),
       "whether the accessory authenticates while it has no protocols")

@@ -29,12 +29,12 @@ public struct BusyAfterCancel: Equatable, Sendable {
     "waits for the user's touch before it replies; if the session ends first, it ignores requests for a while and "
       + "then sends the old reply", BusyAfterCancel()
   ) {
-    Field("touch", \.touch, .ofSessions, "time from a request to the touch")
-    Field("busy", \.busy, .ofSessions, "how long it ignores requests, counted from the cancelled one")
+    Field("touch", \.touch, .ofSessions, "time from a request until the user's touch")
+    Field("busy", \.busy, .ofSessions, "how long the accessory ignores requests, counted from the cancelled one")
     Field(
       "reply", \.reply, .choice,
-      "late: it then sends the reply to the cancelled request, in the open or next session; none: it never sends "
-        + "that reply"
+      "late: the accessory then sends the reply to the cancelled request, in the open session or the next one; none: "
+        + "it never sends that reply"
     )
   }.example("busy-after-cancel,touch=5s")
 }
@@ -52,10 +52,10 @@ public struct SmallBuffer: Equatable, Sendable {
   }
 
   static let format = Record(
-    "drops-beyond", "reads slowly into a small buffer and silently drops what does not fit", SmallBuffer()
+    "drops-beyond", "reads slowly into a small buffer, and silently drops bytes that do not fit", SmallBuffer()
   ) {
     Field("bytes", \.bytes, .integer(1...1_048_576), "the size of the buffer")
-    Field("rate", \.rate, .integer(1...1_000_000_000), "bytes per second that it processes")
+    Field("rate", \.rate, .integer(1...1_000_000_000), "how many bytes per second the accessory processes")
   }.example("drops-beyond,bytes=64")
 }
 
@@ -90,12 +90,14 @@ public struct ReplyChunking: Equatable, Sendable {
   ) {
     Field(
       "pieces", \.pieces, .choice,
-      "bytes: one byte at a time; glued: everything within `gap` at once; split: pieces of random length")
+      "bytes: one byte at a time; glued: everything produced within `gap` is sent at once; split: pieces of random "
+        + "length"
+    )
     Field(
       "gap", \.gap, .duration(.zero ... .seconds(60)),
-      "pause between pieces; for `glued`, how long it collects bytes")
-    Field("size", \.size, .integer(1...65_536), "for `split`, size of the largest piece in bytes")
-    Field("seed", \.seed, .quirkSeed, "random seed of the pieces; 0 means the run's seed")
+      "pause between pieces; for `glued`, how long to collect bytes")
+    Field("size", \.size, .integer(1...65_536), "for `split`: maximum size of a piece, in bytes")
+    Field("seed", \.seed, .quirkSeed, "random seed for the pieces; 0 means the run's seed")
   }.example("reply-chunking,split,gap=20ms")
 }
 
@@ -115,7 +117,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   public var prefix: String
   /// What ends a command.
   public var end: End
-  /// The length of a pause that ends a command.
+  /// How long a pause must be to end a command.
   public var pause: Duration
 
   /// Creates a quirk for which, by default, every command is a settings command.
@@ -129,7 +131,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   ) {
     Field("prefix", \.prefix, .text, "prefix of settings commands; if empty, every command is a settings command")
     Field("end", \.end, .choice, "what ends a command: a pause, a line feed or a carriage return")
-    Field("pause", \.pause, .duration(.milliseconds(1) ... .seconds(60)), "length of a pause that ends a command")
+    Field("pause", \.pause, .duration(.milliseconds(1) ... .seconds(60)), "how long a pause must be to end a command")
   }.example("obeys-first-settings-only,prefix=SET,end=lf")
 }
 
@@ -156,13 +158,14 @@ public struct FailingTransactions: Equatable, Sendable {
   }
 
   static let format = Record(
-    "fails-after-first-transaction", "serves the first transaction and fails at every later one, until it is replugged",
+    "fails-after-first-transaction",
+    "serves the first transaction and fails all later ones until it is unplugged and plugged in again",
     FailingTransactions()
   ) {
-    Field("transactions", \.transactions, .integer(1...1_000_000), "number of transactions served")
-    Field("answer", \.answer, .choice, "how later transactions fail: silence: no reply; close: the session ends")
+    Field("transactions", \.transactions, .integer(1...1_000_000), "number of transactions that succeed")
+    Field("answer", \.answer, .choice, "how later transactions fail; silence: no reply; close: the session ends")
     Field(
       "pause", \.pause, .duration(.milliseconds(1) ... .seconds(3600)),
-      "a request begins a new transaction if it comes after this pause or in another session")
+      "a request begins a new transaction if it follows a pause of this length or comes in another session")
   }.example("fails-after-first-transaction,close")
 }

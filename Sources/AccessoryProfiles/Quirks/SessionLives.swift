@@ -13,8 +13,8 @@ extension Format<Duration> {
 }
 
 enum QuirkText {
-  static let seed = "random seed of these times; 0 means the run's seed"
-  static let rest = "how long the accessory must stay unplugged for a power cycle, which resets it"
+  static let seed = "random seed for these times; 0 means the run's seed"
+  static let rest = "how long the accessory must stay unplugged to count as power-cycled, which resets the quirk"
 }
 
 /// Ends sessions unprompted, in episodes (field failure W23).
@@ -41,13 +41,15 @@ public struct EndedSessions: Equatable, Sendable {
 
   static let format = Record(
     "ends-sessions",
-    "ends each session after a random time, in episodes; the first begins with the first session",
+    "ends each session after a random time, in episodes; the first episode begins with the first session",
     EndedSessions()
   ) {
-    Field("min", \.shortest, .ofSessions, "the shortest session")
-    Field("max", \.longest, .ofSessions, "the longest session")
-    Field("episode", \.episode, .ofSessions, "length of an episode; 0ms means forever")
-    Field("calm", \.calm, .ofSessions, "normal time between two episodes; 0ms means a single episode")
+    Field("min", \.shortest, .ofSessions, "duration of the shortest session")
+    Field("max", \.longest, .ofSessions, "duration of the longest session")
+    Field("episode", \.episode, .ofSessions, "duration of an episode; 0ms means forever")
+    Field(
+      "calm", \.calm, .ofSessions,
+      "time between episodes, when sessions work normally; 0ms means that there is only one episode")
     Field("seed", \.seed, .quirkSeed, QuirkText.seed)
   }.example("ends-sessions,min=130ms,max=300ms,episode=30s").checked { quirk, object in
     guard quirk.longest < quirk.shortest else { return }
@@ -74,13 +76,14 @@ public struct WedgedByOpens: Equatable, Sendable {
 
   static let format = Record(
     "wedges-after",
-    "stops answering in open and new sessions when too many are opened in a short time, until a power cycle",
+    "stops answering in all sessions, open and new, once too many have been opened in a short time; a power cycle "
+      + "resets it",
     WedgedByOpens()
   ) {
     Field(
       "opens", \.opens, .integer(1...1_000),
-      "which open wedges it; from then on, no session gets an answer")
-    Field("within", \.within, .ofSessions, "the window in which opens are counted")
+      "the number of opens that wedges the accessory; from then on, no session gets an answer")
+    Field("within", \.within, .ofSessions, "the time window in which opens are counted")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
   }.example("wedges-after,opens=3,within=10s")
 }
@@ -111,13 +114,14 @@ public struct GoesSilent: Equatable, Sendable {
 
   static let format = Record(
     "goes-silent",
-    "stops sending after a while but leaves the session open; a new session works, again for a while", GoesSilent()
+    "stops sending after a while but leaves the session open; a new session works, but also only for a while",
+    GoesSilent()
   ) {
     Field("after", \.after, .ofSessions, "how long the first session works")
     Field("restart", \.restart, .ofSessions, "how long the second session works")
-    Field("later", \.later, .ofSessions, "how long each session after these works")
+    Field("later", \.later, .ofSessions, "how long each later session works")
     Field(
-      "jitter", \.jitter, .duration(.zero ... .seconds(60)), "largest random change of each of these times")
+      "jitter", \.jitter, .duration(.zero ... .seconds(60)), "maximum random variation in each of these times")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
     Field("seed", \.seed, .quirkSeed, QuirkText.seed)
   }.example("goes-silent,after=5s,restart=20s,later=2s")
@@ -143,12 +147,13 @@ public struct PhantomSession: Equatable, Sendable {
 
   static let format = Record(
     "phantom-session",
-    "does not notice that a session was cut off mid-transfer, and then ends every new session until a power cycle",
+    "does not notice that a session was cut off mid-transfer, and ends every new session until it is power-cycled",
     PhantomSession()
   ) {
     Field(
-      "within", \.within, .ofSessions, "a session counts as cut off if its last byte is no older than this")
-    Field("ends", \.ends, .ofSessions, "maximum time until it ends a new session; the actual time is random")
+      "within", \.within, .ofSessions,
+      "a session counts as cut off mid-transfer if its last byte arrived within this time before it ended")
+    Field("ends", \.ends, .ofSessions, "maximum time until the accessory ends a new session; the actual time is random")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
     Field("seed", \.seed, .quirkSeed, QuirkText.seed)
   }.example("phantom-session,rest=45s")

@@ -38,26 +38,28 @@ public struct MessageRuleEntry: Equatable, Sendable {
     Field("on", \.on, .optional(MessageName.format), "the message to answer; default: send on connecting")
     Field(
       "with", \.with, MessageValue.parameters,
-      "required parameters of that message, by name or number; true for any value")
-    Field("after", \.after, .duration(.zero...longest), "delay after that message, or after connecting")
+      "parameters that the message to answer must contain, by name or number; true for any value")
+    Field(
+      "after", \.after, .duration(.zero...longest), "how long to wait after the message to answer, or after connecting")
     Field(
       "every", \.every, .optional(.duration(.milliseconds(10)...longest)),
-      "the interval at which it is sent again; default: sent once")
+      "the interval at which the message is sent again; default: sent once")
     Field("until", \.until, .optional(MessageName.format), "the message from the other end that stops the repetition")
     Field("send", \.send, MessageName.format, "the message to send", isRequired: true)
     Field(
       "parameters", \.parameters, MessageValue.parameters,
-      "its parameters, by name or number: text, a number, true for a parameter without a value, hex for bytes and "
+      "the message's parameters, by name or number: text, a number, true for a parameter without a value, hex for "
+        + "bytes and "
         + "unnamed parameters, an object for a group; '=name' copies one from the message being answered, '=time' is "
         + "the time")
     Field(
       "select", \.selects, .boolean,
-      "whether to send only the parameters that the message requests with empty ones of the same numbers, as in "
-        + "subscriptions")
+      "whether to send only the parameters that the other message requests by including empty parameters with the same "
+        + "numbers, as subscriptions do"
+    )
     Field(
       "undeclared", \.ignoresDeclaration, .boolean,
-      "in a device's rules: whether to send the message also to accessories that do not declare it as "
-        + "received")
+      "in a device's rules: whether to send the message even to accessories that do not declare that they receive it")
   }.checked { entry, object in
     entry.check(object)
     if object.value("on") == nil {

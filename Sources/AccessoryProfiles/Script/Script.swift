@@ -50,7 +50,7 @@ public struct Script: Equatable, Sendable {
       "framing", \.framing, .framing,
       "how requests are separated; with 'any', a request is complete as soon as it matches a rule")
     Field(
-      "rules", \.rules, .list(of: .object(Rule.format)), "the rules, of which the first that matches answers",
+      "rules", \.rules, .list(of: .object(Rule.format)), "the rules; the first one that matches answers",
       isRequired: true)
     Field("otherwise", \.otherwise, .optional(.bytes), "the answer to any other request; default: none")
     Field(
@@ -58,11 +58,13 @@ public struct Script: Equatable, Sendable {
       "the answers to a frame with a wrong checksum; default: none")
     Field(
       "states", \.states, .list(of: .stateName, count: 0...64),
-      "the accessory's states, starting with the initial one; one script declares them for all")
+      "the accessory's states, starting with the initial one; declared in one script, they apply to all of the "
+        + "accessory's scripts"
+    )
     Field("timers", \.timers, .list(of: .object(Timer.format)), "what to send without a request")
     Field(
       "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
-      "how fast it reads; default: as fast as bytes arrive")
+      "how fast the accessory reads; default: as fast as bytes arrive")
   }
 }
 
@@ -110,7 +112,7 @@ private struct FramingParts: Equatable {
   static let format = Record("framing", "what ends a request", FramingParts()) {
     Field(
       "delimiter", \.delimiter, .optional(.bytes(named: "delimiter", atLeast: 1)), "the bytes that end each request")
-    Field("fixed", \.fixed, .optional(.integer(1...65_536)), "number of bytes in each request")
+    Field("fixed", \.fixed, .optional(.integer(1...65_536)), "length of each request in bytes")
     Field("frame", \.frame, .optional(.object(Script.Frame.format)), Script.Frame.format.summary)
   }.checked(schema: [.init("minProperties", .number(1)), .init("maxProperties", .number(1))]) { _, object in
     guard case .object(let members) = object.tree.content else { return }
@@ -170,27 +172,28 @@ extension Script {
     /// The minimum number of bytes in a frame.
     package var shortest: Int { lengthAt + lengthWidth + (checksum?.width ?? 0) }
 
-    static let format = Record("frame", "frames that contain their length", Frame()) {
+    static let format = Record("frame", "frames with a length field", Frame()) {
       Field("header", \.header, .bytes, "the bytes at the start of each frame; anything before them is skipped")
       Field(
-        "lengthAt", \.lengthAt, .integer(0...255), "offset of the length from the start of the frame",
+        "lengthAt", \.lengthAt, .integer(0...255), "offset of the length field from the start of the frame",
         standard: Standard("after the header") { $0.header.count })
       Field("lengthWidth", \.lengthWidth, .integer(1...4), "size of the length field in bytes")
-      Field("order", \.order, .choice, "its byte order: big-endian or little-endian")
+      Field("order", \.order, .choice, "byte order of the length field: big-endian or little-endian")
       Field(
         "counts", \.counts, .choice,
-        "what the length counts: rest (everything after the length), payload (the rest without the checksum) or frame "
+        "what the length field counts: rest (everything after the length), payload (the rest without the checksum) or "
+          + "frame "
           + "(the whole frame)"
       )
       Field(
         "checksum", \.checksum, .optional(.checksum),
-        "the checksum at the end; default: none. CRCs are named as in the catalogue of CRC algorithms")
+        "the checksum at the end of the frame; default: none. CRC names are those of the CRC catalogue (CRC RevEng)")
       Field(
         "checksumOrder", \.checksumOrder, .choice, "the checksum's byte order",
         standard: Standard("as `order`") { $0.order })
       Field(
         "checksumFrom", \.checksumFrom, .integer(0...255),
-        "the first byte that the checksum covers; the last is the byte before the checksum")
+        "the first byte that the checksum covers; the last one is the byte before the checksum")
       Field(
         "longest", \.longest, .integer(1...65_536), "maximum frame length in bytes; longer frames are dropped")
     }.checked { frame, object in

@@ -50,18 +50,20 @@ extension Script {
 
     static let format = Record("rule", "a request and its answer", Rule()) {
       Field("request", \.request, .optional(.bytes), "the whole request, without the delimiter")
-      Field("prefix", \.prefix, .optional(.bytes), "instead of `request`: the start of the request; the rest is `${1}`")
+      Field(
+        "prefix", \.prefix, .optional(.bytes),
+        "instead of `request`: the start of the request; answers can use the rest as `${1}`")
       Field(
         "regex", \.regex, .optional(.bytePattern),
-        "instead of `request`: a regular expression that the whole request matches; its groups are `${1}`, "
-          + "`${2}`, … or `${name}`"
+        "instead of `request`: a regular expression that must match the whole request; answers can use its groups as "
+          + "`${1}`, `${2}`, … or `${name}`"
       )
       Field(
         "in", \.states, .stateNames, "the state or states in which the rule applies; default: all")
       Field(
         "times", \.times, .optional(.integer(1...1_000_000)),
-        "how many times it answers until the next `goto`, after which later rules apply; default: unlimited")
-      Field("response", \.response, .bytes, "the answer, sent as it is, including any delimiter; default: none")
+        "how many times the rule answers before later rules take over; `goto` resets the count; default: unlimited")
+      Field("response", \.response, .bytes, "the answer, sent as is, including any delimiter; default: none")
       Field(
         "delay", \.delay, .duration(.zero ... .seconds(3600)), "time from the request to the response")
       Field(
@@ -109,16 +111,17 @@ extension Script {
       (self.after, self.every, self.answers) = (after, every, answers)
     }
 
-    static let format = Record("timer", "something that happens in each session without a request", Timer()) {
-      Field("in", \.states, .stateNames, "the state or states in which it runs; default: all")
+    static let format = Record("timer", "something that the accessory does in each session without a request", Timer())
+    {
+      Field("in", \.states, .stateNames, "the state or states in which the timer runs; default: all")
       Field(
         "after", \.after, .optional(.duration(.zero ... .seconds(86_400))),
-        "when it first fires, counted from the start of the session or state; default: `every`"
+        "when the timer first fires, counted from the start of the session or state; default: `every`"
       )
       Field(
         "every", \.every, .optional(.duration(.milliseconds(1) ... .seconds(86_400))),
-        "the interval at which it fires again; default: it fires once")
-      Field("answers", \.answers, .answers, "what to send and do")
+        "the interval at which the timer fires again; default: it fires once")
+      Field("answers", \.answers, .answers, "the answers to send and actions to take")
       Field("goto", \.next, .optional(.stateName), "the next state, entered before anything is sent")
     }.checked(schema: [
       .init(
@@ -212,24 +215,23 @@ extension Script {
     public init(_ send: ScriptTemplate? = nil, after: Duration = .zero) { (self.send, self.after) = (send, after) }
 
     static let format = Record(
-      "answer", "an answer, or just its text; several keys take effect in this order", Answer()
+      "answer", "an answer, or just its text; if several keys are given, they take effect in this order", Answer()
     ) {
-      Field("after", \.after, .duration(.zero ... .seconds(3600)), "the pause after the previous answer")
+      Field("after", \.after, .duration(.zero ... .seconds(3600)), "how long to wait after the previous answer")
       Field(
         "send", \.send, .optional(.template), "what to send: text with inserted values, or { hex: … }")
       Field(
         "to", \.protocolName, .optional(.text),
-        "the protocol whose open sessions receive it; default: the session that asked")
-      Field("unframed", \.isUnframed, .boolean, "whether to send it as it is, without a frame")
+        "the protocol whose open sessions receive the answer; default: the session that asked")
+      Field("unframed", \.isUnframed, .boolean, "whether to send the answer as is, without a frame")
       Field("goto", \.next, .optional(.stateName), "the next state")
-      Field("quirk", \.quirk, .optional(.oneOf(Quirk.format)), "a quirk that the accessory has from then on")
+      Field("quirk", \.quirk, .optional(.oneOf(Quirk.format)), "a quirk to give the accessory from then on")
       Field(
         "close", \.close, .optional(.text),
-        "closes the session; the text is the reason on the timeline")
+        "closes the session; the timeline shows this text as the reason")
       Field(
         "unplug", \.unplug, .optional(.absence),
-        "unplugs the accessory for a time, or until it is plugged in again "
-          + "(stay)")
+        "unplugs the accessory for this time; with `stay`, until it is plugged in again")
     }.checked { answer, object in
       let actions = ["send", "goto", "quirk", "close", "unplug"]
       if !actions.contains(where: { object.value($0) != nil }), object.value("after") == nil {

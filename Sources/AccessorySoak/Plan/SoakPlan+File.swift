@@ -74,18 +74,19 @@ public struct ScenarioWithApps: Equatable, Sendable {
       Field("seed", \.plan.seed, .seed, "the random seed", isAlwaysWritten: true)
       Field(
         "accessories", \.plan.accessories, .accessories(names.profiles),
-        "the accessories, under the names that steps use",
+        "the accessories, keyed by the names that the steps use",
         isRequired: true)
       Field.cable(\.plan.speed, \.plan.faults)
       Field(group: "device", named: "device with apps", "the Apple device") {
         Field.device(\.plan.policy, \.plan.deviceFlicker, \.plan.order)
-        Field("window", \.plan.deviceWindow, .integer(1...127), "the window that it announces, in packets")
-        Field("packetLength", \.plan.deviceLength, .integer(128...65_535), "the longest packet that it accepts")
+        Field("window", \.plan.deviceWindow, .integer(1...127), "the window that the device announces, in packets")
+        Field("packetLength", \.plan.deviceLength, .integer(128...65_535), "the longest packet that the device accepts")
         Field(
-          "firstSession", \.plan.firstSession, .integer(1...65_535), "the number of its first session on each cable")
+          "firstSession", \.plan.firstSession, .integer(1...65_535),
+          "the number of the device's first session on each cable")
         Field("link", \.plan.deviceLink, SoakLinkChoices.format)
       }
-      Field("apps", \.plan.apps, .apps, "the apps, under the names that steps use", isRequired: true)
+      Field("apps", \.plan.apps, .apps, "the apps, keyed by the names that the steps use", isRequired: true)
       Field(
         "steps", \.plan.steps, .steps(of: Scenario.Step.format(names, for: .plans)) { $0.at },
         "what happens, in chronological order", isRequired: true)
@@ -167,7 +168,7 @@ extension SoakPlan.Accessory {
       Field("link", \.link, SoakLinkChoices.format)
       Field(
         "streams", \.streams, .optional(.list(of: SoakStreamPlan.format, count: 1...Int.max)),
-        "what it does with its sessions, in rotation; default: echo")
+        "what the accessory does with successive sessions, in rotation; default: echo")
     }
   }
 }
@@ -179,10 +180,10 @@ extension SoakPlan.App {
     "app of several", "an app that opens these sessions, in order, as accessories appear",
     SoakPlan.App(sessions: [], patience: .zero, isRude: false)
   ) {
-    Field("sessions", \.sessions, .list(of: SoakStreamPlan.format), "its sessions", isAlwaysWritten: true)
+    Field("sessions", \.sessions, .list(of: SoakStreamPlan.format), "the app's sessions", isAlwaysWritten: true)
     Field(
       "patience", \.patience, .duration(.zero...Scenario.longest),
-      "pause after an accessory appears, and after each session, before it opens the next")
+      "how long the app waits after an accessory appears, and after each session, before opening the next")
     Field(
       "rude", \.isRude, .boolean, "whether the app also tries to open sessions with accessories that have no protocols")
   }
@@ -192,25 +193,25 @@ extension SoakLinkChoices {
   fileprivate static let format = Record(
     "link", "with apps: link settings that profiles do not offer", SoakLinkChoices()
   ) {
-    Field("initialSequence", \.initialSequence, .integer(0...255), "the sequence number of its first SYN")
+    Field("initialSequence", \.initialSequence, .integer(0...255), "the sequence number of the first SYN")
     Field(
       "extendedAcknowledgement", \.extendedAcknowledgement,
-      .words([("never", 0), ("received", 1), ("missing", 2)]), "which extended acknowledgement it sends")
+      .words([("never", 0), ("received", 1), ("missing", 2)]), "the kind of extended acknowledgement to send")
     Field(
       "cumulativeAcknowledgements", \.cumulativeAcknowledgements, .optional(.integer(0...127)),
       "maximum packets per acknowledgement, if different from the profile's")
     Field("repeatsOldestOnly", \.repeatsOldestOnly, .boolean, "whether a timeout retransmits only the oldest packet")
-    Field("timesFromEach", \.timesFromEach, .boolean, "whether its acknowledgement timer restarts with each packet")
-    Field("keepsAhead", \.keepsAhead, .boolean, "whether it keeps packets that arrive ahead of a gap")
+    Field("timesFromEach", \.timesFromEach, .boolean, "whether the acknowledgement timer restarts with each packet")
+    Field("keepsAhead", \.keepsAhead, .boolean, "whether to keep packets that arrive ahead of a gap")
     Field(
       "offersAgain", \.offersAgain, .boolean,
       "whether an accessory answers differing recovery values with another offer")
     Field(
       "answersOwnRecovery", \.answersOwnRecovery, .boolean, "whether a device answers with its own recovery values")
     Field(
-      "receiveBound", \.receiveBound, .integer(1...amounts.upperBound), "maximum unread bytes of a session")
+      "receiveBound", \.receiveBound, .integer(1...amounts.upperBound), "maximum number of unread bytes in a session")
     Field(
-      "sendBound", \.sendBound, .integer(1...amounts.upperBound), "maximum unsent bytes of a session")
+      "sendBound", \.sendBound, .integer(1...amounts.upperBound), "maximum number of unsent bytes in a session")
   }
 }
 
@@ -220,7 +221,7 @@ extension SoakStreamPlan {
       Field(
         "protocol", \.protocolNumber, .integer(0...254),
         "the index of the protocol that an app opens, modulo the accessory's number of protocols")
-      Field("bytes", \.bytes, .integer(amounts), "number of bytes it writes", isAlwaysWritten: true)
+      Field("bytes", \.bytes, .integer(amounts), "number of bytes to write", isAlwaysWritten: true)
       Field(
         "chunk", \.chunk, .integer(1...amounts.upperBound), "maximum bytes per write",
         standard: Standard("all") { max(1, $0.bytes) })
@@ -231,13 +232,13 @@ extension SoakStreamPlan {
       Field(
         "readEvery", \.readEvery, .optional(.duration(.nanoseconds(1)...Scenario.longest)),
         "for a slow reader: the pause between reads")
-      Field("stopsAfter", \.stopsAfter, .optional(.integer(amounts)), "number of bytes after which it stops reading")
+      Field("stopsAfter", \.stopsAfter, .optional(.integer(amounts)), "number of bytes after which reading stops")
       Field(
         "resumesAfter", \.resumesAfter, .optional(.duration(.zero...Scenario.longest)),
-        "when it continues reading after it has stopped; default: at the end")
+        "when reading resumes after it has stopped; default: at the end")
       Field(
         "closes", \.closing, .closing,
-        "when it closes the session: afterWriting, or after a time; default: never")
+        "when to close the session: afterWriting, or after a time; default: never")
     }.checked { _, object in
       let slow = ["readBytes", "readEvery"].filter { object.value($0) != nil }
       if slow.count == 1 { object.error(slow[0], "'readBytes' and 'readEvery' need each other") }

@@ -196,6 +196,6 @@ struct ActionRows {
   private func of(among names: [String]?, _ what: String) -> Field<ActionKeys> {
     Field(
       "of", \.of, .optional(.name(what, among: names)),
-      "which accessory or app; optional if there is only one")
+      "the accessory or app concerned; optional if there is only one")
   }
 }

@@ -102,8 +102,10 @@ extension WorldAction {
       row("cable.pullUnnoticed", "Pull an accessory's cable, unnoticed by the device.") { .pull($0, unnoticed: true) },
       row(
         "accessory.flicker",
-        "Unplug an accessory and plug it in again with a flicker: first without protocols, then gone, then with all of "
-          + "them. For an accessory with the quirk `flicker`, the quirk defines the flicker.", [], "accessory.flicker",
+        "Unplug an accessory and plug it in again with a flicker: the accessory connects without protocols, "
+          + "disconnects, then connects with all of its protocols. If the accessory has the `flicker` quirk, that "
+          + "quirk defines the flicker.",
+        [], "accessory.flicker",
         key: "f"
       ) { .accessory(.flicker, of: $0) },
       row(
@@ -121,7 +123,8 @@ extension WorldAction {
       ) { .accessory(.closeSessions, of: $0) },
       row(
         "accessory.forgetSessions",
-        "Make an accessory forget its sessions without closing them: they stay open in the app, and get no answers.",
+        "Make an accessory forget its sessions without closing them: the sessions stay open in the app, but the "
+          + "accessory no longer answers.",
         [.scenarios], "accessory.forgetSessions"
       ) { .accessory(.forgetSessions, of: $0) },
       row("accessory.quirk", "Give an accessory a quirk.", [], keys: [.of, .quirk]) {
@@ -167,22 +170,25 @@ extension WorldAction {
     }
     return [
       plain("launch", "Launch an app.", .launches), quit,
-      ending(.kill, "Kill an app as the system or the user does."), ending(.crash, "End an app as if it had crashed."),
+      ending(.kill, "Kill an app, as the system or the user would."),
+      ending(.crash, "End an app as if it had crashed."),
       plain(
         "register", "Register for notifications; balance each call with `app.unregister`.", .registers,
         by: method("register")),
       plain(
         "unregister",
-        "Undo one registration. Undoing more registrations than were made is a misuse, which `app.list` "
-          + "shows.", .unregisters,
+        "Undo one registration for notifications. Undoing more registrations than were made is a misuse, which "
+          + "`app.list` reports.",
+        .unregisters,
         by: method("unregister")),
       plain("foreground", "Bring an app to the foreground.", .moves(.foreground), by: method("foreground")),
       plain(
-        "background", "Put an app into the background, where it still runs.", .moves(.background),
+        "background", "Put an app into the background, where it keeps running.", .moves(.background),
         by: method("background")),
       plain(
         "suspend",
-        "Suspend an app: it receives nothing and can make no calls. With the background mode, its notifications are held.",
+        "Suspend an app: it receives nothing and cannot make calls. If the app has the background mode, its "
+          + "notifications are held until it runs again.",
         .moves(.suspended), by: method("suspend")),
       plain("resume", "Let a suspended app run in the background.", .moves(.background)),
       row("\(side).openSession", "Make an app open a session.", keys: [.of]) { name, _ in

@@ -15,7 +15,7 @@ struct ScenarioAppSection: Equatable {
   ) {
     Field(
       "protocols", \.protocols, .optional(.list(of: .text)),
-      "UISupportedExternalAccessoryProtocols; default: every protocol counts as declared")
+      "UISupportedExternalAccessoryProtocols; default: all protocols are treated as declared")
     Field(
       "backgroundModes", \.backgroundModes, .list(of: .text),
       "UIBackgroundModes; with external-accessory, the app keeps its accessories in the background"
@@ -28,7 +28,7 @@ struct ScenarioAppSection: Equatable {
       "number of bytes that the app sends over each session and expects back")
     Field(
       "every", \.interval, .optional(.duration(.seconds(1)...Scenario.longest)),
-      "the interval at which the app sends them again while a session is open; default: it sends once")
+      "the interval at which the app sends the payload again while a session is open; default: sent once")
     Field("rules", \.rules, AppRules.format)
   }
 
@@ -55,7 +55,7 @@ struct ScenarioAppSection: Equatable {
 extension AppRules {
   /// The format in scenarios and in the control protocol.
   package static let format = Record(
-    "rules", "how the system treats the app where systems differ or behavior is undocumented",
+    "rules", "how the system treats the app where iOS versions differ or the behavior is undocumented",
     AppRules()
   ) {
     Field(
@@ -64,27 +64,26 @@ extension AppRules {
     Field(
       "undeclaredSessions", \.undeclaredSessions,
       .choice,
-      "what happens if an app opens a session for an undeclared protocol")
+      "what happens when an app opens a session for a protocol it does not declare")
     Field(
       "honorsBackgroundMode", \.honorsBackgroundMode, .boolean,
       "whether the background mode has an effect, as it does since iOS 5")
     Field(
       "secondSession", \.secondSession,
       .choice,
-      "what happens if an app opens a second session for the same protocol of an accessory")
+      "what happens when an app opens a second session with the same accessory and protocol")
     Field(
       "otherApps", \.otherApps,
       .choice,
-      "what happens if an app opens a session for a protocol that another app has open")
+      "what happens when an app opens a session for a protocol while another app has one open")
     Field(
       "reattachment", \.reattachment,
       .choice,
-      "which notifications the app gets if an accessory disconnects and reconnects while the app is "
-        + "suspended")
+      "which notifications the app gets when an accessory disconnects and reconnects while the app is suspended")
     Field(
       "settlingTime", \.settlingTime, .duration(.zero...Scenario.longest),
-      "how long after connecting an accessory refuses sessions")
-    Field("wakesForBytes", \.wakesForBytes, .boolean, "whether bytes wake the app from suspension")
+      "how long an accessory refuses sessions after it connects")
+    Field("wakesForBytes", \.wakesForBytes, .boolean, "whether arriving bytes wake the app from suspension")
     Field(
       "wakeTime", \.wakeTime, .duration(.zero...Scenario.longest),
       "how long the app runs after bytes wake it")

@@ -26,11 +26,11 @@ extension Scenario {
       Field("seed", \.seed, .optional(.seed), "the random seed; default: the command's")
       Field(
         "accessories", \.accessories, .accessories(names.profiles),
-        "the accessories, under the names that steps use", isRequired: true)
+        "the accessories, keyed by the names that the steps use", isRequired: true)
       Field.cable(\.speed, \.faults)
       Field(group: "device", "the Apple device") {
         Field.device(\.policy, \.deviceFlicker, \.order)
-        Field("auth", \.authentication, .choice, "how it treats an accessory that does not authenticate")
+        Field("auth", \.authentication, .choice, "how the device treats an accessory that does not authenticate")
         Field.refused(
           ["window", "packetLength", "firstSession", "link"], "only for the device of a scenario with 'apps'")
       }
@@ -41,7 +41,7 @@ extension Scenario {
       Field("tail", \.tail, .duration(.zero...longest), "how long the world continues after the last step")
       Field(
         "expect", \.expectations, .list(of: .object(Expectation.format(names))),
-        "everything that the app must see, in order",
+        "the events that the app must see, in order",
         isRequired: true)
       Field.refused(["apps", "forbid"], "only for a scenario with 'apps'")
     }
@@ -119,7 +119,7 @@ extension Scenario.About {
       "the numbers of the behaviors and failures that the scenario reproduces")
     Field("source", \.source, .text, "where the failure was reported")
     Field("story", \.story, .text, "what happened, and to which product")
-    Field("survival", \.survival, .text, "how an app can survive it")
+    Field("survival", \.survival, .text, "how an app can survive the failure")
   }
 }
 
@@ -144,10 +144,11 @@ package struct PartSection: Equatable, Sendable {
   package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
     Record("accessory", "an accessory", PartSection(Profile.format.base)) {
       Field(
-        "profile", \.profile, .reference(named: name, profiles), "its profile: a name, a path, or the profile itself",
+        "profile", \.profile, .reference(named: name, profiles),
+        "the accessory's profile: a name, a path, or the profile itself",
         isRequired: true)
-      Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "its quirks, in addition to the profile's")
-      Field("serial", \.serial, .optional(.text), "its serial number, instead of the profile's")
+      Field("quirks", \.quirks, .list(of: .oneOf(Quirk.format)), "the accessory's quirks, in addition to the profile's")
+      Field("serial", \.serial, .optional(.text), "the accessory's serial number, instead of the profile's")
     }
   }
 }
@@ -200,11 +201,11 @@ extension Field {
         "latency", \.latency, .duration(.zero ... .seconds(60)), "propagation delay")
       Field<World.Settings.CableSpeed>(
         "bytesPerSecond", \.bytesPerSecond, .optional(.integer(1...1_000_000_000)),
-        "rate in bytes per second in each direction; default: unlimited")
+        "bytes per second in each direction; default: unlimited")
     }
     return Field(group: "cable", "the cables") {
       speedFormat.fields(at: speed)
-      Field("faults", faults, .cableFaults, "the faults on each cable, in the order bytes pass them")
+      Field("faults", faults, .cableFaults, "the faults on each cable, in the order in which bytes pass through them")
     }
   }
 
@@ -216,13 +217,15 @@ extension Field {
     [
       Field(
         "policy", policy, .choice,
-        "when it publishes an accessory to apps: once it is ready, or earlier"),
+        "when the device publishes an accessory to apps: once the accessory is ready, or earlier"),
       Field(
         "flicker", flicker, .optional(.deviceFlicker),
         "a flicker caused by the device: the quirk's parameters, such as `cycles=2`; may be empty"),
       Field(
         "order", order, .choice,
-        "what it requests from an accessory first; a policy other than `ready` and a flicker need identification first"),
+        "what the device requests from an accessory first; a policy other than `ready`, or a flicker, needs "
+          + "identification first"
+      ),
     ]
   }
 }
@@ -245,9 +248,12 @@ private struct FaultSection: Equatable {
   var faults: [Fault] = []
   var end = Cable.End.device
 
-  static let format = Record("cable fault", "a fault, and its end of the cable", FaultSection()) {
+  static let format = Record("cable fault", "a fault, and the end of the cable at which the fault acts", FaultSection())
+  {
     Field("fault", \.faults, .faults, "the fault, or the name of a link preset", isRequired: true)
-    Field("at", \.end, .words([("device", .device), ("accessory", .accessory)]), "its end of the cable")
+    Field(
+      "at", \.end, .words([("device", .device), ("accessory", .accessory)]),
+      "the end of the cable at which the fault acts")
   }
 }
 
@@ -277,12 +283,14 @@ extension Format<[Fault]> {
 extension Scenario.Expectation {
   fileprivate static func format(_ names: ScenarioNames) -> Record<Self> {
     Record("expectation", "one thing that the app must see", Self("connect")) {
-      Field("event", \.event, .words(Scenario.expectedEvents.map { ($0, $0) }), "which event", isRequired: true)
+      Field("event", \.event, .words(Scenario.expectedEvents.map { ($0, $0) }), "the event to expect", isRequired: true)
       Field(
-        "of", \.accessory, .optional(.name("accessory", among: names.accessories)), "which accessory; default: any")
-      Field("protocols", \.protocols, .optional(.list(of: .text)), "the protocols it offers; default: any")
-      Field("after", \.after, .optional(.duration(.zero...Scenario.longest)), "not before this time")
-      Field("before", \.before, .optional(.duration(.zero...Scenario.longest)), "not after this time")
+        "of", \.accessory, .optional(.name("accessory", among: names.accessories)),
+        "the accessory concerned; default: any")
+      Field(
+        "protocols", \.protocols, .optional(.list(of: .text)), "the protocols that the accessory offers; default: any")
+      Field("after", \.after, .optional(.duration(.zero...Scenario.longest)), "no earlier than this time")
+      Field("before", \.before, .optional(.duration(.zero...Scenario.longest)), "no later than this time")
     }
   }
 }
@@ -314,7 +322,9 @@ extension Scenario.Step {
       tool == .plans ? "step with apps" : "step", "one step: a time, a side and an action",
       Self(at: .zero, .noticeCables(true))
     ) {
-      Field("at", \.at, .duration(.zero...Scenario.longest), "the time from the start", isRequired: true)
+      Field(
+        "at", \.at, .duration(.zero...Scenario.longest), "when the step happens, counted from the start",
+        isRequired: true)
     }
     return WorldAction.format(in: time, at: \.action, names, for: tool)
   }

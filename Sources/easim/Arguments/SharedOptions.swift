@@ -185,7 +185,7 @@ extension Option {
   static var infoPlist: Option {
     Option(
       "--info-plist", \.shared.infoPlist, .optional(.text), as: "FILE",
-      "use the protocols and background modes that this Info.plist (XML or binary) declares")
+      "use the protocols and background modes declared in this Info.plist (XML or binary)")
   }
 
   static var auth: Option {

@@ -36,7 +36,7 @@ struct BurstOptions: CommandOptions {
       do { $0 = try BurstRate($1) } catch { throw UsageError("--rate \(error)") }
     },
     Option("--sessions", \.plan.sessions, .integer(1...1_000), "number of sessions with each accessory"),
-    Option("--in-flight", \.plan.inFlight, .integer(1...10_000), "maximum unanswered bursts on each session"),
+    Option("--in-flight", \.plan.inFlight, .integer(1...10_000), "maximum number of unanswered bursts per session"),
     .protocolName,
     Option("--all", \.usesAll, "use every local accessory that offers the protocol"),
     .timeout.described("time limit for finding accessories, each burst, and reconnecting"),
@@ -57,7 +57,7 @@ struct BurstOptions: CommandOptions {
     .settleAfter,
     Option("--warm-up", \.plan.warmUp, .duration, "send and verify for TIME before measuring").standard(nil).heading(
       "the course of the load"),
-    Option("--ramp", \.plan.ramp, .duration, "increase the load from zero over TIME").standard(nil),
+    Option("--ramp", \.plan.ramp, .duration, "ramp the load up from zero over TIME").standard(nil),
     Option("--pause", \.pause, .optional(.duration), "pause for TIME after every --pause-every bursts"),
     Option(
       "--pause-every", \.pauseEvery, .optional(.integer(1...1_000_000_000)), "number of bursts between pauses",
@@ -79,8 +79,8 @@ struct BurstOptions: CommandOptions {
     }.heading("what passes"),
     .baseline,
     .tolerance,
-    Option("--allow-lost", \.plan.allowsLost, "with --reconnect: let the run pass even if bursts were lost"),
-    Option("--allow-overdue", \.plan.allowsOverdue, "with --rate: let the run pass even if bursts began late"),
+    Option("--allow-lost", \.plan.allowsLost, "with --reconnect: pass even if bursts were lost"),
+    Option("--allow-overdue", \.plan.allowsOverdue, "with --rate: pass even if bursts began late"),
     .allowEmpty.described("with --shard: exit with 0 even if the part has nothing to do"),
     .fault.heading("the link, and how strict the device is"),
     .auth,

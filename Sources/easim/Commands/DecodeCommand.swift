@@ -52,11 +52,11 @@ private struct DecodeOptions: CommandOptions {
     Option("--verbose", short: "-v", \.wish.isVerbose, "show every parameter of control messages, and every byte"),
     Option(
       "--sessions", \.wish.sessions, .optional(.text), as: "FOLDER|-",
-      "write each session's bytes to files in FOLDER, or with - print them in hex"),
+      "write each session's bytes to files in FOLDER; - prints them in hex"),
     Option(
       "--stats", \.wish.wantsStatistics,
       "print rates, retransmissions, round trips and gaps for each cable and direction"),
-    Option("--check", \.wish.checks, "print rules that either end broke, each with its packet"),
+    Option("--check", \.wish.checks, "print each rule that either end broke, and the packet that broke it"),
     .json,
   ]
 }

@@ -29,7 +29,7 @@ private struct DemoOptions: CommandOptions {
   static let operands: [Operand<Self>] = [Operand(optional: "PROFILE", \.profile, .text)]
   static let options: [Option<Self>] = [
     .json,
-    Option("--virtual", \.isVirtual, "run in virtual time: finishes at once and is repeatable"),
+    Option("--virtual", \.isVirtual, "run in virtual time: immediate and repeatable"),
     Option("--page", \.showsPage, "repeat the demonstration, and print the address of a live page"),
     Option("--quirk", \.quirk, as: "Q", "use another flicker, such as flicker,cycles=3,empty=50ms") {
       $0 = try Quirk(option: $1)

@@ -7,7 +7,7 @@ import AccessorySessions
 extension CommandSpec {
   /// `easim info`.
   static let info = CommandSpec(
-    name: "info", summary: "show all properties of one accessory, as Apple prints them",
+    name: "info", summary: "show all properties of one accessory in Apple's format",
     details: """
       Connect to the accessory at ADDR (default: the only local one) as an Apple device would, wait until it lists
       its protocols (through a flicker, if there is one), and print it in the layout of EAAccessory's debug description.

@@ -41,7 +41,7 @@ private struct PairOptions: CommandOptions {
     Operand(placeholder: "[bt:DEVICE]", 0...1, \.address) { $0 = try Address(typed: $1) }
   ]
   static let options: [Option<Self>] = [
-    Option("--timeout", \.timeout, .someTime, "how long to scan, and time limit for the device"),
+    Option("--timeout", \.timeout, .someTime, "how long to scan, and how long to wait for the device"),
     Option("--pin", \.pin, .optional(.text), as: "PIN", "the PIN that the device asks for"),
     Option("--yes", \.isYes, "answer every pairing question with yes"), .json,
   ]
@@ -112,7 +112,8 @@ private func runPair(_ options: PairOptions, _ console: Console) throws -> ExitC
     return .checkFailed
   }
   console.err(
-    "easim: \(options.address) was not seen within \(options.timeout); make it visible (most accessories have a button for it) and try again"
+    "easim: \(options.address) was not seen within \(options.timeout); make it visible (most accessories have a button "
+      + "for it) and try again"
   )
   return .unreachable
 }

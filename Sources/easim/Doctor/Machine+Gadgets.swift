@@ -6,7 +6,7 @@ extension Machine {
   static var devicePort: Examination {
     let names = GadgetSystem().controllerNames
     return Examination(
-      name: "udc", purpose: "simulated accessories on this machine's own device port",
+      name: "udc", purpose: "simulated accessories on this machine's USB device port",
       finding: names.isEmpty
         ? limited("no USB port that can act as a device", .noControllers)
         : .works(names.map { "gadget:\($0)" }.joined(separator: ", ")))

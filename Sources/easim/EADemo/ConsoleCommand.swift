@@ -34,7 +34,7 @@ private struct ConsoleOptions: CommandOptions {
     .auth, .identification, .order, .firstWriteDelay, .deviceProfile, .saveFiles, .infoPlist, .allProtocols,
     .allowRemote,
     .anyUser, .fault,
-    Option("--time", \.isTimed, "print the time before each line when stdin is not a terminal"),
+    Option("--time", \.isTimed, "print the time at the start of each line if stdin is not a terminal"),
     .timeout.described("time limit for each open and wait"), .json, .quietMessages, .transcript, .transcriptBytes,
     .capture,
   ]

@@ -5,7 +5,7 @@ import Glibc
 extension CommandSpec {
   /// `easim extcap`.
   static let extcap = CommandSpec(
-    name: "extcap", summary: "let Wireshark list and record cables of running easim programs",
+    name: "extcap", summary: "let Wireshark list and record the cables of running easim programs",
     details: """
       Lets Wireshark record the cables of running easim programs. Wireshark calls it by its interface for capture programs
       ("extcap"): 'Scripts/install' puts a program there, easim-extcap, that calls this command. Wireshark then lists each

@@ -61,8 +61,8 @@ struct PipeOptions: CommandOptions {
         + "device"),
     Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: where to plug it in, as for easim run")
       .standard("local:"),
-    Option("--reconnect", \.reconnects, "if the other end comes back, continue with a new session"),
-    Option("--linger", \.linger, .duration, "after the end of input, close the session once nothing arrives for TIME"),
+    Option("--reconnect", \.reconnects, "continue with a new session if the other end comes back"),
+    Option("--linger", \.linger, .duration, "after EOF on input, close the session once nothing arrives for TIME"),
     .protocolName, .auth, .identification, .order, .firstWriteDelay, .infoPlist, .allProtocols, .fault, .seed,
     .allowRemote,
     .anyUser, .allowExec,

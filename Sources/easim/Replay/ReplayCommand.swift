@@ -10,7 +10,7 @@ import AccessorySimulator
 extension CommandSpec {
   /// `easim replay`.
   static let replay = CommandSpec(
-    name: "replay", summary: "replay a recording: its accessory, or its app against an accessory",
+    name: "replay", summary: "replay a recorded accessory, or a recorded app against an accessory",
     details: """
       FILE is a capture that begins before the accessory was plugged in: one written with --capture, or any other that
       'easim decode' reads and that contains every byte. Link and authentication are live; the sessions are those of the
@@ -73,14 +73,14 @@ private struct ReplayOptions: CommandOptions {
     Option("--speed", \.speed, as: "N|max", "replay the delays N times as fast, or not at all (max)") {
       $0 = try SpeedWord.read($1)
     },
-    Option("--mask", \.mask, .optional(.text), as: "FILE", "do not compare the bytes in this list"),
+    Option("--mask", \.mask, .optional(.text), as: "FILE", "do not compare the bytes listed in FILE"),
     Option(
       "--learn", \.learn, .optional(.text), as: "FIRST", "print a mask of the bytes in which two recordings differ"),
     Option(
       "--any-order", \.takesAnyOrder, "with --on: sessions of different protocols may be opened in any order"),
     .report.described("write a report to FILE: .xml (JUnit), .html or .json"),
     .auth, .identification, .order, .firstWriteDelay, .fault, .seed, .allowRemote, .anyUser,
-    .timeout.described("with --at: how late the accessory may connect and answer"), .settleAfter,
+    .timeout.described("with --at: how late the accessory can connect and answer"), .settleAfter,
     .allowEmpty, .json,
     .quietMessages, .transcript, .transcriptBytes, .capture, .trace, .traceLimit,
   ]

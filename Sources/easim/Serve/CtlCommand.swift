@@ -34,7 +34,7 @@ private struct CtlOptions: CommandOptions {
     Operand(each: "KEY=VALUE…", 0...1_000, \.parameters, .text),
   ]
   static let options: [Option<Self>] = [
-    Option("--control", \.control, .optional(.text), as: "PATH", "the unix socket of the server")
+    Option("--control", \.control, .optional(.text), as: "PATH", "the server's unix socket")
   ]
 }
 
