@@ -108,7 +108,7 @@ let package = Package(
     library("AccessorySessions", floor: 2, "AccessoryCore AccessoryFormats IAP2"),
     library(
       "AccessoryCables", floor: 2,
-      "AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO AccessoryCore AccessoryFormats CLinux",
+      "AccessoryProfiles AccessoryFaults LinuxIO AccessoryCore AccessoryFormats CLinux",
       swift: callingC),
     library("AccessoryBluetooth", floor: 2, "LinuxIO AccessoryCore AccessoryFormats CLinux CSystemd"),
 
@@ -136,14 +136,14 @@ let package = Package(
     // The files of the live page, what it shows of packets, and traces: the page with a run inside.
     library(
       "AccessoryPages", floor: 3,
-      "AccessoryCables AccessorySessions AccessoryCaptures AccessoryFaults Certificates AccessoryRuns AccessoryCore "
-        + "AccessoryFormats IAP2 CPage", swift: callingC),
+      "AccessoryCables AccessorySessions AccessoryFaults Certificates AccessoryCore AccessoryFormats IAP2 CPage",
+      swift: callingC),
 
     // Both ends in one process; either end of a recording, played to the live other end.
     library(
       "AccessoryWorlds", floor: 4,
       "AccessorySimulator AccessoryHost AccessoryCables AccessorySessions AccessoryProfiles AccessoryFaults "
-        + "LinuxIO Certificates AccessoryRuns AccessoryCore AccessoryFormats IAP2", embedded: true),
+        + "LinuxIO Certificates AccessoryCore AccessoryFormats IAP2", embedded: true),
     library(
       "AccessoryReplay", floor: 4,
       "AccessorySimulator AccessoryHost AccessoryCables AccessorySessions AccessoryProfiles AccessoryCaptures "

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-import AccessoryRuns
+import AccessoryFormats
 
 /// A file of the live page, which is served at `/`. The files are embedded in the program; the page itself uses only
 /// the control protocol.

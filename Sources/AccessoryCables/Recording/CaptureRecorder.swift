@@ -1,4 +1,3 @@
-import AccessoryCaptures
 import AccessoryCore
 import AccessoryFaults
 
@@ -74,7 +73,7 @@ public final class CaptureRecorder {
   }
 
   fileprivate func record(_ bytes: RawSpan, on interface: Int, from end: Cable.End, at time: Instant) {
-    write(writer.packet(bytes, on: interface, at: nanoseconds(time), end == .accessory ? .received : .sent))
+    write(writer.packet(bytes, on: interface, at: nanoseconds(time), from: end))
   }
 
   private func nanoseconds(_ time: Instant) -> Int64 { epoch &+ time.nanoseconds }

@@ -1,5 +1,4 @@
 import AccessoryFormats
-import AccessoryRuns
 
 /// The file of a trace: the modules of the live page, the style, and the data, in one document that loads nothing else.
 struct TracePage {

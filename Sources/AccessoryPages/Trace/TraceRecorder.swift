@@ -26,7 +26,7 @@ public final class TraceRecorder {
   let command: String
   /// The kind of time: `real`, `virtual`, or `recorded`.
   let time: String
-  let log: PacketLog
+  package let log: PacketLog
   /// Events, as the params of the notification `event`, and the number of older ones that were dropped.
   private(set) var events = Queue<(time: Instant, json: String)>()
   private(set) var lostEvents = 0
@@ -36,8 +36,6 @@ public final class TraceRecorder {
   private(set) var faults: [String] = []
   /// Whether plugs and sessions are derived from the packets, because no device or accessory reports them here.
   public var readsLinks = false
-  /// The witnesses for the cables of a capture.
-  var witnesses: [Int: any CableWitness] = [:]
 
   /// Creates a recorder for a run.
   ///

@@ -1,5 +1,7 @@
 import AccessoryCaptures
+import AccessoryCore
 import AccessoryPages
+import AccessorySessions
 
 extension CommandSpec {
   /// `easim trace`.
@@ -44,18 +46,56 @@ private func runTrace(_ options: TraceOptions, _ console: Console) throws -> Exi
     program: Version.program, command: TraceFile.command, time: "recorded",
     limit: options.shared.traceLimit ?? TraceRecorder.usualLimit)
   recorder.readsLinks = true
+  var capture = TracedCapture(recorder)
   let decoder = CaptureDecoder(as: options.form)
   let name = options.path == "-" ? "stdin" : options.path
   do {
     try InputFile.read(options.path) { bytes in
-      try decoder.append(bytes) { recorder.add($0) }
+      try decoder.append(bytes) { capture.add($0) }
       if decoder.form == .transcript { throw UsageError("\(name): a transcript has no bytes: give the capture itself") }
       return true
     }
-    try decoder.finish { recorder.add($0) }
+    try decoder.finish { capture.add($0) }
   } catch let error as CaptureError { throw UsageError("\(name):\(error)") }
   if decoder.form == .transcript { throw UsageError("\(name): a transcript has no bytes: give the capture itself") }
   let page = recorder.page(TraceVerdict("capture", "\(name): \(decoder.summary.text)"))
   if let reason = PatientFile.write(page, to: file) { console.lose(out, reason) } else { console.out(out) }
   return .done
+}
+
+/// The trace of a capture, made of its entries.
+private struct TracedCapture {
+  private let recorder: TraceRecorder
+  private var witnesses: [Int: any CableWitness] = [:]
+
+  init(_ recorder: TraceRecorder) { self.recorder = recorder }
+
+  /// Continues with an entry. The senders of bytes are known by their marks: what was received by the machine that recorded
+  /// came from the accessory.
+  mutating func add(_ entry: CaptureEntry) {
+    let (time, cable): (Instant, Int) =
+      switch entry.place {
+      case .packet(_, let time, let cable, _): (time, max(cable, 1))
+      default: (.origin, 1)
+      }
+    let from: Cable.End = ["A", "RX", "IN"].contains { entry.from.hasPrefix($0) } ? .accessory : .device
+    switch entry.event {
+    case .packet, .spoiled, .unfinished, .detection, .iap1, .skipped:
+      witness(ofCable: cable).passed(entry.bytes.span.bytes, from: from, at: time)
+    case .transfer:
+      let name = entry.channel?.protocolName ?? ""
+      recorder.log.witness(of: "cable \(cable)", cable: cable, protocolName: name)
+        .passed(entry.bytes.span.bytes, from: from, at: time)
+    case .problem: recorder.add(TimelineEvent(time: time, side: .cable, kind: .warning(entry.text)))
+    case .cable, .others, .note, .message:
+      recorder.add(TimelineEvent(time: time, side: .cable, kind: .note(entry.text)))
+    }
+  }
+
+  private mutating func witness(ofCable cable: Int) -> any CableWitness {
+    if let known = witnesses[cable] { return known }
+    let made = recorder.log.witness(of: "cable \(cable)", cable: cable, protocolName: nil)
+    witnesses[cable] = made
+    return made
+  }
 }

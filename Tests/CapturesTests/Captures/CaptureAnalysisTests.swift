@@ -1,3 +1,4 @@
+import AccessoryCables
 import IAP2
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
     var bytes = writer.begin() + writer.interface(named: "a", description: "", .iap2)
     for (index, packet) in packets.enumerated() {
       bytes += writer.packet(
-        packet.1.span.bytes, on: 0, at: Int64(index) * 1_000_000, packet.0 ? .received : .sent)
+        packet.1.span.bytes, on: 0, at: Int64(index) * 1_000_000, from: packet.0 ? .accessory : .device)
     }
     return bytes
   }

@@ -1,3 +1,4 @@
+import AccessoryCables
 import IAP2
 import Testing
 
@@ -39,7 +40,7 @@ import Testing
         == "0100000028000000" + "9300000000000000" + "0200010061000000" + "0900010009000000" + "00000000" + "28000000")
     let bytes: [UInt8] = [1, 2, 3]
     #expect(
-      Hex.plain(writer.packet(bytes.span.bytes, on: 0, at: 1 << 32 + 5, .sent))
+      Hex.plain(writer.packet(bytes.span.bytes, on: 0, at: 1 << 32 + 5, from: .device))
         == "0600000030000000" + "000000000100000005000000" + "0300000003000000" + "01020300" + "0200040002000000"
         + "00000000" + "30000000")
   }

@@ -1,3 +1,4 @@
+import AccessoryCables
 import IAP2
 
 @testable import AccessoryCaptures
@@ -45,8 +46,8 @@ enum Fixture {
     var bytes = writer.begin(comments: ["made by hand"])
     bytes += writer.interface(named: "unix:/tmp/a", description: "Lawk View", kind)
     for (index, vector) in vectors.enumerated() {
-      let direction = isFromAccessory[index] ? CaptureDirection.received : .sent
-      bytes += writer.packet(vector.span.bytes, on: 0, at: Int64(index) * 1_000_000, direction)
+      bytes += writer.packet(
+        vector.span.bytes, on: 0, at: Int64(index) * 1_000_000, from: isFromAccessory[index] ? .accessory : .device)
     }
     return bytes
   }

@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryRuns
 import Testing
 
-@testable import AccessoryWorlds
+@testable import AccessorySoak
 
 /// The verdict of a run of scenarios, in each format.
 @Suite struct ScenarioReportTests {

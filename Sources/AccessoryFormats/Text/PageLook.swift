@@ -1,5 +1,3 @@
-import AccessoryCore
-
 /// The style of all pages, whether served (the live page) or written to files (the reports): colors for light mode,
 /// dark mode and paper, cards, tables, and the lines, symbols and legends of charts. A page adds only what no other
 /// page needs.

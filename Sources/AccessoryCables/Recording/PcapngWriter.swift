@@ -1,3 +1,5 @@
+import AccessoryCore
+
 /// Writes pcapng block by block. Every call returns complete blocks, so the file is readable up to the last write.
 ///
 /// ```swift
@@ -5,7 +7,7 @@
 /// write(writer.begin())
 /// let cable = writer.nextInterface
 /// write(writer.interface(named: "unix:/tmp/a", description: "Lawk View", .iap2))
-/// write(writer.packet(bytes, on: cable, at: nanoseconds, .received))
+/// write(writer.packet(bytes, on: cable, at: nanoseconds, from: .accessory))
 /// ```
 ///
 /// Times are in nanoseconds. Directions are from the device's point of view: whatever the accessory sends counts as
@@ -51,8 +53,7 @@ public struct PcapngWriter: Sendable {
 
   /// Returns a packet. A packet without bytes can carry comments.
   public func packet(
-    _ bytes: RawSpan, on interface: Int, at nanoseconds: Int64, _ direction: CaptureDirection = .unknown,
-    comments: [String] = []
+    _ bytes: RawSpan, on interface: Int, at nanoseconds: Int64, from end: Cable.End? = nil, comments: [String] = []
   ) -> [UInt8] {
     Self.block(6) { body in
       let ticks = UInt64(max(0, nanoseconds))
@@ -64,10 +65,10 @@ public struct PcapngWriter: Sendable {
       bytes.withUnsafeBytes { body += $0 }
       Self.pad(&body)
       let flags: UInt64 =
-        switch direction {
-        case .unknown: 0
-        case .received: 1
-        case .sent: 2
+        switch end {
+        case nil: 0
+        case .accessory: 1
+        case .device: 2
         }
       if flags == 0, comments.isEmpty { return }
       for comment in comments { Self.option(1, comment.utf8, &body) }
