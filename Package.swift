@@ -72,6 +72,8 @@ let package = Package(
     .target(name: "CBuild", cSettings: origin),
     // The files of the live page, embedded by the compiler.
     .target(name: "CPage", exclude: ["files"]),
+    // Functions of the system that tests of apps hear of first.
+    .target(name: "CAppCalls"),
     // Libraries that are loaded when they are needed: libmicrohttpd, and sd-bus of libsystemd; CLinux loads zlib.
     .target(name: "CMicroHTTPD", dependencies: ["CLinux"]),
     .target(name: "CSystemd", dependencies: ["CLinux"]),
@@ -165,7 +167,7 @@ let package = Package(
       "ExternalAccessorySimulation", floor: 6,
       "ExternalAccessoryAppStandIns ExternalAccessory AccessoryWorlds AccessorySimulator AccessoryHost "
         + "AccessoryPages AccessoryCables AccessorySessions AccessoryProfiles LinuxIO AccessoryCore AccessoryFormats "
-        + "IAP2"),
+        + "IAP2 CAppCalls", swift: callingC),
     library("ExternalAccessoryAsync", floor: 6, "ExternalAccessory"),
     library(
       "AccessoryLoad", floor: 6, "AccessoryHost AccessorySessions AccessoryRuns AccessoryCore AccessoryFormats IAP2"),

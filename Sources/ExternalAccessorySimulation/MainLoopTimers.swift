@@ -43,15 +43,15 @@ final class MainLoopTimers: @unchecked Sendable {
       return adopted.mapValues { (timer: $0.timer, remaining: ($0.deadline - entrance.now).inSeconds) }
     }
     for (core, one) in left where one.timer.isValid {
-      SystemTimers.setDate(core, CFAbsoluteTimeGetCurrent() + max(0, one.remaining))
+      CallsOfTheApp.setSystemDate(core, CFAbsoluteTimeGetCurrent() + max(0, one.remaining))
     }
   }
 
-  /// The app adds a timer to a run loop. Adopts the timer if that is the main run loop or, for a caller on the main
-  /// queue, the run loop of its thread.
-  func adopt(_ core: UnsafeRawPointer, in loop: UnsafeRawPointer) {
-    guard Self.isMain(loop), let timer = Self.timer(of: core) else { return }
-    let date = SystemTimers.date(core)
+  /// The app adds a timer to a run loop. Adopts it if that is the main one, or, on the main queue, the one of its thread.
+  /// Returns whether the timer is one of these.
+  func adopt(_ core: UnsafeRawPointer, in loop: UnsafeRawPointer) -> Bool {
+    guard Self.isMain(loop), let timer = Self.timer(of: core) else { return false }
+    let date = CallsOfTheApp.systemDate(core)
     let isNew = entrance.sync { () -> Bool in
       guard adopted[core] == nil else { return false }
       let own = entrance.loop.makeTimer { [weak self] in self?.fire(core) }
@@ -59,7 +59,8 @@ final class MainLoopTimers: @unchecked Sendable {
       arm(core, for: date)
       return true
     }
-    if isNew { SystemTimers.setDate(core, CFAbsoluteTimeGetCurrent() + Self.farAway) }
+    if isNew { CallsOfTheApp.setSystemDate(core, CFAbsoluteTimeGetCurrent() + Self.farAway) }
+    return true
   }
 
   /// The app moves a timer. Returns false if the timer was not adopted.

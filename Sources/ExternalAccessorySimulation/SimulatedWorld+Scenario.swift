@@ -12,7 +12,10 @@ import ExternalAccessory
 /// }
 /// ```
 extension SimulatedWorld {
-  /// The length of the scenario of ``Settings/init(scenario:)``.
+  /// What ``playScenario(asking:)`` asks of the app.
+  public typealias Wish = AppAction
+
+  /// How long the scenario of ``Settings/init(scenario:)`` takes.
   public var scenarioLength: Duration { settings.scenario?.length ?? .zero }
 
   /// Starts the scenario of ``Settings/init(scenario:)``: its accessories, its cables, its device, and everything that
@@ -27,7 +30,7 @@ extension SimulatedWorld {
   /// - Returns: the accessories, by their names in the scenario.
   @discardableResult
   public func playScenario(
-    asking app: @escaping @Sendable (AppAction) -> Void = { _ in }
+    asking app: @escaping @Sendable (Wish) -> Void = { _ in }
   )
     -> [String: WorldAccessory]
   {

@@ -11,6 +11,9 @@ extension SimulatedWorld {
   private static let readingTimeout = 1.0
   /// How long one call waits for such tasks and threads in total.
   private static let readingLimit = 30.0
+  /// How often a wait looks whether the app is at rest, in seconds, and how many looks must find it so.
+  private static let timeBetweenLooks = 0.01
+  private static let looksAtRest = 20
 
   /// Runs all work of accessories, device and app until nothing is left. No virtual time passes.
   public func settle() async {
@@ -38,8 +41,9 @@ extension SimulatedWorld {
     virtual.run(until: end)
   }
 
-  /// Lets time pass until a condition holds. Returns false if that takes longer than `limit` in the world's time, or
-  /// if, in real time, nothing happens for ``Settings/patience`` or for `limit`.
+  /// Lets time pass until a condition holds. Returns false if that takes longer than `limit` in the world's time. Also
+  /// returns false if nothing is scheduled in the world and the app is at rest: no thread, task or timer of the process can
+  /// do anything by itself. If that is not certain, returns false after ``Settings/patience``, or `limit`, in real time.
   @discardableResult
   public func run(
     limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation, until condition: () -> Bool
@@ -73,6 +77,9 @@ extension SimulatedWorld {
     var overSince: Date?
     /// Since when nothing has happened in the world, although the app may be doing something in real time.
     var standsSince: Date?
+    /// When somebody last looked whether the app is at rest, and how many looks in a row have found that.
+    var looked = Date.distantPast
+    var rests = 0
   }
 
   private enum WaitStep {
@@ -96,9 +103,7 @@ extension SimulatedWorld {
   /// Moves virtual time to the next deadline, if that is within the limit.
   private func goOn(_ wait: inout Wait) -> WaitStep {
     wait.standsSince = wait.standsSince ?? Date()
-    guard let virtual, let next = virtual.nextDeadline else {
-      return Date().timeIntervalSince(wait.idleSince) > wait.patience ? .over : .idle
-    }
+    guard let virtual, let next = virtual.nextDeadline else { return isOver(&wait) ? .over : .idle }
     guard next <= wait.end else {
       // The app's threads and tasks may take a moment to handle the last events.
       let begin = wait.overSince ?? Date()
@@ -111,8 +116,23 @@ extension SimulatedWorld {
     return .moved
   }
 
-  /// The app's tasks and threads that read whenever they are scheduled. Virtual time does not pass while they read;
-  /// otherwise the app would seem to the accessory not to read for a long time.
+  /// Whether nothing can happen any more, or nothing has happened for too long.
+  private func isOver(_ wait: inout Wait) -> Bool {
+    let now = Date()
+    let left = wait.patience - now.timeIntervalSince(wait.idleSince)
+    guard left > 0 else { return true }
+    guard virtual != nil, now.timeIntervalSince(wait.looked) >= Self.timeBetweenLooks else { return false }
+    wait.looked = now
+    switch AppAtRest.look(until: ProcessInfo.processInfo.systemUptime + left) {
+    case .atRest: wait.rests += 1
+    case .atWork: break
+    case .waiting: wait.rests = 0
+    }
+    return wait.rests >= Self.looksAtRest
+  }
+
+  /// Tasks and threads of the app that read when they are scheduled. Virtual time does not pass while they read;
+  /// otherwise the accessory would see an app that does not read for a long time.
   private struct Readers {
     /// The number of reads when a wait timed out. There is no further wait until that number changes.
     var ignored: Int?

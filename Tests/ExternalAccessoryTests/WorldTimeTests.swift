@@ -1,12 +1,12 @@
 import ExternalAccessory
-import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// The app's time and the world's: timers on the main run loop, a clock, and what remains in real time.
-@Suite struct WorldTimeTests {
-  /// A client that uses timers to connect some time after the accessory has connected and to send a heartbeat, as found
-  /// in the field.
+@testable import ExternalAccessorySimulation
+
+/// Time of the app beside the world's: timers of the main run loop, a clock, and what stays real.
+@Suite(.waits) struct WorldTimeTests {
+  /// A client that connects a while after the connect, and sends a heartbeat, by timers, as found in the field.
   @MainActor private final class Client {
     private(set) var openings = 0
     private(set) var beats = 0
@@ -146,6 +146,107 @@ import Testing
       let came = await world.run(limit: .milliseconds(300)) { false }
       #expect(!came)
       #expect(world.standstill == nil)
+    }
+  }
+
+  /// The patience and the limit are a day, so the wait ends only because nothing is left that could happen.
+  @Test func whatMustNotComeTrueEndsWhenTheAppIsAtRest() throws {
+    for name in ["nothingComes", "whatComesInRealTimeIsWaitedFor"] {
+      let result = try TestBundle.run("AppsAtRest/\(name)")
+      #expect(result.status == 0, "\(name): \(result.output)")
+    }
+  }
+
+  @Test func aThreadIsAtRestWhenItsCallHasNoLimit() {
+    #if arch(x86_64)
+      #expect(AppAtRest.look(at: "202 0x7f00 0x189 0x0 0x0 0x0 0xffffffff 0x7f 0x7f\n") == .atRest)
+      #expect(AppAtRest.look(at: "202 0x7f00 0x189 0x0 0x7f1ffffed58 0x0 0xffffffff 0x7f 0x7f\n") == .waiting)
+      #expect(AppAtRest.look(at: "232 0x3 0x7f80 0x10 0xffffffff 0x0 0x1f 0x7f 0x7f\n") == .atRest)
+      #expect(AppAtRest.look(at: "232 0x3 0x7f80 0x10 0x64 0x0 0x1f 0x7f 0x7f\n") == .waiting)
+      #expect(AppAtRest.look(at: "230 0x0 0x0 0x7f68 0x0 0x0 0x0 0x7f 0x7f\n") == .waiting)
+    #endif
+    #expect(AppAtRest.look(at: "running\n") == .atWork)
+    #expect(AppAtRest.look(at: "-1 0x7f 0x7f\n") == .atWork)
+    #expect(AppAtRest.look(at: "") == .atWork)
+  }
+}
+
+/// Apps sleep, though tests do not.
+private enum SleepingApp {
+  static func task() async throws { try await Task.sleep(for: .milliseconds(800)) }
+  static func suspendingTask() async throws { try await SuspendingClock().sleep(for: .milliseconds(800)) }
+  static func thread() { Thread.sleep(forTimeInterval: 0.8) }
+}
+
+/// Only the threads of one test may run in its process, so ``WorldTimeTests`` starts one for each.
+@Suite(.waits, .enabled(if: TestBundle.isInner)) struct AppsAtRest {
+  private static var patient: SimulatedWorld.Settings {
+    var settings = SimulatedWorld.Settings()
+    settings.patience = .seconds(86_400)
+    return settings
+  }
+
+  @Test func nothingComes() async throws {
+    try await withSimulatedWorld(Self.patient) { world in
+      let echo = try await world.plugIn("echo")
+      await world.unplug(echo)
+      let came = await world.run(limit: .seconds(86_400)) { echo.isPluggedIn }
+      #expect(!came)
+    }
+  }
+
+  @Test func whatComesInRealTimeIsWaitedFor() async throws {
+    let ways: [(@escaping @Sendable () -> Void) -> Void] = [
+      { DispatchQueue.global().asyncAfter(deadline: .now() + 0.8, execute: $0) },
+      { DispatchQueue.global().asyncAfter(wallDeadline: .now() + 0.8, execute: $0) },
+      { come in
+        Task {
+          try await SleepingApp.task()
+          come()
+        }
+      },
+      { come in
+        Task {
+          try await SleepingApp.suspendingTask()
+          come()
+        }
+      },
+      { come in
+        let timer = DispatchSource.makeTimerSource()
+        timer.setEventHandler {
+          timer.cancel()
+          come()
+        }
+        timer.schedule(deadline: .now() + 0.8)
+        timer.resume()
+      },
+      { come in
+        Thread.detachNewThread {
+          SleepingApp.thread()
+          come()
+        }
+      },
+      { come in
+        Thread.detachNewThread {
+          _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.8)
+          come()
+        }
+      },
+      { come in
+        Thread.detachNewThread {
+          let timer = Timer(fire: Date(timeIntervalSinceNow: 0.8), interval: 0, repeats: false) { _ in come() }
+          RunLoop.current.add(timer, forMode: .default)
+          _ = RunLoop.current.run(mode: .default, before: .distantFuture)
+        }
+      },
+    ]
+    for (number, way) in ways.enumerated() {
+      try await withSimulatedWorld(Self.patient) { world in
+        let lock = NSLock()
+        nonisolated(unsafe) var hasCome = false
+        way { lock.withLock { hasCome = true } }
+        await world.expect("way \(number)") { lock.withLock { hasCome } }
+      }
     }
   }
 }

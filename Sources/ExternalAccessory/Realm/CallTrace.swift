@@ -33,7 +33,7 @@ package struct CallTrace: Equatable, Sendable {
     let options: Backtrace.SymbolicationOptions = [.showSourceLocations, .showInlineFrames, .useSymbolCache]
     let symbols = backtrace(address)?.symbolicated(options: options)?.frames.compactMap(\.symbol) ?? []
     let place = symbols.lazy.compactMap { symbol -> String? in
-      guard let source = symbol.sourceLocation, source.line > 0, !source.path.contains("/Sources/ExternalAccessory")
+      guard let source = symbol.sourceLocation, source.line > 0, !ownFolders.contains(where: source.path.contains)
       else { return nil }
       let file = String(source.path.split(separator: "/").last ?? "")
       return others.contains(file) ? nil : "\(file):\(source.line) in \(symbol.name)"
@@ -42,7 +42,8 @@ package struct CallTrace: Equatable, Sendable {
     return place
   }
 
-  /// Files outside this module's own that can appear between the app and this module.
+  private static let ownFolders = ["/Sources/ExternalAccessory", "/Sources/CAppCalls/"]
+  /// Other files that can appear between the app and this module.
   private static let others: Set = ["Lock.swift", "<compiler-generated>"]
 
   private struct Encoded: Codable {

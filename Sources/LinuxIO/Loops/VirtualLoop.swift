@@ -117,7 +117,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     let end = limit.map { now + $0 } ?? .distantFuture
     while !condition() {
       guard let next = nextDeadline, next <= end else {
-        if end != .distantFuture { try move(to: end) }
+        if end != .distantFuture { pass(to: end) }
         return false
       }
       try turn(at: next)
@@ -140,7 +140,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     let end = now + limit
     while let next = nextDeadline {
       if next > end {
-        try move(to: end)
+        pass(to: end)
         return false
       }
       try turn(at: next)
@@ -157,11 +157,15 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     inbox.takeAll { _ in }
   }
 
+  /// Lets time pass in which nothing is due.
+  private func pass(to instant: Instant) {
+    guard instant > now else { return }
+    now = instant
+    turnsNow = 0
+  }
+
   private func move(to instant: Instant) throws(Livelock) {
-    if instant > now {
-      now = instant
-      turnsNow = 0
-    }
+    pass(to: instant)
     turnsNow += 1
     if turnsNow > turnsPerInstant { throw Livelock(instant: now, turns: turnsPerInstant) }
   }
