@@ -18,6 +18,7 @@ func probeNotifications() {
       accessory.delegate = delegate
       let session = EASession(accessory: accessory, forProtocol: protocolName)
       log("N9: a session at once: \(session != nil)")
+      log("the layout of a description: \(accessory)")
       // N11, N12, N13: the accessory object of this connect, some time after its disconnect.
       later(60) { log("a minute later: \(line(accessory))") }
     })

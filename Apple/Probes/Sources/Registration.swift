@@ -6,6 +6,10 @@ import Foundation
 func probeRegistration() {
   observe()
   log("listed before any registration: \(manager.connectedAccessories.map(line))")
+  // N10: whether a delegate is called without a registration, in the first phase.
+  let delegate = Delegate()
+  keep(delegate)
+  for accessory in manager.connectedAccessories { accessory.delegate = delegate }
   let phases: [(String, () -> Void)] = [
     ("N1: not registered, expect nothing", {}),
     ("N8: registered once; what is attached must not be notified", { manager.registerForLocalNotifications() }),
