@@ -104,7 +104,10 @@ extension Report {
   public var junit: String { suite.xml }
 
   /// A page for people, complete in one file.
-  public var html: String { ReportPage(self).html }
+  public var html: String { html(traced: nil) }
+
+  /// The same, with links to the trace of the run at an address.
+  public func html(traced trace: String?) -> String { ReportPage(self, trace: trace).html }
 
   /// The report in one of the formats that every report has.
   public func text(as form: ReportForm) -> String { commonText(as: form) }

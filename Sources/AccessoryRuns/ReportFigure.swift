@@ -42,6 +42,8 @@ public struct ReportFigure: Sendable {
 extension ReportFigure.Unit {
   package func text(_ value: Double) -> String {
     switch self {
+    case .time where value >= 36_000e9: FixedText.text(value / 3_600e9, places: 1) + " h"
+    case .time where value >= 600e9: FixedText.text(value / 60e9, places: 1) + " min"
     case .time: FixedText.time(value)
     case .rate: FixedText.rate(value)
     case .count: FixedText.grouped(Int(value))

@@ -20,17 +20,29 @@ public struct ReportCase: Equatable, Sendable {
   let note: String
   /// What a page shows below the check, as HTML.
   let more: String
+  /// What a trace of the run calls the check; nil if it does not show it.
+  let traced: String?
 
   /// Creates a check; `group` is the part of its class after "easim.".
   public init(
-    _ group: String, _ name: String, time: Duration = .zero, _ outcome: Outcome, note: String = "", more: String = ""
+    _ group: String, _ name: String, time: Duration = .zero, _ outcome: Outcome, note: String = "", more: String = "",
+    traced: String? = nil
   ) {
     (self.group, self.name, self.time, self.outcome) = (group, name, time, outcome)
-    (self.note, self.more) = (note, more)
+    (self.note, self.more, self.traced) = (note, more, traced)
   }
 
   /// The part of the run that the check is about: "check.loss" becomes "loss".
   var part: String { group.split(separator: ".", maxSplits: 1).dropFirst().first.map(String.init) ?? "" }
+
+  /// How pages show the outcome.
+  var sign: (index: Int, word: String, sign: String) {
+    switch outcome {
+    case .passed: (0, "passed", "✓")
+    case .failed: (1, "failed", "✗")
+    case .skipped: (2, "skipped", "–")
+    }
+  }
 
   /// Whether the check failed.
   var isFailed: Bool { if case .failed = outcome { true } else { false } }

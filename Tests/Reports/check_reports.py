@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -32,7 +33,7 @@ for (const figure of document.querySelectorAll('figure')) {
     if (b[0] < frame[0] - 1 || b[2] > frame[2] + 1) flaws.push(`${figure.id}: '${text}' is cut off`);
     for (const o of chart.texts) if (hit(b, o.box)) flaws.push(`${figure.id}: '${text}' overlaps '${o.text}'`);
     const kind = t.classList[0];
-    for (const o of chart.texts) if (o.kind === kind && o.text === text) flaws.push(`${figure.id}: '${text}' stands twice`);
+    for (const o of chart.texts) if (o.kind === kind && o.text === text && !(kind === 'x' && figure.id.startsWith('trend-'))) flaws.push(`${figure.id}: '${text}' stands twice`);
     chart.texts.push({ kind, text, box: b, value: Number(t.dataset.value), x: +t.getAttribute('x'), y: +t.getAttribute('y') });
     const scale = (frame[2] - frame[0]) / svg.viewBox.baseVal.width;
     if (scale < 0.7) flaws.push(`${figure.id}: texts are drawn at ${scale} of their size`);
@@ -248,7 +249,7 @@ def check_sizes(page: dict, report: dict) -> None:
 
 def check_words(page: dict, report: dict) -> None:
     titles = {"passed": "Passed", "failed": "Failed", "stopped": "Stopped", "empty": "Empty"}
-    assert page["title"] == titles[report["verdict"]]
+    assert page["title"].startswith(titles[report["verdict"]]), page["title"]
     assert bool(report["reasons"]) == (not report["passed"])
     facts = list(report["made"].values()) + report["reasons"] + [report["ending"]]
     for site in report["sites"][:200]:
@@ -287,8 +288,12 @@ def check_trend(page: dict, trend: dict) -> None:
         x, y = Scale(chart["texts"], "x"), Scale(chart["texts"], "y")
         assert [dot["value"] for dot in chart["dots"]] == trend["figures"][figure], figure
         for index, dot in enumerate(chart["dots"]):
-            near(dot["x"], x.place(index + 1), f"{figure} {index} across")
+            near(dot["x"], x.place(index + 0.5), f"{figure} {index} across")
             near(dot["y"], y.place(dot["value"]), f"{figure} {index} up")
+        # Each run's name, and its date below it, are on the axis as far as they fit.
+        names = [text["text"] for text in chart["texts"] if text["kind"] == "x"]
+        assert set(names[::2]) <= {name.removesuffix(".json") for name in trend["runs"]}, names
+        assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", name) for name in names[1::2]), names
 
 
 # Runs
@@ -436,6 +441,19 @@ def show(browser: Browser, path: str, *, width: int, dark: bool = False, paper: 
     browser.open(f"file://{path}")
 
 
+def check_first_screen(browser: Browser, folder: str, name: str) -> None:
+    """Four figures and both charts over time are on the first screen, and the verdict has its colour."""
+    browser.resize(1280, 800)
+    browser.open(f"file://{folder}/{name}.html")
+    ends = browser.run(
+        "return ['.figures', '#throughput svg.wide', '#map svg.wide'].map((one) => document.querySelector(one).getBoundingClientRect().bottom)"
+    )
+    assert all(end <= 810 for end in ends), f"the first screen ends before {ends}"
+    assert browser.run("return document.querySelectorAll('.figures p').length") == 4
+    ink = browser.run("return [...document.querySelectorAll('h1, p.run')].map((one) => getComputedStyle(one).color)")
+    assert ink[0] != ink[1], f"the verdict has no colour: {ink}"
+
+
 def main() -> None:
     folder = os.path.abspath(sys.argv[1])
     os.makedirs(folder, exist_ok=True)
@@ -459,6 +477,8 @@ def main() -> None:
                 browser.screenshot(f"{folder}/{name}-{look}.png", whole=True)
                 try:
                     check(page, report)
+                    if look == "light":
+                        check_first_screen(browser, folder, name)
                 except AssertionError as error:
                     failures += 1
                     print(f"check-reports: {name}, {look}: {error}", file=sys.stderr)

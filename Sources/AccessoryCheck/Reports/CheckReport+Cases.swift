@@ -8,21 +8,21 @@ extension CheckReport {
     var cases = results.map { result -> ReportCase in
       let rule = result.rule
       let name = "\(rule.title): \(rule.sentence)"
-      let group = "check.\(rule.group.title)"
+      let (group, traced) = ("check.\(rule.group.title)", "\(rule.label)  \(rule.sentence)")
       switch result.outcome {
-      case .passed: return ReportCase(group, name, time: result.time, .passed)
+      case .passed: return ReportCase(group, name, time: result.time, .passed, traced: traced)
       case .skipped(let reason): return ReportCase(group, name, time: result.time, .skipped(reason))
       case .failed(let failure) where !result.fails:
         return ReportCase(
           group, name, time: result.time, .passed, note: "\(result.word.rawValue): \(failure.text)",
-          more: Self.explanation(rule, failure))
+          more: Self.explanation(rule, failure), traced: traced)
       case .failed(let failure):
         return ReportCase(
           group, name, time: result.time,
           .failed(
             failure.text, kind: rule.severity.rawValue,
             details: ([rule.fix] + failure.proof.map(\.line)).joined(separator: "\n")),
-          more: Self.explanation(rule, failure))
+          more: Self.explanation(rule, failure), traced: traced)
       }
     }
     if let hostile {
@@ -70,8 +70,9 @@ extension CheckReport {
       ReportFigure("passed", counts.passed, moreIsBetter: true),
       ReportFigure("failed", counts.failed, moreIsBetter: false),
       ReportFigure("warnings", counts.warnings, moreIsBetter: false),
-      ReportFigure("notes", counts.notes, moreIsBetter: false),
-      ReportFigure("skipped", counts.skipped, moreIsBetter: false), ReportFigure("attachments", attachments),
+      ReportFigure("notes", counts.notes, moreIsBetter: false, isMain: false),
+      ReportFigure("skipped", counts.skipped, moreIsBetter: false),
+      ReportFigure("attachments", attachments, isMain: false),
     ]
   }
 

@@ -154,6 +154,17 @@ extension BurstLimit {
     }
   }
 
+  /// Where the limit is in a chart of times in nanoseconds, or of bytes a second; nil if it has no place there. `size` is
+  /// that of every burst, or 0.
+  func line(onTimes: Bool, size: Int) -> Double? {
+    switch figure {
+    case .percentile, .mean, .most: onTimes ? bound : nil
+    case .bytes: onTimes ? nil : bound
+    case .bursts: onTimes || size == 0 ? nil : bound * Double(size)
+    case .count: nil
+    }
+  }
+
   /// Compares a run with the limit.
   func check(_ report: BurstReport) -> ReportCheck {
     let times = isService ? report.service : report.latency

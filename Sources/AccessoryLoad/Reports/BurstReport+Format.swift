@@ -138,7 +138,8 @@ extension BurstReport.Site.SessionTally {
 }
 
 extension Format<BurstLimit> {
-  static let limit = Format(.text(TextShape("limit"))) { value, place in
+  /// A limit as users write it.
+  public static let limit = Format(.text(TextShape("limit"))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a limit such as 'p99>50ms'", value) }
     do { return try BurstLimit(text) } catch {
       place.error(value, "\(error)")

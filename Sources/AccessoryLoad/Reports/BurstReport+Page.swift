@@ -3,8 +3,15 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The description of the load test, for the title of a page.
-  public var title: String { "easim burst" }
+  /// The description of the load test, for the title of a page: with the accessory, or how many there were.
+  public var title: String {
+    let names = Set(sites.map { $0.accessory.isEmpty ? $0.name : $0.accessory })
+    return switch names.count {
+    case 0: "easim burst"
+    case 1: "easim burst: \(names.joined())\(sites.count > 1 ? ", \(sites.count) of them" : "")"
+    default: "easim burst: \(sites.count.counted("accessory", "accessories"))"
+    }
+  }
 
   /// Always nil: a stopped load test can still be added to others, because its measurements are correct.
   public var unfinished: String? { nil }
@@ -87,20 +94,21 @@ extension BurstReport {
           + markLegend.filter { $0.0.hasSuffix("error") || $0.0.hasSuffix("warm") }
       ) { attachmentChart($0) } + hiddenSites
     return [
+      PageSection(
+        "Throughput over time",
+        figure("throughput", flowLines.map { ($0.style, $0.name) } + markLegend) { throughputChart($0) }, isChart: true),
+      PageSection(
+        "Latency over time", figure("map", shades + markLegend) { latencyMapChart($0) }, isChart: true),
+      PageSection(
+        "Latency by percentile",
+        figure("percentiles", percentileSeries.map { ($0.style, $0.name) }) { percentileChart($0) }, isChart: true),
+      PageSection("Attachments", attachments, isChart: true),
       PageSection("To try", advice.map { "<p>\(MarkupText.escaped($0))</p>" }),
       PageSection("The run", PageTable.facts(runFacts)),
       PageSection("Phases", phaseTable),
       PageSection(plan.isScript ? "Requests" : "Payloads", payloadTable),
       PageSection("Accessories", accessoryTable),
       PageSection("Latency", latencyTable),
-      PageSection(
-        "Throughput over time",
-        figure("throughput", flowLines.map { ($0.style, $0.name) } + markLegend) { throughputChart($0) }),
-      PageSection("Latency over time", figure("map", shades + markLegend) { latencyMapChart($0) }),
-      PageSection(
-        "Latency by percentile",
-        figure("percentiles", percentileSeries.map { ($0.style, $0.name) }) { percentileChart($0) }),
-      PageSection("Attachments", attachments),
       PageSection("Errors", errorBars),
       PageSection("Sizes", sizeBars),
       PageSection("Sessions", sessionTable),
@@ -246,6 +254,14 @@ extension BurstReport {
   }
 
   // MARK: Charts
+
+  /// The limits on times, or on the rate, as lines in the charts.
+  func goals(onTimes: Bool) -> [(at: Double, text: String, isMet: Bool)] {
+    judgedLimits.compactMap { limit in
+      guard let at = limit.line(onTimes: onTimes, size: plan.size) else { return nil }
+      return (at, limit.goal, limit.check(self).passed)
+    }
+  }
 
   /// The kinds of marks in this run, for legends.
   private var markLegend: [(String, String)] {

@@ -12,6 +12,8 @@ package struct Plot {
     package var points: Double { self == .wide ? 860 : 328 }
     /// About how many marks fit on a horizontal axis.
     package var marks: Int { self == .wide ? 8 : 3 }
+    /// How many names fit there.
+    package var names: Int { self == .wide ? 7 : 2 }
   }
 
   package let width: Width
@@ -23,10 +25,14 @@ package struct Plot {
   private var left: Double { width == .wide ? 76 : 66 }
   private var right: Double { 14 }
   private let top = 16.0
-  private let bottom = 26.0
+  private let bottom: Double
+  /// Where the labels of goals are, so that none covers another.
+  private var goals: [(y: Double, isLeft: Bool)] = []
 
   package init(_ width: Width, x: Axis, y: Axis, height: Double = 240) {
     (self.width, self.x, self.y, self.height) = (width, x, y, height)
+    // Labels may have two lines.
+    bottom = x.marks.contains { $0.text.contains("\n") } ? 40 : 26
     drawAxes()
   }
 
@@ -48,12 +54,16 @@ package struct Plot {
     for (index, mark) in x.marks.enumerated() {
       let place = xPlace(mark.value)
       // Keeps the labels at both ends inside the picture.
-      let anchor = place > to - 24 && index > 0 ? "end" : index == 0 ? "start" : "middle"
+      let anchor = place > to - 24 && index > 0 ? "end" : index == 0 && place < from + 24 ? "start" : "middle"
+      let lines = mark.text.split(separator: "\n")
+      let texts = lines.enumerated().map { line, text in
+        "<text class=\"x\" data-value=\"\(mark.value)\" x=\"\(Self.number(place))\" "
+          + "y=\"\(Self.number(height - 8 - Double(lines.count - 1 - line) * 15))\" text-anchor=\"\(anchor)\">"
+          + "\(MarkupText.escaped(String(text)))</text>"
+      }
       parts.append(
         "<line class=\"tick\" x1=\"\(Self.number(place))\" x2=\"\(Self.number(place))\" "
-          + "y1=\"\(Self.number(height - bottom))\" y2=\"\(Self.number(height - bottom + 4))\"/>"
-          + "<text class=\"x\" data-value=\"\(mark.value)\" x=\"\(Self.number(place))\" "
-          + "y=\"\(Self.number(height - 8))\" text-anchor=\"\(anchor)\">\(MarkupText.escaped(mark.text))</text>")
+          + "y1=\"\(Self.number(height - bottom))\" y2=\"\(Self.number(height - bottom + 4))\"/>" + texts.joined())
     }
   }
 
@@ -130,6 +140,25 @@ package struct Plot {
             + "\(Self.title(shown.joined(separator: "\n")))</g>")
       }
     }
+  }
+
+  /// A goal as a line across the chart, with its text where no other goal's is.
+  package mutating func goal(_ value: Double, _ text: String, isMet: Bool) {
+    let (from, to, at) = (left, width.points - right, yPlace(value))
+    let isNear = { [goals] (isLeft: Bool) in goals.contains { $0.isLeft == isLeft && abs($0.y - at) < 16 } }
+    // Above the line, or below it at the upper end.
+    let below = at < top + 16
+    let isLeft = isNear(false)
+    let label =
+      isLeft && isNear(true)
+      ? ""
+      : "<text class=\"goal\" x=\"\(Self.number(isLeft ? from + 6 : to - 6))\" y=\"\(Self.number(at + (below ? 13 : -4)))\" "
+        + "text-anchor=\"\(isLeft ? "start" : "end")\">\(MarkupText.escaped(text))</text>"
+    goals.append((at, isLeft))
+    parts.append(
+      "<g class=\"goal\(isMet ? "" : " missed")\" data-value=\"\(value)\"><line x1=\"\(Self.number(from))\" "
+        + "x2=\"\(Self.number(to))\" y1=\"\(Self.number(at))\" y2=\"\(Self.number(at))\"/>\(label)"
+        + "\(Self.title("goal: \(text)\(isMet ? "" : ", missed")"))</g>")
   }
 
   /// A centered text inside the chart, shown when there is nothing to draw.

@@ -25,10 +25,13 @@ public struct ReportTrend: WritableReport {
     /// The change from the first run to the last: "+3.1 %"; empty if a change has no meaning.
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
-      if first == last { return "same" }
-      if case .count = unit.axis { return last > first ? "+\(show(last - first))" : "-\(show(first - last))" }
-      guard first > 0 else { return "" }
-      return (last > first ? "+" : "") + FixedText.text((last / first - 1) * 100, places: 1) + " %"
+      if first == last { return "0 %" }
+      // From zero there is no percentage, and a count is told as one.
+      let isCount = unit == .count || first <= 0
+      let by = isCount ? (last > first ? "+\(show(last - first))" : "−\(show(first - last))") : ""
+      guard first > 0 else { return by }
+      let percent = ReportTrend.percent(ReportTrend.change(from: first, to: last), places: 1)
+      return isCount ? "\(by), \(percent)" : percent
     }
 
     /// Whether the change is "better" or "worse"; empty if neither.
@@ -132,9 +135,9 @@ public struct ReportTrend: WritableReport {
   }
 
   /// "+59 %" or "−3.1 %", with enough decimal places to differ from `other`.
-  static func percent(_ change: Double, unlike other: Double? = nil) -> String {
+  static func percent(_ change: Double, unlike other: Double? = nil, places: Int? = nil) -> String {
     let size = abs(change * 100)
-    let digits = FixedText.text(size, places: size < 10 ? 1 : 0, unlike: other.map { abs($0 * 100) })
+    let digits = FixedText.text(size, places: places ?? (size < 10 ? 1 : 0), unlike: other.map { abs($0 * 100) })
     return "\(change < 0 ? "−" : "+")\(digits) %"
   }
 
@@ -211,17 +214,30 @@ public struct ReportTrend: WritableReport {
     let checks = checks
     let isWorse = failed > 0 || checks.contains { !$0.passed } || !changes("worse").isEmpty
     var page = ReportPage(
-      "easim \(kind)", heading: headline, isGood: isWorse ? false : warnings.isEmpty && runs.count > 1 ? true : nil,
-      headline: "\(runs.count.counted("run")), \(failed) failed.")
+      "easim \(kind): \(names.count > 1 ? "\(names[0]) to \(names[names.count - 1])" : names.joined())",
+      headline.prefix(1).uppercased() + headline.dropFirst() + ".",
+      isGood: isWorse ? false : warnings.isEmpty && runs.count > 1 ? true : nil)
+    page.remark = "\(runs.count.counted("run")), \(failed) failed."
     page.reasons = changedCases + checks.map(\.line)
+    let styles = Array(repeating: "", count: cells.count - rows.count) + rows.map(\.verdict)
     page.sections = [
-      PageSection("Figures", PageTable.table(titles, cells, numbers: 1, upTo: runs.count + 2, isPlain: true))
+      PageSection(
+        "Figures", PageTable.table(titles, cells, numbers: 1, upTo: runs.count + 2, isPlain: true, styles: styles))
     ]
     for row in rows where runs.count > 1 && row.isMain {
       let charts = Plot.Width.allCases.map { chart(row, $0) }.joined(separator: "\n")
-      page.sections.append(PageSection(row.name, "<figure id=\"trend-\(row.name)\">\n\(charts)\n</figure>"))
+      page.sections.append(
+        PageSection(row.name, "<figure id=\"trend-\(row.name)\">\n\(charts)\n</figure>", isChart: true))
     }
     return page.html
+  }
+
+  /// The name of a run, and below it when it was made, as far as there is room on an axis.
+  private func label(_ run: Run) -> String {
+    let name = run.name.hasSuffix(".json") ? String(run.name.dropLast(5)) : run.name
+    let short = name.count > 14 ? "…\(name.suffix(13))" : name
+    let date = run.date.prefix(16).replacing("T", with: " ")
+    return date.isEmpty ? short : "\(short)\n\(date)"
   }
 
   /// The contents of the whole file.
@@ -235,16 +251,25 @@ public struct ReportTrend: WritableReport {
   }
 
   private func chart(_ row: Row, _ width: Plot.Width) -> String {
+    // Every second or third name, if not all fit.
+    let step = (runs.count + width.names - 1) / width.names
+    let marks = runs.enumerated().compactMap { index, run in
+      index % step == 0 ? (Double(index) + 0.5, label(run)) : nil
+    }
+    let goals = limits.filter { $0.figure == row.name }.compactMap { limit in
+      row.values.first.map { (at: $0 * (1 + limit.bound), text: limit.goal, isMet: limit.check(self).passed) }
+    }
     var plot = Plot(
-      width, x: Axis(from: 1, to: Double(runs.count), .count, marks: width.marks),
-      y: Axis(to: (row.values.max() ?? 0) * 1.05, row.unit.axis, marks: 4))
-    let points = row.values.enumerated().map { (x: Double($0.offset + 1), y: $0.element) }
+      width, x: Axis(rows: marks, high: Double(runs.count)),
+      y: Axis(to: (row.values + goals.map(\.at)).reduce(0, max) * 1.05, row.unit.axis, marks: 4), height: 180)
+    let points = row.values.enumerated().map { (x: Double($0.offset) + 0.5, y: $0.element) }
     plot.line("line0 \(row.name)", points)
     for (index, point) in points.enumerated() {
       plot.dot(
         "line0", x: point.x, y: point.y, data: " data-series=\"\(row.name)\" data-value=\"\(point.y)\"",
         "\(names[index]): \(row.show(point.y))")
     }
+    for goal in goals { plot.goal(goal.at, goal.text, isMet: goal.isMet) }
     return plot.svg("\(row.name) over the runs")
   }
 }

@@ -3,40 +3,80 @@ import AccessoryFormats
 /// The parts of report pages other than charts: tables and their style.
 package enum PageTable {
   /// A table that scrolls horizontally if it is wider than the page. Columns from `numbers` up to `end` contain
-  /// numbers.
+  /// numbers; `styles` has a class for each row.
   package static func table(
-    _ titles: [String], _ rows: [[String]], numbers: Int = .max, upTo end: Int = .max, isPlain: Bool = false
+    _ titles: [String], _ rows: [[String]], numbers: Int = .max, upTo end: Int = .max, isPlain: Bool = false,
+    styles: [String] = []
   ) -> String {
-    func row(_ cells: [String], _ tag: String) -> String {
+    func row(_ cells: [String], _ tag: String, _ class: String = "") -> String {
       let cells = cells.enumerated().map { index, text in
         let style = (numbers..<max(numbers, end)).contains(index) ? " class=\"number\"" : ""
         return "<\(tag)\(style)>\(MarkupText.escaped(text))</\(tag)>"
       }
-      return "<tr>\(cells.joined())</tr>"
+      return "<tr\(`class`.isEmpty ? "" : " class=\"\(`class`)\"")>\(cells.joined())</tr>"
     }
-    let body = rows.map { row($0, "td") }.joined(separator: "\n")
+    let body = rows.enumerated().map { row($1, "td", $0 < styles.count ? styles[$0] : "") }.joined(separator: "\n")
     let style = isPlain ? " class=\"plain\"" : ""
     return
       "<div class=\"scroll\"><table\(style)>\n<thead>\(row(titles, "th"))</thead>\n<tbody>\(body)</tbody>\n</table></div>"
   }
 
-  /// A table of the checks: failures first, with all their details.
-  static func cases(_ cases: [ReportCase]) -> String {
+  /// How many of each part passed, failed and were skipped, as bars.
+  static func outcomes(_ cases: [ReportCase]) -> String {
+    var parts: [(name: String, counts: [Int])] = []
+    for one in cases {
+      let place = parts.firstIndex { $0.name == one.part } ?? parts.count
+      if place == parts.count { parts.append((one.part, [0, 0, 0])) }
+      parts[place].counts[one.sign.index] += 1
+    }
+    let most = Double(parts.map { $0.counts.reduce(0, +) }.max() ?? 1)
+    let rows = parts.map { name, counts in
+      let shown = zip(["passed", "failed", "skipped"], counts).filter { $1 > 0 }
+      let bars = shown.map { word, count in
+        "<div class=\"bar \(word)\" data-count=\"\(count)\" "
+          + "style=\"width:\(FixedText.text(Double(count) / most * 100, places: 2))%\"></div>"
+      }
+      let text = shown.map { "\($1) \($0)" }.joined(separator: ", ")
+      return
+        "<tr><th>\(MarkupText.escaped(name))</th><td class=\"track\"><div class=\"stack\">\(bars.joined())</div></td>"
+        + "<td class=\"number\">\(text)</td></tr>"
+    }
+    return "<table class=\"bars\">\n\(rows.joined(separator: "\n"))\n</table>"
+  }
+
+  /// A table of the checks: failures first, with all their details, and links to their places in the trace.
+  static func cases(_ cases: [ReportCase], trace: String? = nil) -> String {
     let isGrouped = Set(cases.map(\.part)).count > 1
     let rows = (cases.filter(\.isFailed) + cases.filter { !$0.isFailed }).map { one in
-      let (sign, word, text, details): (String, String, String, String) =
+      let (sign, word) = (one.sign.sign, one.sign.word)
+      let (text, details) =
         switch one.outcome {
-        case .passed: ("✓", "passed", one.note, "")
-        case .skipped(let reason): ("–", "skipped", reason, "")
-        case .failed(let text, _, let details): ("✗", "failed", text, details)
+        case .passed: (one.note, "")
+        case .skipped(let reason): (reason, "")
+        case .failed(let text, _, let details): (text, details)
         }
+      let link =
+        trace.flatMap { trace in
+          one.traced.map { " <a href=\"\(MarkupText.escaped(trace))#\(Self.fragment($0))\">in the trace</a>" }
+        } ?? ""
       let lines = details.isEmpty || !one.more.isEmpty ? "" : "<pre>\(MarkupText.escaped(details))</pre>"
       let cells = (isGrouped ? [one.part] : []) + [one.name, text]
       return "<tr class=\"\(word)\"><td title=\"\(word)\">\(sign)</td>"
-        + cells.map { "<td>\(MarkupText.escaped($0))" }.joined(separator: "</td>") + lines + one.more + "</td></tr>"
+        + cells.map { "<td>\(MarkupText.escaped($0))" }.joined(separator: "</td>") + link + lines + one.more
+        + "</td></tr>"
     }
     return
       "<div class=\"scroll\"><table class=\"cases\"><tbody>\n\(rows.joined(separator: "\n"))\n</tbody></table></div>"
+  }
+
+  /// A text as the fragment of an address.
+  private static func fragment(_ text: String) -> String {
+    text.utf8.map { byte in
+      let isPlain =
+        byte < 0x80 && (Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber)
+      return isPlain || byte == UInt8(ascii: "-")
+        ? String(Unicode.Scalar(byte)) : "%" + String(byte, radix: 16, uppercase: true).zeroPadded(to: 2)
+    }.joined()
   }
 
   /// A list of names with texts, stacked on a narrow screen.
@@ -54,8 +94,8 @@ package enum PageTable {
   package static let style =
     PageLook.style + """
       body { max-width: 940px; margin: 1.5rem auto; padding: 0 16px; overflow-wrap: anywhere; }
-      h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1rem; margin: 0 0 .4rem; }
-      header, section { margin: 0 0 .8rem; } header.card { border-left-width: 6px; } header p, header ul { color: var(--text); margin: .4em 0; }
+      h1 { font-size: 1.3rem; line-height: 1.25; margin: 0; } h2 { font-size: 1rem; margin: 0 0 .4rem; }
+      header, section { margin: 0 0 .8rem; } header.card { border-left-width: 6px; } header p, header ul { color: var(--text); margin: .4em 0; } a { color: var(--focus); }
       .card.passed { border-left-color: var(--good); } .card.failed { border-left-color: var(--bad); }
       .passed h1 { color: var(--good); } .failed h1 { color: var(--bad); }
       .run { color: var(--faint); } .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .8rem; margin: 0 0 .8rem; }
@@ -88,7 +128,11 @@ package enum PageTable {
       .key.s1::before { background: var(--s1); } .key.s2::before { background: var(--s2); } .key.s3::before { background: var(--s3); }
       .key.s4::before { background: var(--s4); } .key.s5::before { background: var(--s5); }
       .bars { width: 100%; } .bars th { font-weight: normal; white-space: nowrap; } .bars .track { width: 100%; padding: 0; vertical-align: middle; }
-      .bar { height: 12px; min-width: 1px; } .bar.bad { background: var(--bad); } .bar.good { background: var(--line0); }
+      .bar { height: 12px; min-width: 1px; } .bar.bad, .bar.failed { background: var(--bad); } .bar.good { background: var(--line0); }
+      .stack { display: flex; gap: 1px; } .bar.passed { background: var(--good); } .bar.skipped { background: var(--link); }
+      .goal line { stroke: var(--good); stroke-width: 2; stroke-dasharray: 8 4; } .goal.missed line { stroke: var(--bad); }
+      .chart .goal text { fill: var(--good); font-weight: 600; } .chart .goal.missed text { fill: var(--bad); }
+      tr.better td:nth-last-child(-n+2) { color: var(--good); } tr.worse td:nth-last-child(-n+2) { color: var(--bad); font-weight: 600; }
       @media (max-width: 640px) {
         body { margin: .6rem auto; padding: 0 8px; } .card { padding: .6rem .5rem; } svg.wide { display: none; } svg.narrow { display: block; }
         dl { grid-template-columns: 1fr; } dt { margin-top: 4px; } td, th { padding: .2rem .4rem .2rem 0; }

@@ -4,9 +4,13 @@ import AccessoryFormats
 public struct PageSection: Sendable {
   let title: String
   let html: String
+  /// Whether it is a chart, which comes before everything that is read.
+  let isChart: Bool
 
   /// A section with a heading.
-  public init(_ title: String, _ html: String) { (self.title, self.html) = (title, html) }
+  public init(_ title: String, _ html: String, isChart: Bool = false) {
+    (self.title, self.html, self.isChart) = (title, html, isChart)
+  }
 
   /// The same, but nil if there is nothing to show.
   public init?(_ title: String, _ html: String?) {
@@ -15,38 +19,57 @@ public struct PageSection: Sendable {
   }
 }
 
-/// A report for people: the verdict with its reasons, the main figures, the checks, and the rest of the report. It is
-/// one file without scripts or external resources. It fits narrow screens and paper, and follows the reader's choice of
-/// light or dark mode.
+/// A report for people: the verdict with its reasons, four figures, the charts, the checks, and the rest of the report.
+/// It is one file without scripts or external resources. It fits narrow screens and paper, and follows the reader's
+/// choice of light or dark mode.
 struct ReportPage {
+  /// More figures than these are not read at a glance.
+  private static let mostFigures = 4
+
+  /// The product and the test.
   var title: String
-  /// The text at the top, and whether it is good news; nil if neither good nor bad.
-  var heading: String
+  /// The verdict as one sentence, and whether it is good news; nil if neither good nor bad.
+  var sentence: String
   var isGood: Bool?
-  var headline: String
+  /// Below the verdict; may be empty.
+  var remark = ""
+  /// The address of the run's trace, relative to the page; nil if there is none.
+  var trace: String?
   var reasons: [String] = []
   var figures: [ReportFigure] = []
   var cases: [ReportCase] = []
   var sections: [PageSection] = []
 
-  /// Renders the page of a report.
-  init(_ report: some Report) {
+  /// Renders the page of a report, with links to the trace of its run.
+  init(_ report: some Report, trace: String? = nil) {
     let verdict = report.outcome
-    (title, heading, isGood) = (report.title, verdict.title, verdict.isPassed)
-    (headline, reasons) = ("\(report.headline).", verdict.reasons)
-    (figures, cases, sections) = (report.figures.filter(\.isMain), report.suite.cases, report.sections)
+    let why = verdict.reasons
+    // A run that did not pass says why, and then what was done.
+    let sentence =
+      why.first.map { $0 + (why.count > 1 ? ", and \((why.count - 1).counted("more reason", "more reasons"))" : "") }
+    let text = sentence ?? report.headline
+    let isTitled = text.lowercased().hasPrefix(verdict.title.lowercased())
+    self.init(
+      report.title, isTitled ? "\(text.prefix(1).uppercased())\(text.dropFirst())." : "\(verdict.title): \(text).",
+      isGood: verdict.isPassed)
+    if let sentence, sentence != report.headline { remark = "\(report.headline)." }
+    (self.trace, reasons) = (trace, Array(why.dropFirst()))
+    figures = Array(report.figures.filter(\.isMain).prefix(Self.mostFigures))
+    (cases, sections) = (report.suite.cases, report.sections)
   }
 
-  init(_ title: String, heading: String, isGood: Bool?, headline: String) {
-    (self.title, self.heading, self.isGood, self.headline) = (title, heading, isGood, headline)
+  init(_ title: String, _ sentence: String, isGood: Bool?) {
+    (self.title, self.sentence, self.isGood) = (title, sentence, isGood)
   }
 
   /// The contents of the file.
   var html: String {
     var body = [header]
     if !figures.isEmpty { body.append(figureCards) }
-    let checks = cases.isEmpty ? nil : PageTable.cases(cases)
-    for section in [PageSection("Checks", checks)].compactMap(\.self) + sections {
+    let checks = PageSection("Checks", cases.isEmpty ? nil : PageTable.cases(cases, trace: trace))
+    var charts = sections.filter(\.isChart)
+    if charts.isEmpty, cases.count > 1 { charts = [PageSection("Outcomes", PageTable.outcomes(cases))] }
+    for section in charts + [checks].compactMap(\.self) + sections.filter({ !$0.isChart }) {
       body.append("<section class=\"card\">\n<h2>\(section.title)</h2>\n\(section.html)\n</section>")
     }
     return """
@@ -55,7 +78,7 @@ struct ReportPage {
       <head>
       <meta charset="utf-8">
       <meta name="viewport" content="width=device-width, initial-scale=1">
-      <title>\(MarkupText.escaped(title)): \(MarkupText.escaped(heading))</title>
+      <title>\(MarkupText.escaped(title)): \(MarkupText.escaped(sentence))</title>
       <style>
       \(PageTable.style)
       </style>
@@ -74,10 +97,18 @@ struct ReportPage {
     return """
       <header class="card\(style)">
       <p class="run">\(MarkupText.escaped(title))</p>
-      <h1>\(MarkupText.escaped(heading))</h1>
-      <p>\(MarkupText.escaped(headline))</p>
-      \(why.isEmpty ? "" : "<ul class=\"reasons\">\(why)</ul>\n")</header>
+      <h1>\(MarkupText.escaped(sentence))</h1>
+      \(below)\(why.isEmpty ? "" : "<ul class=\"reasons\">\(why)</ul>\n")</header>
       """
+  }
+
+  /// The remark, and the link to the trace.
+  private var below: String {
+    let link = trace.map {
+      "<a href=\"\(MarkupText.escaped($0))\">See the run: its lanes, packets and log</a>"
+    }
+    let parts = [remark.isEmpty ? nil : MarkupText.escaped(remark), link].compactMap(\.self)
+    return parts.isEmpty ? "" : "<p>\(parts.joined(separator: " "))</p>\n"
   }
 
   private var figureCards: String {

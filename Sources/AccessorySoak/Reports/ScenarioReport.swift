@@ -117,7 +117,8 @@ public struct ScenarioReport: Equatable, Sendable {
     let cases = runs.map { run in
       ReportCase(
         "scenario.\(run.client)", run.scenario, time: run.length,
-        run.passed ? .passed : .failed(run.text, details: run.timeline.joined(separator: "\n")), note: run.text)
+        run.passed ? .passed : .failed(run.text, details: run.timeline.joined(separator: "\n")), note: run.text,
+        traced: run.scenario)
     }
     return ReportSuite(
       "easim scenarios", time: time,

@@ -197,10 +197,16 @@ import Testing
     var report = try Self.report()
     report.require([try BurstLimit("p99>1ns")])
     let html = report.html
-    let place = try #require(html.range(of: "<h1>Failed</h1>"))
-    let reason = try #require(html.range(of: "<li>p99 ≤ 1 ns: "))
-    #expect(place.lowerBound < reason.lowerBound)
-    #expect(try reason.upperBound < #require(html.range(of: "<h2>")).lowerBound)
+    #expect(html.contains("<p class=\"run\">easim burst: "))
+    let verdict = try #require(html.range(of: "<h1>Failed: p99 ≤ 1 ns: "))
+    #expect(try verdict.upperBound < #require(html.range(of: "<h2>")).lowerBound)
+    #expect(html.split(separator: "<b>").count - 1 == 4)
+    // The charts come before everything that is read, and the goal is a line in them.
+    let goal = try #require(html.range(of: "<g class=\"goal missed\""))
+    #expect(try goal.upperBound < #require(html.range(of: "<h2>Checks</h2>")).lowerBound)
+    report.require([try BurstLimit("p50>1h"), try BurstLimit("rate<1kB/s"), try BurstLimit("errors>3")])
+    #expect(report.html.contains("<li>p99 ≤ 1 ns: ") == false)
+    #expect(report.html.contains(">rate ≥ 1 kB/s</text>") && !report.html.contains(">errors ≤ 3</text>"))
   }
 
   @Test func aReportOfNothingHasEveryForm() {

@@ -57,7 +57,7 @@ import Testing
     ("JSON passed", { $0.json.text.contains("\"passed\":true,\"verdict\"") }),
     ("JSON verdict", { $0.json.text.contains("\"verdict\":\"passed\"") }),
     ("JSON reasons", { $0.json.text.contains("\"reasons\":[]") }),
-    ("HTML heading", { $0.html.contains("<h1>Passed</h1>") }),
+    ("HTML heading", { $0.html.contains("<h1>Passed: ") }),
     ("HTML card", { $0.html.contains("class=\"card passed\"") }),
     ("JUnit", { $0.junit.contains("failures=\"0\"") }),
     ("metrics", { $0.metrics(isOpen: false).contains("easim_burst_passed 1\n") }),
@@ -103,7 +103,7 @@ import Testing
     var slow = VerdictTests.report { $0.bytes = 1_000 }
     _ = slow.compare(with: good, tolerance: 0.1)
     #expect(slow.verdict == .passed && slow.outcome.word == "failed")
-    #expect(slow.html.contains("<li>worse than the baseline: throughput: "))
+    #expect(slow.html.contains("<h1>Failed: worse than the baseline: throughput: "))
     #expect(!slow.html.contains("card passed"))
     #expect(slow.metrics(isOpen: false).contains("easim_burst_passed 0\n"))
     #expect(slow.csv.contains("summary,,passed,false,"))

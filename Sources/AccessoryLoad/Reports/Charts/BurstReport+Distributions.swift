@@ -25,7 +25,8 @@ extension BurstReport {
     let series = percentileSeries
     let lines = series.flatMap(\.lines)
     let most = lines.filter { $0.quantile < 1 }.map { Self.nines($0.quantile) }.max() ?? 1
-    let values = lines.map { Double($0.value) }
+    let goals = goals(onTimes: true)
+    let values = lines.map { Double($0.value) } + goals.map(\.at)
     var plot = Plot(
       width, x: Axis(nines: most), y: Axis(logarithmic: values.min() ?? 1e6, values.max() ?? 1e6, .time))
     if lines.isEmpty { plot.note("no burst was completed") }
@@ -42,6 +43,7 @@ extension BurstReport {
           "\(name): \(percent) % within \(FixedText.time(Double(line.value)))")
       }
     }
+    for goal in goals { plot.goal(goal.at, goal.text, isMet: goal.isMet) }
     return plot.svg("latency by percentile")
   }
 

@@ -86,10 +86,12 @@ extension BurstReport {
 
   func throughputChart(_ width: Plot.Width) -> String {
     let lines = flowLines
+    let goals = goals(onTimes: false)
     let (bounds, slices) = shownSlices
     var plot = Plot(
       width, x: Axis(to: span, .time, marks: width.marks),
-      y: Axis(to: (lines.flatMap(\.rates).max() ?? 0) * 1.05, .rate, marks: 4))
+      y: Axis(to: (lines.flatMap(\.rates) + goals.map(\.at)).reduce(0, max) * 1.05, .rate, marks: 4),
+      height: Self.height)
     if series.slices.isEmpty { plot.note("no burst was sent") }
     for line in lines { plot.steps("\(line.style) \(line.name)", bounds: bounds, line.rates) }
     for (index, slice) in slices.enumerated() {
@@ -100,8 +102,12 @@ extension BurstReport {
           + "\(slice.bursts.counted("burst")) completed, \(slice.errors.counted("error"))")
     }
     plot.marks(timeMarks)
+    for goal in goals { plot.goal(goal.at, goal.text, isMet: goal.isMet) }
     return plot.svg("throughput over time")
   }
+
+  /// Both charts over time fit into the first screen.
+  private static let height = 160.0
 
   /// The shades of the heat map: one for the cell with the most bursts, one for a tenth of it, and so on.
   static let shades = 5
@@ -109,10 +115,12 @@ extension BurstReport {
   func latencyMapChart(_ width: Plot.Width) -> String {
     let cells = map.cells
     let rows = cells.map { $0[1] }
+    let goals = goals(onTimes: true)
     let (low, high) = (rows.min() ?? 40, rows.max() ?? 40)
+    let ends = [Double(LatencyMap.lowest(low)), Double(LatencyMap.lowest(high + 1))] + goals.map(\.at)
     var plot = Plot(
       width, x: Axis(to: span, .time, marks: width.marks),
-      y: Axis(logarithmic: Double(LatencyMap.lowest(low)), Double(LatencyMap.lowest(high + 1)), .time))
+      y: Axis(logarithmic: ends.reduce(ends[0], min), ends.reduce(ends[1], max), .time), height: Self.height)
     if cells.isEmpty { plot.note("no burst was completed") }
     let bounds = bounds(map.length, map.columns)
     let most = Double(cells.map { $0[2] }.max() ?? 1)
@@ -126,6 +134,7 @@ extension BurstReport {
           + "\(FixedText.time(range.0)) to \(FixedText.time(range.1))")
     }
     plot.marks(timeMarks)
+    for goal in goals { plot.goal(goal.at, goal.text, isMet: goal.isMet) }
     return plot.svg("latency over time")
   }
 
