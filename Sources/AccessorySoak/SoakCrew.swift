@@ -54,6 +54,7 @@ public final class SoakShrinking: Sendable {
   private let queue: WorkQueue
   private let isStopped = Locked(false)
   private let results = Locked<[UInt64: SoakReport.Shrunk]>([:])
+  private let tries = Locked(0)
 
   /// Creates an object that has not shrunk anything yet. Failures are ordered by their seeds.
   public init(_ recipe: SoakRecipe, _ failures: [SoakReport.Failure], jobs: Int) {
@@ -66,7 +67,12 @@ public final class SoakShrinking: Sendable {
   /// The worlds shrunk so far, by their seeds. After a stop, each is as small as it had become by then.
   public var shrunk: [UInt64: SoakReport.Shrunk] { results.withLock { $0 } }
 
-  /// Whether all worlds are done.
+  /// How many worlds were shrunk, of how many, and how many attempts that took.
+  public var progress: (done: Int, all: Int, tries: Int) {
+    (results.withLock { $0.count }, failures.count, tries.withLock { $0 })
+  }
+
+  /// Whether all of them are done.
   public var isOver: Bool { queue.isOver }
 
   /// Stops shrinking. The worlds stay as small as they have become.
@@ -77,8 +83,9 @@ public final class SoakShrinking: Sendable {
     await queue.work(jobs: jobs) { [self] places in
       for place in places {
         let seed = failures[Int(place)].seed
-        let shrinker = SoakShrinker(recipe.plan(seed), keepsProfiles: recipe.profile != nil) { [isStopped] in
-          isStopped.withLock { $0 }
+        let shrinker = SoakShrinker(recipe.plan(seed), keepsProfiles: recipe.profile != nil) { [isStopped, tries] in
+          tries.withLock { $0 += 1 }
+          return isStopped.withLock { $0 }
         }
         guard var shrinker else { preconditionFailure("a world that failed must fail again") }
         shrinker.run()

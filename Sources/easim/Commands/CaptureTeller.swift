@@ -39,13 +39,17 @@ final class CaptureTeller {
   /// Decodes a file, or stdin with `-`.
   func tell(_ path: String) throws -> ExitCode {
     let name = path == "-" ? "stdin" : path
+    let progress = ReadingProgress(path, console)
+    defer { progress.end() }
     do {
       try InputFile.read(path) { bytes in
         try decoder.append(bytes, handle)
         flush()
+        progress.add(bytes.count)
         if let failure { throw failure }
         return !console.hasNoReader
       }
+      progress.end()
       if !console.hasNoReader {
         try decoder.finish(handle)
         if !wish.showsPackets { analysis.finish().forEach(tell) }

@@ -49,9 +49,12 @@ private func runTrace(_ options: TraceOptions, _ console: Console) throws -> Exi
   var capture = TracedCapture(recorder)
   let decoder = CaptureDecoder(as: options.form)
   let name = options.path == "-" ? "stdin" : options.path
+  let progress = ReadingProgress(options.path, console)
+  defer { progress.end() }
   do {
     try InputFile.read(options.path) { bytes in
       try decoder.append(bytes) { capture.add($0) }
+      progress.add(bytes.count)
       if decoder.form == .transcript { throw UsageError("\(name): a transcript has no bytes: give the capture itself") }
       return true
     }

@@ -1,10 +1,13 @@
-/// Colors for the words and signs at the beginning of lines with a verdict.
+/// Colors for verdicts in lines: the word or sign at the beginning, and counts such as "2 failed".
 enum JudgedText {
+  private static let green = "\u{1B}[32m"
+  private static let red = "\u{1B}[31m"
+  private static let yellow = "\u{1B}[33m"
   private static let styles = [
-    ("passed", "\u{1B}[32m"), ("✓", "\u{1B}[32m"), ("failed", "\u{1B}[31m"), ("✗", "\u{1B}[31m"),
-    ("skipped", "\u{1B}[33m"),
-    ("!", "\u{1B}[33m"), ("warning", "\u{1B}[33m"),
+    ("passed", green), ("✓", green), ("failed", red), ("✗", red), ("skipped", yellow), ("!", yellow),
+    ("warning", yellow),
   ]
+  private static let counted = ["passed": green, "failed": red, "skipped": yellow]
 
   /// The same lines with the colors of a terminal.
   static func colored(_ text: String) -> String {
@@ -16,7 +19,22 @@ enum JudgedText {
         if after.first?.isLetter ?? false { continue }
         return "\(indent)\(style)\(word)\u{1B}[0m\(after)"
       }
-      return String(line)
+      return counts(line)
     }.joined(separator: "\n")
+  }
+
+  /// "61 passed, 2 failed", "all passed": each number but 0 has the color of its word.
+  private static func counts(_ line: Substring) -> String {
+    var words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    for (index, word) in words.enumerated().dropFirst() {
+      let bare = word.prefix { $0.isLetter }
+      let number = words[index - 1]
+      guard let style = counted[String(bare)], number != "0", !number.isEmpty,
+        number == "all" || number.allSatisfy({ $0.isNumber || $0 == "," })
+      else { continue }
+      words[index - 1] = style + number
+      words[index] = "\(bare)\u{1B}[0m\(word.dropFirst(bare.count))"
+    }
+    return words.joined(separator: " ")
   }
 }

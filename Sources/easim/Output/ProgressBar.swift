@@ -16,10 +16,13 @@ final class ProgressBar {
 
   func draw(_ fraction: Double, _ text: String) {
     guard isTerminal else { return }
-    let filled = Int(min(max(fraction, 0), 1) * Double(Self.width))
-    let bar = String(repeating: "#", count: filled) + String(repeating: " ", count: Self.width - filled)
-    console.draw("\r\u{1B}[2K[\(bar)] \(text)")
+    console.draw("\r\u{1B}[2K\(Self.line(fraction, text))")
     isShown = true
+  }
+
+  fileprivate static func line(_ fraction: Double, _ text: String) -> String {
+    let filled = Int(min(max(fraction, 0), 1) * Double(width))
+    return "[\(String(repeating: "#", count: filled))\(String(repeating: " ", count: width - filled))] \(text)"
   }
 
   /// Clears the bar, so that another line can be printed.
@@ -28,4 +31,33 @@ final class ProgressBar {
     console.draw("\r\u{1B}[2K")
     isShown = false
   }
+}
+
+/// How much of a file was read, below all other output of a terminal. Small files are read too quickly for it.
+final class ReadingProgress {
+  private static let step = 1_000_000
+  private let console: Console
+  /// 0 if it is not known, as of a pipe.
+  private let size: Int
+  private var done = 0
+  private var shown = 0
+
+  init(_ path: String, _ console: Console) {
+    self.console = console
+    var information = stat()
+    size = path == "-" || stat(path, &information) != 0 ? 0 : Int(information.st_size)
+  }
+
+  /// More was read.
+  func add(_ count: Int) {
+    done += count
+    guard done - shown >= Self.step, isatty(STDERR_FILENO) == 1 else { return }
+    shown = done
+    let (read, all) = (done / Self.step, size / Self.step)
+    console.footer =
+      size > done ? ProgressBar.line(Double(done) / Double(size), "\(read) of \(all) MB") : "\(read) MB read"
+  }
+
+  /// Nothing more is read.
+  func end() { if shown > 0 { console.footer = nil } }
 }

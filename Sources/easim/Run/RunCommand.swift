@@ -139,11 +139,14 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
     accessories.append(accessory)
   }
   let terminal = try RunTerminal(places.options, options.shared, console, on: runtime.loop) { action in
+    let isPossible = action.needsPlug.map { needed in accessories.contains { $0.isAttached == needed } } ?? true
     for accessory in accessories {
       // During a flicker, an accessory can be unplugged even while it is not attached.
       guard action == .unplug() || action.needsPlug != !accessory.isAttached else { continue }
       try accessory.perform(action, "unplugged by hand")
     }
+    // A key is always answered.
+    if !isPossible { console.err("easim: \(action.needsPlug == true ? "not plugged in" : "plugged in already")") }
   }
   let isHopeless = { accessories.allSatisfy { $0.failure != nil } }
   let isOver = runtime.run(until: { terminal?.isOver == true || isHopeless() }, limit: options.limit)

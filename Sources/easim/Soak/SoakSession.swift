@@ -106,11 +106,18 @@ final class SoakSession {
     Task { await shrinking.run() }
     // The Ctrl-C that stopped the playing must not stop the shrinking.
     let before = runtime.signalCount
+    let bar = ProgressBar(console)
+    defer { bar.clear() }
     let finished = { [runtime] in
       if runtime.signalCount > before { shrinking.stop() }
       return shrinking.isOver
     }
-    while !finished() { runtime.loop.run(until: finished, limit: Self.turn) }
+    while !finished() {
+      runtime.loop.run(until: finished, limit: Self.turn)
+      let (done, all, tries) = shrinking.progress
+      let fraction = Double(done) / Double(max(all, 1))
+      if !console.isJSON { bar.draw(fraction, "\(done) of \(all) shrunk, \(tries) attempts") }
+    }
     return shrinking.shrunk
   }
 }
