@@ -283,3 +283,53 @@ def hostile_names_stay_text_and_small_screens_fit(easim, out):
             wide = browser.run("return document.documentElement.scrollWidth")
             assert wide <= width, f"{wide} wide at {width}"
             browser.screenshot(out / f"hostile-{width}{'-dark' if dark else ''}.png", whole=True)
+
+
+@check
+def both_clients_stand_side_by_side_with_the_lost_packets(easim, out):
+    path = out / "sides.html"
+    run(easim, "scenario", "run", "session-closed-by-the-accessory", "--fault", "loss,chance=20%", "--seed", 3, "--trace", path, ends=(0, 1))
+    with Browser() as browser:
+        opened(browser, path)
+        names = browser.run("return [...document.querySelectorAll('.sides h2')].map((one) => one.textContent)")
+        assert len(names) == 2 and names[0].startswith("robust client") and names[1].startswith("naive client"), names
+        boxes = browser.run("return [...document.querySelectorAll('.sides canvas')].map((one) => one.getBoundingClientRect()).map((box) => [box.left, box.right, box.height])")
+        assert boxes[0][1] < boxes[1][0] and all(box[2] > 100 for box in boxes), boxes
+        # The second run's lost packet is one click away.
+        browser.wait("return document.querySelectorAll('.sides .lost').length === 2", what="the lost packets of both")
+        browser.click(".sides section:nth-of-type(2) .lost button")
+        browser.wait("return easim.made.name.startsWith('naive')", what="its packets are shown")
+        lost = browser.wait("const one = easim.packets.list.rows[easim.packets.list.chosen]; return one && [one.lostBy ?? one.note, easim.lanes.cursor === one.t]", what="the lost packet is chosen")
+        assert lost[0].startswith("lost by loss") and lost[1], lost
+        assert browser.run("return easim.lanes.drawn.some((one) => one.kind === 'hit')"), "it is not marked in the lanes"
+        silent(browser)
+        browser.screenshot(out / "sides.png", whole=True)
+    return str(names)
+
+
+@check
+def reports_of_scenarios_and_checks_link_to_their_traces(easim, out):
+    folder = out / "linked"
+    (folder / "reports").mkdir(parents=True, exist_ok=True)
+    run(easim, "scenario", "run", "--all", "--report", folder / "reports/all.html", "--trace", folder / "all trace.html")
+    with tempfile.TemporaryDirectory() as sockets:
+        place = f"unix:{sockets}/echo.sock"
+        with Running(easim, "run", "echo", "--on", place):
+            run(easim, "check", place, "--only", "201-205", "--report", folder / "reports/check.html", "--trace", folder / "check.html")
+    with Browser() as browser:
+        browser.open(f"file://{folder}/reports/all.html")
+        links = browser.run("return [...document.querySelectorAll('.cases a')].map((one) => one.href)")
+        assert len(links) > 40 and all(one.startswith(f"file://{folder}/all%20trace.html#") for one in links), links[:2]
+        browser.run("[...document.querySelectorAll('.cases a')].find((one) => one.href.endsWith('#flicker')).click()")
+        browser.wait(READY, what="the trace opens")
+        assert browser.run("return document.querySelector('#group').value") == "flicker"
+        assert browser.run("return easim.runs.map((one) => one.isGood)") == ["passed", "failed"]
+        silent(browser)
+        browser.open(f"file://{folder}/reports/check.html")
+        browser.run("document.querySelectorAll('.cases a')[2].click()")
+        browser.wait(READY, what="the trace opens")
+        row = browser.wait("const one = easim.events.list.rows[easim.events.list.chosen]; return one && [one.text, easim.lanes.cursor === one.t]", what="the case is chosen in the log")
+        assert "203" in row[0] and row[1], row
+        silent(browser)
+    size = (folder / "all trace.html").stat().st_size
+    return f"{len(links)} scenarios in {size / 1e6:.1f} MB"

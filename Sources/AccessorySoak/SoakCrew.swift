@@ -72,7 +72,7 @@ public final class SoakShrinking: Sendable {
     (results.withLock { $0.count }, failures.count, tries.withLock { $0 })
   }
 
-  /// Whether all of them are done.
+  /// Whether all worlds are done.
   public var isOver: Bool { queue.isOver }
 
   /// Stops shrinking. The worlds stay as small as they have become.

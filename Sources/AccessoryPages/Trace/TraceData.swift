@@ -19,18 +19,40 @@ struct TraceData {
 
   init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
 
-  /// The whole object. `<` is escaped, so that no text can close the element that contains it.
-  mutating func json() -> String {
-    let all = recorder.log.packets(after: 0, atMost: .max)
-    let packets = fitting(all)
+  /// The whole object; with several runs, it has them in place of its own. `<` is escaped, so that no text can end the
+  /// element that it is in.
+  static func json(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) -> String {
     var object = JSONObject()
     object.add("easim", "trace")
     object.add("version", 1)
     object.add("program", recorder.program)
     object.add("command", recorder.command)
-    object.add("time", recorder.time)
     object.add("verdict", verdict.word)
     object.add("text", verdict.text)
+    if runs.isEmpty {
+      var data = TraceData(recorder, verdict)
+      data.add(to: &object)
+    } else {
+      let parts = runs.map { run in
+        var data = TraceData(run.recorder, run.verdict)
+        var part = JSONObject()
+        part.add("group", run.group)
+        part.add("name", run.name)
+        part.add("verdict", run.verdict.word)
+        part.add("text", run.verdict.text)
+        data.add(to: &part)
+        return part.text
+      }
+      object.add("runs", raw: "[\(parts.joined(separator: ",\n"))]")
+    }
+    return object.text.replacing("<", with: "\\u003c")
+  }
+
+  /// What happened, and the packets.
+  private mutating func add(to object: inout JSONObject) {
+    let all = recorder.log.packets(after: 0, atMost: .max)
+    let packets = fitting(all)
+    object.add("time", recorder.time)
     object.add("left", left)
     object.add("gone", recorder.lostEvents)
     object.add("faults", recorder.faults)
@@ -41,7 +63,6 @@ struct TraceData {
     object.add("cables", raw: "{\(names.joined(separator: ","))}")
     object.add("first", droppedCount + 1)
     object.add("packets", raw: "[\(packets.joined(separator: ",\n"))]")
-    return object.text.replacing("<", with: "\\u003c")
   }
 
   /// The newest packets that fit.

@@ -4,12 +4,14 @@ import AccessoryFormats
 struct TracePage {
   private let recorder: TraceRecorder
   private let verdict: TraceVerdict
+  private let runs: [TracedRun]
 
-  init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
+  init(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) {
+    (self.recorder, self.verdict, self.runs) = (recorder, verdict, runs)
+  }
 
   /// The contents of the file.
   var html: [UInt8] {
-    var data = TraceData(recorder, verdict)
     let title = MarkupText.escaped("\(verdict.word): \(recorder.command)")
     let head = """
       <!doctype html>
@@ -31,7 +33,7 @@ struct TracePage {
       <script type="application/json" id="data">
       """
     let tail = "</script>\n<script type=\"module\">\n\(Self.program)\n</script>\n</body>\n</html>\n"
-    return Array(head.utf8) + Array(data.json().utf8) + Array(tail.utf8)
+    return Array(head.utf8) + Array(TraceData.json(recorder, verdict, runs).utf8) + Array(tail.utf8)
   }
 
   /// Nothing is fetched, and no text can become markup.

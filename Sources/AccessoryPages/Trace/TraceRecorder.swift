@@ -105,7 +105,25 @@ public final class TraceRecorder {
   }
 
   /// The page, as HTML.
-  public func page(_ verdict: TraceVerdict) -> [UInt8] { TracePage(self, verdict).html }
+  public func page(_ verdict: TraceVerdict) -> [UInt8] { TracePage(self, verdict, []).html }
+
+  /// A page of several runs side by side, which are not this recorder's: its verdict and command are at the top.
+  public func page(_ verdict: TraceVerdict, of runs: [TracedRun]) -> [UInt8] { TracePage(self, verdict, runs).html }
+}
+
+/// One of several runs in a trace.
+public struct TracedRun {
+  let recorder: TraceRecorder
+  let verdict: TraceVerdict
+  /// Runs of one group are shown side by side, and others of the page in its place.
+  let group: String
+  /// What distinguishes the run from others of its group.
+  let name: String
+
+  /// A run that is over.
+  public init(_ recorder: TraceRecorder, _ verdict: TraceVerdict, in group: String, named name: String) {
+    (self.recorder, self.verdict, self.group, self.name) = (recorder, verdict, group, name)
+  }
 }
 
 /// The result of a run, for the head of its trace.

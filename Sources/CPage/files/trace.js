@@ -1,4 +1,5 @@
-// A trace: a completed run, shown in the views of the live page but without a server. The data is part of the document.
+// A trace: runs that are over, shown by the views of the live page without a server. The data is in the document. Runs of one group,
+// such as a scenario with either client, are side by side; packets and log are those of the chosen run.
 import { h, replace, seconds, setText, duration, oneLine } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView, legend } from "./lanes.js";
@@ -8,79 +9,161 @@ import { RecordedPackets } from "./source.js";
 import { Tabs } from "./tabs.js";
 import { toast } from "./toast.js";
 
+const MOST_LOST = 12;
 const data = JSON.parse(document.querySelector("#data").textContent);
-const world = { id: "trace", time: data.time, notices: [], gone: data.gone, lanes: new LaneModel() };
-
-for (const fault of data.faults) world.lanes.beginFault("", fault, 0);
-data.events.forEach((one, index) => {
-  const params = one.method ? one.params : { event: one };
-  const t = params.event?.t ?? params.t ?? 0;
-  const notice = { method: one.method ?? "event", t, ...((one.method ?? "event") === "event" ? params.event : params), number: index + 1 };
-  world.notices.push(notice);
-  world.lanes.take(notice);
-});
-
-world.lanes.giveRest();
-
-const desk = { range: null, world: () => world, say: toast };
-const source = new RecordedPackets(data);
-world.lanes.last = Math.max(world.lanes.last, source.all.at(-1)?.t ?? 0);
-world.lanes.first ??= source.all[0]?.t ?? 0;
-desk.accessoryOf = (packet) => world.lanes.sessions.some((one) => one.accessory === packet.accessory) ? packet.accessory : undefined;
-
 const tabs = new Tabs(document.querySelector("#tabs"), "trace");
-const jump = async (target) => {
-  tabs.show("packets");
-  await packets.jump(target);
-};
-const ranged = h("p", { class: "range", role: "status", hidden: true });
-const lanes = new LaneView({
-  model: world.lanes, now: () => world.lanes.last, isLive: false, label: "Lanes of the accessories, the cable, the device and the apps over time",
-  jump: (shape) => jump(shape.packet ? { number: shape.packet } : { t: shape.t0 }),
-  ranged: (range) => {
-    desk.range = range;
-    packets?.refilter();
-    events?.request();
-    showRange();
-  },
-});
-desk.showTime = (t) => lanes.showTime(t);
-const events = new EventList(desk, { follows: false, chosen: (one) => lanes.showTime(one.t), jump: (t) => jump({ t }) });
-const packets = new Packets(desk, source);
+const panels = { packets: h("div", {}), log: h("div", {}) };
+const sides = h("div", { class: "sides" });
+let chosen = null;
 
-function showRange() {
-  ranged.hidden = !desk.range;
-  if (!desk.range) return;
-  const { t0, t1 } = desk.range;
-  const count = world.notices.filter((one) => one.t >= t0 && one.t <= t1).length;
-  setText(ranged, `${seconds(t0, 3)} to ${seconds(t1, 3)}, ${duration(t1 - t0)}: ${count} events, ${packets.figures(desk.range)}`);
+class Run {
+  constructor(made) {
+    Object.assign(this, { made, isGood: { passed: "passed", failed: "failed", stopped: "failed", empty: "failed" }[made.verdict] ?? "" });
+    const world = this.world = { id: "trace", time: made.time, notices: [], gone: made.gone, lanes: new LaneModel() };
+    for (const fault of made.faults) world.lanes.beginFault("", fault, 0);
+    made.events.forEach((one, index) => {
+      const params = one.method ? one.params : { event: one };
+      const t = params.event?.t ?? params.t ?? 0;
+      const notice = { method: one.method ?? "event", t, ...((one.method ?? "event") === "event" ? params.event : params), number: index + 1 };
+      world.notices.push(notice);
+      world.lanes.take(notice);
+    });
+    world.lanes.giveRest();
+    const source = this.source = new RecordedPackets(made);
+    world.lanes.last = Math.max(world.lanes.last, source.all.at(-1)?.t ?? 0);
+    world.lanes.first ??= source.all[0]?.t ?? 0;
+    const desk = this.desk = { range: null, world: () => world, say: toast };
+    desk.accessoryOf = (packet) => world.lanes.sessions.some((one) => one.accessory === packet.accessory) ? packet.accessory : undefined;
+    this.ranged = h("p", { class: "range", role: "status", hidden: true });
+    this.lanes = new LaneView({
+      model: world.lanes, now: () => world.lanes.last, isLive: false,
+      label: `Lanes of the accessories, the cable, the device and the apps over time${made.name ? `, ${made.name}` : ""}`,
+      jump: (shape) => this.jump(shape.packet ? { number: shape.packet } : { t: shape.t0 }),
+      ranged: (range) => {
+        desk.range = range;
+        choose(this);
+        this.packets?.refilter();
+        this.events?.request();
+        this.showRange();
+      },
+    });
+    desk.showTime = (t) => this.lanes.showTime(t);
+    this.events = new EventList(desk, { follows: false, chosen: (one) => this.lanes.showTime(one.t), jump: (t) => this.jump({ t }) });
+    this.packets = new Packets(desk, source);
+    this.events.update();
+    this.lanes.all();
+  }
+
+  async jump(target) {
+    choose(this);
+    tabs.show("packets");
+    await this.packets.jump(target);
+  }
+
+  // The event whose text has these words.
+  find(words) {
+    const at = this.world.notices.findIndex((one) => one.text?.includes(words));
+    if (at < 0) return;
+    choose(this);
+    tabs.show("log");
+    this.events.list.select(at);
+  }
+
+  showRange() {
+    this.ranged.hidden = !this.desk.range;
+    if (!this.desk.range) return;
+    const { t0, t1 } = this.desk.range;
+    const count = this.world.notices.filter((one) => one.t >= t0 && one.t <= t1).length;
+    setText(this.ranged, `${seconds(t0, 3)} to ${seconds(t1, 3)}, ${duration(t1 - t0)}: ${count} events, ${this.packets.figures(this.desk.range)}`);
+  }
+
+  get figures() {
+    const hits = this.source.all.filter((one) => one.event === "fault").length;
+    const again = this.source.all.filter((one) => one.repeated).length;
+    return [`${duration(this.world.lanes.last - this.world.lanes.first)} of ${this.made.time} time`, `${this.world.notices.length} events`, `${this.source.all.length} packets`,
+      again ? `${again} sent again` : "", hits ? `${hits} packets that faults acted on` : ""].filter(Boolean).join(" · ");
+  }
+
+  // Links to the packets that were lost.
+  get lost() {
+    const all = this.packets.all.filter((one) => one.lostBy?.startsWith("lost by") || (one.event === "fault" && !one.of && one.note?.startsWith("lost by")));
+    if (all.length === 0) return null;
+    const links = all.slice(0, MOST_LOST).map((one) => h("button", { type: "button", class: "link", on: { click: () => this.jump({ number: one.number }) } }, `#${one.number}`));
+    return h("p", { class: "lost" }, all.length === 1 ? "Lost packet: " : `${all.length} lost packets: `, links, all.length > MOST_LOST ? " …" : null);
+  }
+
+  // The card with its lanes; one of several has its own verdict.
+  get card() {
+    if (this.element) return this.element;
+    const { made } = this;
+    const own = made.name ? [h("h2", {}, oneLine(made.name)), h("p", { class: "trace-verdict" }, verdict(made)), h("p", { class: "facts" }, this.figures),
+      made.left ? h("p", { class: "problem left" }, made.left) : null] : h("h2", {}, "What happened");
+    this.pick = made.name ? h("button", { type: "button", dataset: { action: "choose-run" }, on: { click: () => choose(this) } }, "Packets and log below") : null;
+    const lost = h("div", {});
+    this.element = h("section", { class: `lanes-card card ${made.name ? `trace-head ${this.isGood}` : ""}`, "aria-label": made.name || "Lanes" }, own, lost, this.lanes.element, this.ranged, this.pick);
+    this.packets.fetch().then(() => { if (this.lost) replace(lost, this.lost); });
+    return this.element;
+  }
 }
 
-function head() {
-  const isGood = { passed: "passed", finished: "", capture: "", failed: "failed", stopped: "failed", empty: "failed" }[data.verdict] ?? "";
-  const word = data.verdict.slice(0, 1).toUpperCase() + data.verdict.slice(1);
-  const hits = source.all.filter((one) => one.event === "fault").length;
-  const again = source.all.filter((one) => one.repeated).length;
-  const figures = [`${duration(world.lanes.last - world.lanes.first)} of ${data.time} time`, `${world.notices.length} events`, `${source.all.length} packets`,
-    again ? `${again} sent again` : "", hits ? `${hits} packets that faults acted on` : ""].filter(Boolean).join(" · ");
-  document.querySelector("#program").textContent = data.program;
-  return h("section", { class: `card trace-head ${isGood}`, "aria-label": "Result" },
-    h("p", { class: "trace-verdict", role: "status" }, word ? h("b", {}, `${oneLine(word)}: `) : null, oneLine(data.text || "no verdict")),
-    h("p", { class: "facts" }, h("code", {}, oneLine(data.command))), h("p", { class: "facts" }, figures),
-    data.left ? h("p", { class: "problem left" }, data.left) : null);
+function verdict({ verdict: word, text }) {
+  return [word ? h("b", {}, `${oneLine(word.slice(0, 1).toUpperCase() + word.slice(1))}: `) : null, oneLine(text || "no verdict")];
 }
 
-document.querySelector("main").append(h("div", {}, head(),
-  h("section", { class: "lanes-card card", "aria-label": "Lanes" }, h("h2", {}, "What happened"), lanes.element, ranged, legend())));
-tabs.add("packets", "Packets", packets.element, { opened: () => packets.opened() });
-tabs.add("log", "Log", events.element);
-const wanted = source.all.length > 0 ? "packets" : "log";
-tabs.show(wanted);
-events.update();
-lanes.all();
-packets.opened();
-// For scripts in the browser's console.
-globalThis.easim = { desk, lanes, world, packets, events, data };
+// Shows the packets and the log of a run.
+function choose(run) {
+  if (chosen === run) return;
+  chosen = run;
+  for (const one of shown) one.pick?.setAttribute("aria-pressed", String(one === run));
+  replace(panels.packets, run.packets.element);
+  replace(panels.log, run.events.element);
+  run.packets.opened();
+  run.events.request();
+  // For scripts in the browser's console.
+  globalThis.easim = { ...run, data, runs: shown };
+}
+
+const made = data.runs ?? [data];
+const groups = [...new Set(made.map((one) => one.group ?? ""))];
+const runs = new Map();
+let shown = [];
+
+function show(group) {
+  if (!runs.has(group)) runs.set(group, made.filter((one) => (one.group ?? "") === group).map((one) => new Run(one)));
+  shown = runs.get(group);
+  if (select) select.value = group;
+  replace(sides, shown.map((run) => run.card));
+  choose(shown[0]);
+  for (const run of shown) run.lanes.request();
+}
+
+function sign(group) { return made.find((one) => one.group === group).verdict === "passed" ? "✓" : "✗"; }
+
+const select = groups.length < 2 ? null
+  : h("select", { id: "group", on: { change: () => show(select.value) } }, groups.map((one) => h("option", { value: one }, oneLine(`${sign(one)} ${one}`))));
+
+// The part of the address after # is a group, or words of an event.
+function follow() {
+  let words = "";
+  try { words = decodeURIComponent(location.hash.slice(1)); } catch { /* Then it is nothing. */ }
+  if (groups.includes(words)) show(words);
+  else if (words) shown[0].find(words);
+}
+
+document.querySelector("#program").textContent = data.program;
+const isGood = { passed: "passed", failed: "failed", stopped: "failed", empty: "failed" }[data.verdict] ?? "";
+const single = data.runs ? null : new Run(data);
+if (single) runs.set("", [single]);
+document.querySelector("main").append(h("div", {}, h("section", { class: `card trace-head ${isGood}`, "aria-label": "Result" },
+  h("p", { class: "trace-verdict", role: "status" }, verdict(data)), h("p", { class: "facts" }, h("code", {}, oneLine(data.command))),
+  single ? h("p", { class: "facts" }, single.figures) : null, data.left ? h("p", { class: "problem left" }, data.left) : null,
+  select ? h("p", { class: "tools" }, h("label", { htmlFor: "group" }, "Scenario"), select) : null), sides, legend()));
+tabs.add("packets", "Packets", panels.packets, { opened: () => chosen?.packets.opened() });
+tabs.add("log", "Log", panels.log, { opened: () => chosen?.events.request() });
+show(groups[0]);
+tabs.show(chosen.source.all.length > 0 ? "packets" : "log");
+follow();
+addEventListener("hashchange", follow);
 document.documentElement.dataset.ready = "true";
 performance.mark("ready");
 replace(document.querySelector("#data"));

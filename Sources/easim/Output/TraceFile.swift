@@ -1,6 +1,7 @@
 import AccessoryFormats
 import AccessoryPages
 import AccessoryRuns
+import Glibc
 import LinuxIO
 
 /// The file of `--trace`: the run as a page of HTML, written when the command ends.
@@ -8,7 +9,11 @@ final class TraceFile {
   let recorder: TraceRecorder
   /// Whether the page is written at the end; `easim soak` writes one only for a failed seed.
   var isWanted = true
+  /// Runs that the page shows side by side, in place of the recorder's.
+  var runs: [TracedRun] = []
   private let file: WholeFile
+  private let path: String
+  private let time: String
   private let name: String
   private var verdict: TraceVerdict?
   /// The last line for users, which is the result if the command has no verdict.
@@ -17,9 +22,36 @@ final class TraceFile {
   /// Prepares a file that is written at the end, and checks now whether that is possible.
   init(_ path: String, time: String, limit: Int?) throws {
     name = "--trace \(path)"
+    (self.path, self.time) = (path, time)
     file = try PatientFile.whole(path, named: name)
     recorder = TraceRecorder(
       program: Version.program, command: Self.command, time: time, limit: limit ?? TraceRecorder.usualLimit)
+  }
+
+  /// A recorder for one of `count` runs in the page.
+  func recorder(oneOf count: Int) -> TraceRecorder {
+    TraceRecorder(program: "", command: "", time: time, limit: max(1, recorder.limit / max(1, count)))
+  }
+
+  /// The address of the page for a link in another file.
+  func address(from other: String) -> String {
+    // nil if the folder was removed; then nothing can be written either.
+    let place = getcwd(nil, 0)
+    defer { free(place) }
+    let here = place.map { String(cString: $0) } ?? ""
+    func folders(_ path: String) -> [Substring] {
+      let whole = path.hasPrefix("/") ? path : "\(here)/\(path)"
+      return whole.split(separator: "/").filter { $0 != "." }
+    }
+    let (from, to) = (folders(other).dropLast(), folders(path))
+    let common = zip(from, to).prefix { $0 == $1 }.count
+    return (Array(repeating: "..", count: from.count - common) + to.dropFirst(common)).map { part in
+      part.utf8.map { byte in
+        let isPlain = byte > 0x20 && byte < 0x7F && !"#?%\"<>&'".utf8.contains(byte)
+        return isPlain
+          ? String(Unicode.Scalar(byte)) : "%" + String(byte, radix: 16, uppercase: true).zeroPadded(to: 2)
+      }.joined()
+    }.joined(separator: "/")
   }
 
   /// The command line, quoted for a shell.
@@ -41,6 +73,7 @@ final class TraceFile {
     guard isWanted else { return }
     var verdict = verdict ?? TraceVerdict(code == .done ? "finished" : "failed", lastLine)
     if code != .done, verdict.word == "passed" { verdict = TraceVerdict("failed", lastLine) }
-    if let reason = PatientFile.write(recorder.page(verdict), to: file) { console.lose(name, reason) }
+    let page = runs.isEmpty ? recorder.page(verdict) : recorder.page(verdict, of: runs)
+    if let reason = PatientFile.write(page, to: file) { console.lose(name, reason) }
   }
 }

@@ -1,5 +1,7 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryFormats
+import AccessoryPages
 import AccessoryProfiles
 import AccessoryRuns
 import AccessorySessions
@@ -28,6 +30,9 @@ extension CommandSpec {
 
       With --all, every scenario that is built in is played, and the exit code is 1 when one of them fails. --shard I/N
       plays a part of them; docs/scale.md says how parts are added up.
+
+      A trace (--trace FILE.html) of virtual time shows the robust and the naive client side by side, with the packets that
+      were lost. With --all it has every scenario, and a report in HTML links each scenario to its place in the trace.
 
       A file written by 'easim soak' has several apps. It runs in virtual time only, and is checked by the rules of
       'easim soak'.
@@ -74,7 +79,7 @@ struct ScenarioOptions: CommandOptions {
       .needs("--timeout", "--at"), .needs("--report", "--all"), .needs("--shard", "--all"),
       .needs("--allow-empty", "--all"),
     ]
-    + ["--real-time", "--at", "--transcript", "--trace", "--file"].map { .exclusive(["--all", $0]) }
+    + ["--real-time", "--at", "--transcript", "--file"].map { .exclusive(["--all", $0]) }
 
   /// The words that identify a run of all scenarios in its report.
   fileprivate var reportedWords: [String] {
@@ -88,9 +93,16 @@ struct ScenarioOptions: CommandOptions {
     return name == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : name
   }
 
+  /// The name of the app that a trace shows beside it; nil if the scenario has no other.
+  fileprivate func otherName(for scenario: Scenario) -> String? {
+    let robust = ScenarioClients.robust.name
+    let other = clientName(for: scenario) == robust ? scenario.naiveClient : robust
+    return other == clientName(for: scenario) ? nil : other
+  }
+
   /// Returns the type of the simulated app.
-  fileprivate func type(for scenario: Scenario) throws -> ScenarioClient.Type {
-    let wanted = clientName(for: scenario)
+  fileprivate func type(for scenario: Scenario, named name: String? = nil) throws -> ScenarioClient.Type {
+    let wanted = name ?? clientName(for: scenario)
     if let found = ScenarioClients.named(wanted) { return found }
     throw UsageError("--client \(wanted): unknown client\(ScenarioClients.hint(forUnknown: wanted))")
   }
@@ -158,12 +170,13 @@ private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ c
   let output = try RunOutput<ScenarioReport>(options.shared, dividing: names.count, console)
   var all = ScenarioReport(names, options: options.reportedWords, shard: output.shard, program: Version.program)
   all.allowsEmpty = options.shared.allowsEmpty
+  let trace = try CaptureFile.trace(for: options.shared, console, isVirtual: true)
   let bar = ProgressBar(console)
   let share = output.shard.share(of: names.count)
   for (index, name) in names[share].enumerated() {
     bar.draw(Double(index) / Double(share.count), "\(index) of \(share.count.counted("scenario")): \(name)")
     let scenario = try library.scenario(name)
-    let run = try playQuietly(scenario, options)
+    let run = try playQuietly(scenario, options, trace, oneOf: share.count)
     all.add(run)
     if console.isJSON {
       console.show(
@@ -182,23 +195,66 @@ private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ c
 }
 
 /// Plays one scenario in virtual time and keeps its timeline.
-private func playQuietly(_ scenario: Scenario, _ options: ScenarioOptions) throws -> ScenarioReport.Run {
+private func playQuietly(
+  _ scenario: Scenario, _ options: ScenarioOptions, _ trace: TraceFile?, oneOf count: Int
+) throws -> ScenarioReport.Run {
   var lines: [String] = []
-  var settings = World.Settings()
-  settings.faults = options.shared.faults.map { CableFault($0) }
-  settings.report = { lines.append(TimelineText.line($0, colors: false)) }
-  let (verdict, length) = try playVirtually(scenario, settings, options)
+  let recorder = trace?.recorder(oneOf: count * 2)
+  let (verdict, length) = try playVirtually(scenario, options, recorder: recorder) {
+    lines.append(TimelineText.line($0, colors: false))
+  }
+  if let trace, let recorder { try add(scenario, recorder, verdict, options, to: trace) }
   return ScenarioReport.Run(
     scenario: scenario.name, summary: scenario.about.summary, client: options.clientName(for: scenario),
     passed: verdict.passed, text: verdict.text, length: length - .origin, timeline: lines)
 }
 
+/// Plays one scenario in virtual time for a trace; returns the result, and when it was reached.
+private func playVirtually(
+  _ scenario: Scenario, _ options: ScenarioOptions, client: String? = nil, recorder: TraceRecorder?,
+  _ report: @escaping (TimelineEvent) -> Void = { _ in }
+) throws -> (verdict: ScenarioVerdict, time: Instant) {
+  var settings = World.Settings()
+  settings.faults = options.shared.faults.map { CableFault($0) }
+  settings.report = report
+  if let recorder {
+    let cables = CaptureRecorder(program: "") { _ in }
+    recorder.follow(cables)
+    for fault in options.shared.faults { recorder.add(fault: fault.description) }
+    settings.recorder = cables
+    settings.report = { event in
+      recorder.add(event)
+      report(event)
+    }
+  }
+  return try playVirtually(scenario, settings, options, client: client)
+}
+
+/// Adds a scenario that was played to a trace, and plays it with the other client beside it.
+private func add(
+  _ scenario: Scenario, _ recorder: TraceRecorder, _ verdict: ScenarioVerdict, _ options: ScenarioOptions,
+  to trace: TraceFile
+) throws {
+  func run(_ recorder: TraceRecorder, _ verdict: ScenarioVerdict, _ client: String) -> TracedRun {
+    let kind = client == ScenarioClients.robust.name ? "robust" : "naive"
+    return TracedRun(
+      recorder, TraceVerdict(verdict.passed ? "passed" : "failed", verdict.text), in: scenario.name,
+      named: "\(kind) client, \(client)")
+  }
+  trace.runs.append(run(recorder, verdict, options.clientName(for: scenario)))
+  guard let other = options.otherName(for: scenario) else { return }
+  let beside = TraceRecorder(program: "", command: "", time: "virtual", limit: recorder.limit)
+  trace.runs.append(
+    run(beside, try playVirtually(scenario, options, client: other, recorder: beside).verdict, other))
+}
+
 /// Plays one scenario in virtual time; returns the result, and when it was reached.
 private func playVirtually(
-  _ scenario: Scenario, _ settings: World.Settings, _ options: ScenarioOptions
+  _ scenario: Scenario, _ settings: World.Settings, _ options: ScenarioOptions, client: String? = nil
 ) throws -> (verdict: ScenarioVerdict, time: Instant) {
   let loop = VirtualLoop(seed: options.shared.seed ?? scenario.seed ?? 1)
-  let player = ScenarioPlayer(scenario, client: try options.type(for: scenario), settings: settings, on: loop)
+  let type = try options.type(for: scenario, named: client)
+  let player = ScenarioPlayer(scenario, client: type, settings: settings, on: loop)
   player.start()
   _ = try loop.run(until: { player.isOver })
   let time = loop.now
@@ -225,6 +281,9 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
   settings.recorder = try CaptureFile.asked(for: options.shared, console, origin: options.isRealTime ? .origin : nil)
   guard options.isRealTime else {
     let (verdict, time) = try playVirtually(scenario, settings, options)
+    if let trace = console.trace, options.otherName(for: scenario) != nil {
+      try add(scenario, trace.recorder, verdict, options, to: trace)
+    }
     return verdict.tell(console, at: time)
   }
   settings.authentication = .real

@@ -8,6 +8,7 @@ import LinuxIO
 /// not at all.
 struct ReportFile {
   private let form: ReportForm
+  private let path: String
   private let file: WholeFile
   private let name: String
 
@@ -20,7 +21,7 @@ struct ReportFile {
       throw UsageError(
         "\(option) \(path): expected a name that ends in \(others.isEmpty ? "" : "\(others) or ")\(endings.last ?? "")")
     }
-    self.form = form
+    (self.form, self.path) = (form, path)
     name = "\(option) \(path)"
     file = try PatientFile.whole(path, named: name)
   }
@@ -35,6 +36,12 @@ extension [ReportFile] {
 
 extension ReportFile {
   fileprivate func write(_ report: some WritableReport, _ console: Console) {
-    if let reason = PatientFile.write(Array(report.text(as: form).utf8), to: file) { console.lose(name, reason) }
+    var text: String?
+    if form == .html, let trace = console.trace, trace.isWanted, let report = report as? any Report {
+      text = report.html(traced: trace.address(from: path))
+    }
+    if let reason = PatientFile.write(Array((text ?? report.text(as: form)).utf8), to: file) {
+      console.lose(name, reason)
+    }
   }
 }
