@@ -96,7 +96,7 @@ extension ControlMethods {
 
   private static func add(_ params: AddingAccessory, _ call: ControlCall) throws -> Listed<String> {
     let world = try call.server.world(params.world)
-    let recording = try params.recording.map { path throws(RPCError) in try readRecording(path, call) }
+    let recording = try params.read(call)
     var profiles: [Profile]
     switch (recording, params.profile) {
     case (let recording?, nil):
@@ -104,7 +104,7 @@ extension ControlMethods {
       do { profiles = [try Profile(recording)] } catch { throw RPCError(.params, "recording: \(error)") }
     case (nil, let profile?):
       profiles = try profile.template(call.profiles).instances(params.count)
-    default: throw RPCError(.params, "accessory.add needs either 'profile' or 'recording'")
+    default: throw RPCError(.params, "accessory.add needs either 'profile', 'recording' or 'recordingData'")
     }
     for index in profiles.indices {
       for quirk in params.quirks { profiles[index].apply(quirk) }
@@ -133,13 +133,6 @@ extension ControlMethods {
     return Listed(all: made)
   }
 
-  /// A recording in a capture file on this machine.
-  private static func readRecording(_ path: String, _ call: ControlCall) throws(RPCError) -> Recording {
-    do {
-      return try Recording(capture: call.files.read(path, limit: 64 << 20))
-    } catch { throw RPCError(.params, "recording: \(path): \(error)") }
-  }
-
   private static func port(
     _ pattern: String, _ profile: Profile, _ number: Int, of count: Int, in world: ControlWorld
   ) throws(RPCError) -> any Port {
@@ -162,6 +155,7 @@ private struct AddingAccessory: Equatable, Sendable {
   var world = "main"
   var profile: ProfileReference?
   var recording: String?
+  var recordingData: String?
   var count = 1
   var quirks: [Quirk] = []
   var behavior: Behavior?
@@ -176,6 +170,9 @@ private struct AddingAccessory: Equatable, Sendable {
       "instead of a profile: the path of a capture. The recorded accessory is played back, and its sessions answer "
         + "with the recorded bytes"
     )
+    Field(
+      "recordingData", \.recordingData, .optional(.text),
+      "instead of a profile: the bytes of such a capture in base64; about 3 MB at most")
     Field("world", \.world, .text, "the id of the world")
     Field(
       "count", \.count, .integer(1...1_000),
@@ -191,6 +188,21 @@ private struct AddingAccessory: Equatable, Sendable {
       "on", \.on, .optional(.text),
       "where to plug the accessory in instead of the world's device: any address that `easim run --on` accepts")
     Field("serial", \.serial, .optional(.text), "a serial number to use instead of the profile's")
+  }
+
+  /// The recording, in a capture file on this machine or in the request; nil if there is none.
+  func read(_ call: ControlCall) throws(RPCError) -> Recording? {
+    switch (recording, recordingData) {
+    case (nil, nil): return nil
+    case (let path?, nil):
+      do { return try Recording(capture: call.files.read(path, limit: 64 << 20)) } catch {
+        throw RPCError(.params, "recording: \(path): \(error)")
+      }
+    case (nil, let data?):
+      let bytes = try SentBytes(data: data).bytes()
+      do { return try Recording(capture: bytes) } catch { throw RPCError(.params, "recordingData: \(error)") }
+    case (_?, _?): throw RPCError(.params, "only one of the parameters recording and recordingData can be given")
+    }
   }
 }
 

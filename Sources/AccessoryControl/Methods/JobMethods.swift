@@ -19,9 +19,9 @@ extension ControlMethods {
       if let accessory, accessory.world !== world {
         throw RPCError(.params, "accessory: '\(accessory.id)' is in the world '\(accessory.world.id)'")
       }
-      let title = "\(params.bursts.counted("burst")) of \(params.size.counted("byte"))"
-      let job = try ControlledJob.make(.burst, title, in: world, call)
-      _ = BurstJob(params.plan, job, with: accessory)
+      let extent = params.time.map { "bursts for \(DurationText.format($0))" } ?? params.bursts.counted("burst")
+      let job = try ControlledJob.make(.burst, "\(extent) of \(params.size.counted("byte"))", in: world, call)
+      _ = BurstJob(params.plan, job, with: accessory, limits: params.limits)
       return Made(id: job.id)
     },
     ControlMethod(
@@ -37,6 +37,23 @@ extension ControlMethods {
       let job = try ControlledJob.make(.scenario, scenario.name, in: try call.server.world("main"), call)
       job.play(scenario, client: client, named: wanted, seed: params.seed ?? scenario.seed ?? 1)
       return Made(id: job.id)
+    },
+    ControlMethod(
+      "scenario.play",
+      "Play a scenario's accessories and cables in a world, for an app that runs there: the steps happen in the world's "
+        + "time, and what the app sees is compared with the scenario. The device is the world's own.",
+      LivePlaying.format, Made.format("job"), errors: [.unknown, .gone, .limit, .state],
+      example: "{\"scenario\":\"flicker\",\"app\":\"p1\"}", exampleResult: "{\"job\":\"j4\"}"
+    ) { call, params in
+      let scenario = try ScenarioLibrary(profiles: call.profiles).scenario(params.scenario)
+      let world = try call.server.world(params.world)
+      let app = try params.app.map { try call.server.apps.find($0) } ?? world.apps.first
+      guard let app, app.world === world else {
+        let what = app.map { "the app '\($0.id)' is not in the world" } ?? "no app runs in the world"
+        throw RPCError(.state, "\(what) '\(world.id)'", advice: "call app.launch first")
+      }
+      let job = try ControlledJob.make(.scenario, "\(scenario.name) with \(app.name)", in: world, call)
+      return Made(id: try LiveScenario(scenario, with: app, job).start())
     },
     ControlMethod(
       "soak.run", "Run random worlds generated from seeds and check every rule, as `easim soak` does.",
@@ -126,6 +143,8 @@ private struct BurstChoices: Equatable, Sendable {
   var accessory: String?
   var protocolName: String?
   var bursts = 100
+  var time: Duration?
+  var limits: [BurstLimit] = []
   var size = 10_000
   var sessions = 1
   var inFlight = 1
@@ -140,6 +159,12 @@ private struct BurstChoices: Equatable, Sendable {
     Field("accessory", \.accessory, .optional(.text), "the id of the accessory (default: the first one to connect)")
     Field("protocol", \.protocolName, .optional(.text), "the protocol; required if the accessory offers several")
     Field("bursts", \.bursts, .integer(1...100_000_000), "number of bursts")
+    Field(
+      "for", \.time, .optional(.duration(.milliseconds(1) ... .seconds(7 * 86_400))),
+      "how long to send bursts, instead of a number of them")
+    Field(
+      "failIf", \.limits, .list(of: .limit),
+      "conditions that fail the run, as for `easim burst --fail-if`: `p99>50ms`, `rate<100/s`, `errors>0.1%`")
     Field("size", \.size, .integer(1...16_777_216), "bytes per burst")
     Field("sessions", \.sessions, .integer(1...256), "number of sessions")
     Field("inFlight", \.inFlight, .integer(1...1_024), "maximum number of bursts in flight on each session")
@@ -158,13 +183,25 @@ private struct BurstChoices: Equatable, Sendable {
   var plan: BurstPlan {
     var plan = BurstPlan()
     plan.payload = .unique(size: size)
-    plan.extent = .bursts(bursts)
+    plan.extent = time.map { .time($0) } ?? .bursts(bursts)
     (plan.sessions, plan.inFlight) = (sessions, inFlight)
     if let rate { plan.pace = .rate(burstsPerSecond: rate) }
     plan.verification = verification == .echo ? .echo : .nothing
     (plan.timeout, plan.protocolName) = (timeout, protocolName)
     (plan.reconnects, plan.allowsLost) = (reconnects, allowsLost)
     return plan
+  }
+}
+
+private struct LivePlaying: Equatable, Sendable {
+  var scenario = ""
+  var world = "main"
+  var app: String?
+
+  static let format = Record("playing a scenario live", "", LivePlaying()) {
+    Field("scenario", \.scenario, .text, "the name or path of the scenario", isRequired: true)
+    Field("world", \.world, .text, "the id of the world")
+    Field("app", \.app, .optional(.text), "the id of the app under test (default: the world's first)")
   }
 }
 

@@ -15,9 +15,9 @@ extension ControlMethods {
       let job = try asked.job.map { try call.server.jobs.find($0) }
       let world = try job?.world ?? call.server.world(asked.world)
       let verdict = job.map { TraceVerdict("\($0.state.state)", $0.outcome?.text ?? $0.title) }
+      let trace = job?.trace ?? world.trace
       return TracePageText(
-        html: String(
-          decoding: world.trace.page(verdict ?? TraceVerdict(asked.verdict, asked.text)), as: UTF8.self))
+        html: String(decoding: trace.page(verdict ?? TraceVerdict(asked.verdict, asked.text)), as: UTF8.self))
     }
   ]
 }

@@ -12,6 +12,7 @@ final class BurstJob: AppHandler {
   private let site: BurstSite
   /// The serial number of the accessory; nil means the first one that connects.
   private let serial: String?
+  private let limits: [BurstLimit]
   private var app: AppView?
   private var timer: LoopTimer?
   /// How often to check the progress of the run.
@@ -19,8 +20,8 @@ final class BurstJob: AppHandler {
   private static let periodsPerProgress = 10
   private var periods = 0
 
-  init(_ plan: BurstPlan, _ job: ControlledJob, with accessory: ControlledAccessory?) {
-    self.job = job
+  init(_ plan: BurstPlan, _ job: ControlledJob, with accessory: ControlledAccessory?, limits: [BurstLimit] = []) {
+    (self.job, self.limits) = (job, limits)
     serial = accessory?.profile.identity.serialNumber
     let world = job.world
     runner = BurstRunner(plan, on: world.loop)
@@ -54,14 +55,17 @@ final class BurstJob: AppHandler {
     timer?.cancel()
     // The timer retains this job.
     timer = nil
-    let report = runner.report
+    var report = runner.report
+    report.require(limits)
     app.close("the load test is over")
     // Retained until the sessions have ended, because they call it.
     job.world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(self) {} }
     let figures = Self.figures(report)
     job.figures = { figures }
     job.world.server.bursts.add(report)
-    job.end(report, isCancelled: isCancelled, "\(report.headline): \(report.ending)")
+    let missed = report.checks.filter { !$0.passed }.map(\.line)
+    let end = missed.isEmpty ? report.ending : missed.joined(separator: "; ")
+    job.end(report, isCancelled: isCancelled, "\(report.headline): \(end)")
   }
 
   private static func figures(_ report: BurstReport) -> JSON5Value {

@@ -1,4 +1,5 @@
 import AccessoryFormats
+import AccessoryPages
 import AccessoryRuns
 
 /// A long run: bursts, a scenario, or seeded worlds. It reports its progress, can be cancelled, and keeps its report
@@ -27,6 +28,8 @@ final class ControlledJob {
   private var ownForms: [ReportForm: String] = [:]
   /// The results so far.
   var figures: () -> JSON5Value? = { nil }
+  /// What the run's own world records for its trace; nil if it is a run in ``world``.
+  var trace: TraceRecorder?
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome?
   /// Why the job's reports are not in the folder of --keep.

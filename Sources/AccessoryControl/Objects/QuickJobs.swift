@@ -1,4 +1,6 @@
+import AccessoryCables
 import AccessoryCore
+import AccessoryPages
 import AccessoryRuns
 import AccessorySoak
 import AccessoryWorlds
@@ -8,6 +10,8 @@ import LinuxIO
 extension ControlledJob {
   /// How many turns of virtual time run at once.
   private static let turnsAtOnce = 2_000
+  /// The bytes of a run's trace; a server keeps many of them.
+  private static let mostTraced = 1 << 20
 
   /// Plays a scenario.
   func play(_ scenario: Scenario, client: ScenarioClient.Type, named name: String, seed: UInt64) {
@@ -17,7 +21,16 @@ extension ControlledJob {
     let loop = VirtualLoop(seed: seed)
     var lines: [String] = []
     var settings = World.Settings()
-    settings.report = { lines.append($0.json) }
+    let trace = TraceRecorder(
+      program: program, command: "easim scenario run \(scenario.name) --client \(name)", time: "virtual",
+      limit: Self.mostTraced)
+    let cables = CaptureRecorder(program: "") { _ in }
+    trace.follow(cables)
+    (self.trace, settings.recorder) = (trace, cables)
+    settings.report = {
+      lines.append($0.json)
+      trace.add($0)
+    }
     let player = ScenarioPlayer(scenario, client: client, settings: settings, on: loop)
     player.start()
     work {

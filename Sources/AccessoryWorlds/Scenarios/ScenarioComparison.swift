@@ -49,8 +49,8 @@ public struct ScenarioComparison: Equatable, Sendable {
   /// - Parameters:
   ///   - beginning: when the scenario's time began.
   ///   - surprises: differences between the app's list and the steps' expectations.
-  init(
-    _ events: [TimelineEvent], with scenario: Scenario, since beginning: Instant, surprises: [Difference],
+  package init(
+    _ events: [TimelineEvent], with scenario: Scenario, since beginning: Instant, surprises: [Difference] = [],
     tolerance: Tolerance = .none
   ) {
     let seen = events.filter(Scenario.isExpected)

@@ -117,7 +117,7 @@ package final class ScenarioTimeline {
   /// Whether every step was played and the time after the last one has passed.
   package private(set) var isOver = false
   /// The instant that counts as 0.
-  private(set) var beginning: Instant
+  package private(set) var beginning: Instant
 
   private let scenario: Scenario
   private let loop: any EventLoop

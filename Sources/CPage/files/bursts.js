@@ -14,12 +14,19 @@ export class Bursts {
     this.slices = new Map();
     // The latency over time of the same runs.
     this.maps = new Map();
+    // The goals of runs that were started here, as lines of charts.
+    this.goals = new Map();
     this.compared = [];
     const accessory = h("select", { id: "burst-accessory" });
     this.accessory = accessory;
-    this.fields = desk.schemas.fields("burst.run", ["bursts", "size", "sessions", "inFlight", "rate", "verify", "timeout", "reconnects"]).map((one) => field(one));
+    const titles = { for: "time, instead of a number of bursts" };
+    this.fields = desk.schemas.fields("burst.run", ["bursts", "for", "size", "sessions", "inFlight", "rate", "verify", "timeout", "reconnects"])
+      .map((one) => field(one, { title: titles[one.key] }));
+    this.goal = goalField();
     const make = () => {
       const params = values(this.fields);
+      if (this.goal.text()) params.failIf = [this.goal.text()];
+      if (params.for) delete params.bursts;
       if (accessory.value) params.accessory = accessory.value;
       if (desk.world().id !== "main") params.world = desk.world().id;
       return [["burst.run", params]];
@@ -37,9 +44,13 @@ export class Bursts {
     this.element = h("section", { class: "bursts", "aria-label": "Load tests" }, h("h2", { class: "hidden" }, "Load tests"),
       h("div", { class: "form card" }, h("div", { class: "fields" },
         h("div", { class: "field" }, h("label", { htmlFor: "burst-accessory" }, "accessory"), accessory, h("small", {}, "if empty, the first that connects")),
-        this.fields.map((one) => one.element)),
-      h("div", { class: "buttons" }, desk.bar.button("Start", () => this.fields.every((one) => one.isValid) ? make() : null, {
-        name: "start-burst", class: "main", done: ([made]) => this.watch(made.job),
+        this.fields.map((one) => one.element), this.goal.element),
+      h("div", { class: "buttons" }, desk.bar.button("Start", () => {
+        if ([...this.fields, this.goal].every((one) => one.isValid)) return make();
+        this.element.querySelector(":invalid")?.focus();
+        return null;
+      }, {
+        name: "start-burst", class: "main", done: ([made]) => { this.goals.set(made.job, this.goal.line()); this.watch(made.job); },
       }), this.stop = desk.bar.button("Stop", () => this.job ? [["job.cancel", { job: this.job }]] : null, { name: "stop-burst" }))),
       h("div", { class: "card" }, this.title, this.figures, h("div", { class: "charts" }, this.rate.element, this.latency.element),
         h("h4", {}, "Faults of the accessory"), this.noFaults, this.faults, this.forms, this.report),
@@ -54,7 +65,7 @@ export class Bursts {
 
   // A different server has different runs.
   reset() {
-    for (const known of [this.series, this.slices, this.maps]) known.clear();
+    for (const known of [this.series, this.slices, this.maps, this.goals]) known.clear();
     this.reported?.clear();
     this.compared = [];
     this.job = undefined;
@@ -180,17 +191,18 @@ export class Bursts {
     if (!b) return replace(this.comparison);
     if (!a.figures || !b.figures) return replace(this.comparison, h("p", { class: "hint" }, "One of the two has no figures."));
     const lines = [
-      ["bytes per second", (f) => f.seconds > 0 ? f.bytes / f.seconds : 0, (x) => `${bytes(Math.round(x))}/s`],
+      ["bytes per second", (f) => f.seconds > 0 ? f.bytes / f.seconds : 0, (x) => `${bytes(Math.round(x))}/s`, true],
       ["p50", (f) => f.latency.p50, duration], ["p95", (f) => f.latency.p95, duration], ["p99", (f) => f.latency.p99, duration],
       ["longest", (f) => f.latency.maximum, duration], ["errors", (f) => f.errors, String],
     ];
     const name = (one) => `${one.job}: ${one.title}, ${one.state}`;
     replace(this.comparison, h("h4", {}, `${b.job} compared with ${a.job}`), h("table", {},
       h("thead", {}, h("tr", {}, ["", `${name(a)} (base)`, name(b), `change from ${a.job}`].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, lines.map(([name, of, text]) => {
+      h("tbody", {}, lines.map(([name, of, text, moreIsBetter]) => {
         const [x, y] = [of(a.figures), of(b.figures)];
         return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text(x)), h("td", {}, text(y)),
-          h("td", {}, x > 0 ? `${y >= x ? "+" : "−"}${Math.abs((y / x - 1) * 100).toFixed(1)} %` : "–"));
+          h("td", { class: y === x ? "" : (y > x) === Boolean(moreIsBetter) ? "better" : "worse" },
+            x > 0 ? `${y >= x ? "+" : "−"}${Math.abs((y / x - 1) * 100).toFixed(1)} %` : y === x ? "0 %" : `+${text(y)}`));
       }))));
   }
 
@@ -209,12 +221,48 @@ export class Bursts {
     const slices = this.slices.get(this.job);
     const rates = slices?.length > 1 ? slices : points;
     const failed = slices?.length > 1 ? slices.filter((slice) => slice.errors > 0).map((slice) => slice.seconds) : errors;
-    this.rate.draw([{ name: "throughput", values: rates.map((point) => [point.seconds, point.rate / 1000]) }], failed, breaks);
+    const goal = this.goals.get(this.job);
+    this.rate.draw([{ name: "throughput", values: rates.map((point) => [point.seconds, point.rate / 1000]) }], failed, breaks, goal?.kbps ? { ...goal, at: goal.kbps } : null);
     // For a run that ended after only a few polls, the report contains more.
     const map = this.maps.get(this.job);
     const times = map?.length > points.length ? map : points;
-    this.latency.draw(["p50", "p95", "p99"].map((name) => ({ name, values: times.map((point) => [point.seconds, point.latency[name] * 1000]) })), times === map ? failed : errors, breaks);
+    this.latency.draw(["p50", "p95", "p99"].map((name) => ({ name, values: times.map((point) => [point.seconds, point.latency[name] * 1000]) })), times === map ? failed : errors, breaks, goal?.ms ? { ...goal, at: goal.ms } : null);
   }
+}
+
+// What must hold, in words: it becomes a condition of --fail-if and a line in a chart.
+const GOALS = [["", "none"], ["p50>", "p50 at most"], ["p99>", "p99 at most"], ["max>", "the longest at most"], ["rate<", "throughput at least"], ["errors>", "errors at most"]];
+
+function goalField() {
+  const kind = h("select", { id: "goal-kind", on: { change: () => show() } }, GOALS.map(([value, text]) => h("option", { value }, text)));
+  const input = h("input", { type: "text", id: "goal-value", "aria-label": "Value of the goal", autocomplete: "off", spellcheck: false, disabled: true, on: { input: () => judge() } });
+  const problem = h("small", { class: "problem", role: "alert", hidden: true });
+  const forms = { ">": [/^[0-9.]+(us|ms|s)$/, "50ms", "a time such as 50ms"], "<": [/^[0-9.]+([kM]?B)?\/s$/, "100kB/s", "a rate such as 100kB/s, or 20/s for bursts"], errors: [/^[0-9.]+%?$/, "0", "a number such as 0, or 0.1%"] };
+  const form = () => forms[kind.value === "errors>" ? "errors" : kind.value.at(-1)];
+  const judge = () => {
+    const wrong = kind.value !== "" && !form()[0].test(input.value.trim());
+    input.setCustomValidity(wrong ? `write ${form()[2]}` : "");
+    problem.hidden = !wrong;
+    problem.textContent = input.validationMessage;
+  };
+  const show = () => {
+    input.disabled = kind.value === "";
+    input.value = input.disabled ? "" : form()[1];
+    judge();
+  };
+  const value = () => input.value.trim();
+  return {
+    element: h("div", { class: "field" }, h("label", { htmlFor: "goal-kind" }, "goal"), kind, input, problem, h("small", {}, "the test fails if it is missed")),
+    get isValid() { return input.validity.valid; },
+    text: () => kind.value === "" ? "" : `${kind.value}${value()}`,
+    line() {
+      if (kind.value === "") return null;
+      const number = parseFloat(value());
+      const text = `${kind.selectedOptions[0].textContent} ${value()}`;
+      if (kind.value === "rate<") return value().includes("B") ? { text, kbps: number * (value().includes("MB") ? 1e3 : value().includes("kB") ? 1 : 1e-3) } : null;
+      return kind.value === "errors>" ? null : { text, ms: number * (value().endsWith("ms") ? 1 : value().endsWith("us") ? 1e-3 : 1e3) };
+    },
+  };
 }
 
 function kbps(figures) { return figures.seconds > 0 ? (figures.bytes / figures.seconds / 1000).toFixed(1) : "0.0"; }
@@ -244,14 +292,14 @@ function chart(title, unit) {
   const [width, height, top, bottom] = [480, 200, 10, 28];
   return {
     element: h("figure", {}, h("figcaption", {}, `${title}, ${unit}`), picture, legend),
-    draw(lines, errors, breaks) {
+    draw(lines, errors, breaks, goal) {
       const all = lines.flatMap((line) => line.values);
       if (all.length === 0) {
         replace(legend);
         return replace(picture, svg("text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "No figures yet"));
       }
       const until = Math.max(0.001, ...all.map(([x]) => x));
-      const highest = nice(Math.max(1e-6, ...all.map(([, y]) => y)));
+      const highest = nice(Math.max(1e-6, ...all.map(([, y]) => y), goal?.at ?? 0));
       const x = (t) => left + t / until * (width - left - 8);
       const y = (value) => height - bottom - value / highest * (height - top - bottom);
       const parts = [];
@@ -269,6 +317,10 @@ function chart(title, unit) {
       });
       for (const t of errors) parts.push(svg("path", { class: "error", d: `M${x(t)} ${height - bottom - 6} l4 8 h-8 z` }, svg("title", {}, `error at ${t.toFixed(2)} s`)));
       for (const t of breaks) parts.push(svg("line", { class: "break", x1: x(t), x2: x(t), y1: top, y2: height - bottom }, svg("title", {}, `reconnection before ${t.toFixed(2)} s`)));
+      if (goal) {
+        parts.push(svg("line", { class: "goal", x1: left, x2: width - 8, y1: y(goal.at), y2: y(goal.at) }, svg("title", {}, goal.text)),
+          svg("text", { x: width - 10, y: y(goal.at) + (y(goal.at) < top + 16 ? 13 : -4), "text-anchor": "end" }, goal.text));
+      }
       replace(picture, parts);
       replace(legend, lines.map((line, index) => h("span", { class: `key line${index}` }, line.name)), errors.length ? h("span", { class: "key error" }, "error") : null,
         breaks.length ? h("span", { class: "key warning" }, "reconnection") : null);

@@ -1,6 +1,9 @@
 // The forms: add an accessory, launch an app, connect to an address, create a world, advance virtual time.
-import { h, replace, setText, oneLine } from "./dom.js";
+import { h, replace, setText, oneLine, toBase64 } from "./dom.js";
 import { chooser, field, values } from "./forms.js";
+
+// Requests have at most 4 MiB, in base64.
+const MOST_CAPTURE = 3_000_000;
 
 export class Controls {
   constructor(desk) {
@@ -8,6 +11,7 @@ export class Controls {
     this.element = h("section", { class: "controls", "aria-label": "Controls" }, h("h2", { class: "hidden" }, "Controls"),
       this.time(), h("details", { id: "add-accessory" }, h("summary", {}, "Add an accessory"), this.accessory()),
       h("details", { id: "launch-app" }, h("summary", {}, "Launch an app"), this.app()),
+      h("details", { id: "replay-capture" }, h("summary", {}, "Replay a capture"), this.replay()),
       h("details", { id: "add-host" }, h("summary", {}, "Connect to an address"), this.host()),
       h("details", { id: "add-proxy" }, h("summary", {}, "Stand between two addresses"), this.proxy()),
       h("details", { id: "new-world" }, h("summary", {}, "Make a world"), this.world()));
@@ -130,6 +134,46 @@ export class Controls {
         h("label", { class: "check" }, registered, " registered for notifications"),
         h("label", { class: "check" }, background, " background mode external-accessory"),
         desk.bar.button("Launch", make, { name: "launch-app", class: "main" })));
+  }
+
+  // The accessory of a capture, which may also be dropped anywhere on the page.
+  replay() {
+    const input = h("input", { type: "file", id: "capture-file", on: { change: () => { if (input.files[0]) this.replayFile(input.files[0]); input.value = ""; } } });
+    this.replayProblem = h("p", { class: "problem", role: "alert", hidden: true });
+    const drag = (isOver) => (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      document.body.classList.toggle("dropping", isOver);
+    };
+    addEventListener("dragover", drag(true));
+    addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("dropping"); });
+    addEventListener("drop", (event) => {
+      drag(false)(event);
+      const [file] = event.dataTransfer?.files ?? [];
+      if (file) this.replayFile(file);
+    });
+    return h("div", { class: "form" }, h("p", { class: "hint" }, "Drop a capture anywhere on this page: its accessory is added and plugged in, and answers apps as it did when it was recorded."),
+      h("div", { class: "drop" }, h("label", { htmlFor: "capture-file" }, "Capture file "), input), this.replayProblem);
+  }
+
+  async replayFile(file) {
+    const { desk } = this;
+    const world = desk.world().id === "main" ? {} : { world: desk.world().id };
+    const tell = (text) => {
+      this.element.querySelector("#replay-capture").open = true;
+      this.replayProblem.hidden = text === "";
+      this.replayProblem.textContent = text;
+    };
+    if (file.size > MOST_CAPTURE) return tell(`${file.name} has more than 3 MB: play it with 'easim replay ${file.name}'.`);
+    try {
+      const recordingData = toBase64(new Uint8Array(await file.arrayBuffer()));
+      const { accessories: [accessory] } = await desk.server.call("accessory.add", { recordingData, ...world });
+      const { name } = await desk.server.call("accessory.plug", { accessory });
+      tell("");
+      desk.bar.show([["accessory.add", { recording: file.name, ...world }], ["accessory.plug", { accessory }]]);
+      desk.say(`${oneLine(name)} of ${file.name} is plugged in.`);
+      desk.store.refresh().catch(() => {});
+    } catch (error) { tell(`${file.name}: ${error.message}`); }
   }
 
   host() {

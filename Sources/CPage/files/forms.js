@@ -18,7 +18,7 @@ export class Schemas {
       const found = definitions[one.$ref.split("/").pop()];
       const name = found.properties.name?.const ?? found.properties.type?.const;
       const properties = Object.entries(found.properties).filter(([key]) => key !== "name" && key !== "type");
-      return { name, description: found.description, properties: properties.map(([key, own]) => ({ key, ...resolve(own, definitions) })) };
+      return { name, description: found.description, properties: properties.map(([key, own]) => ({ key, isRequired: found.required?.includes(key), ...resolve(own, definitions) })) };
     });
   }
 

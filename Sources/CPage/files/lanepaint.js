@@ -49,7 +49,7 @@ export class LanePainter {
       if (bar.kind === "bare" && w >= 5) this.hatch(x, y, w, height); else pen.fillRect(x, y, w, height);
       this.drawn.push({ ...bar, t1: bar.t1, x, y, w, h: height, mark: false });
       let labelled = 0;
-      if (w > 70 && !isThin && bar.kind !== "plug" && !(isCompact && isSession)) {
+      if (w > 70 && !isThin && bar.kind !== "plug" && !(isCompact && (isSession || hasSessions))) {
         pen.fillStyle = bar.kind === "bare" ? colors.text : colors.card;
         const text = cut(pen, oneLine(barText(bar)), w - 8);
         pen.fillText(text, x + 4, y + height / 2 + 0.5);

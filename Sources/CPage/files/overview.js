@@ -5,6 +5,8 @@ import { asWords, chooser, fromOptionText, optionText, sliderScale } from "./for
 import { SessionBox, accessoryOf } from "./sessions.js";
 
 const MOST_FLOWS = 6;
+// Values of parameters without a default, for a fault that acts at once.
+const FIRST = { duration: "50ms", chance: "10%" };
 
 export class Overview {
   constructor(desk) {
@@ -144,7 +146,9 @@ class AccessoryCard {
       "aria-label": "Add a fault", dataset: { action: "add-fault" },
       on: {
         change: () => {
-          const fault = menu.value;
+          const kind = desk.schemas.kinds("fault").find((one) => one.name === menu.value);
+          const missing = kind?.properties.filter((one) => one.isRequired).map((one) => [one.key, FIRST[one.kind] ?? one.minimum]) ?? [];
+          const fault = optionText(menu.value, Object.fromEntries(missing));
           menu.value = "";
           if (fault) desk.bar.run([["fault.add", { accessory: this.state.accessory, fault }]]);
         },

@@ -1,5 +1,5 @@
 // Scenarios: one run with the robust client and one with the naive client, with their lanes side by side.
-import { h, oneLine, replace, setText } from "./dom.js";
+import { h, oneLine, replace, save, setText } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView } from "./lanes.js";
 
@@ -30,6 +30,12 @@ export class Scenarios {
     this.robust = desk.bar.button("Run the robust client", () => [call()], { name: "run-robust", class: "main", done: finish(["robust client"]) });
     this.naive = desk.bar.button("Run the naive client", () => [call("naive")], { name: "run-naive", done: finish(["naive client"]) });
     this.both = desk.bar.button("Run both", () => [call(), call("naive")], { name: "run-both", done: finish(["robust client", "naive client"]) });
+    this.app = h("select", { id: "scenario-app" });
+    this.live = desk.bar.button("Run against the app", () => [["scenario.play", { scenario: select.value, ...(this.app.value ? { app: this.app.value } : {}), ...(desk.world().id === "main" ? {} : { world: desk.world().id }) }]],
+      { name: "run-live", title: "The scenario's accessories appear in this world, in its time", done: ([made]) => this.watch(made.job, "your app") });
+    this.stop = desk.bar.button("Stop", () => this.liveJob ? [["job.cancel", { job: this.liveJob }]] : null, { name: "stop-live" });
+    this.noApp = h("small", { class: "hint" }, "No app runs in this world: launch one in the Live view, or connect yours.");
+    desk.store.addEventListener("lists", () => this.update());
     search.addEventListener("input", list);
     select.addEventListener("change", () => { show(); desk.bar.show([call()]); });
     this.all = h("button", { type: "button", dataset: { action: "run-all" }, on: { click: () => this.runAll() } }, "Run all");
@@ -41,7 +47,22 @@ export class Scenarios {
     this.element = h("section", { class: "scenarios", "aria-label": "Scenarios" }, h("h2", { class: "hidden" }, "Scenarios"), h("div", { class: "form card" },
       h("div", { class: "field" }, h("label", { htmlFor: "scenario-search" }, "Search scenarios"), search),
       h("div", { class: "field" }, h("label", { htmlFor: "scenario" }, "Scenario"), select, about),
-      h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-seed" }, "Seed"), seed, this.robust, this.naive, this.both, this.all)), this.results, this.runs);
+      h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-seed" }, "Seed"), seed, this.robust, this.naive, this.both, this.all),
+      h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-app" }, "App"), this.app, this.live, this.stop, this.noApp)), this.results, this.runs);
+  }
+
+  // The apps of the world, for one of which a scenario can be played.
+  update() {
+    const { apps } = this.desk.world();
+    const before = this.app.value;
+    if ([...this.app.options].map((one) => one.value).join() !== apps.map((one) => one.app).join()) {
+      replace(this.app, apps.map((one) => h("option", { value: one.app }, oneLine(`${one.app} ${one.name}`))));
+      if (apps.some((one) => one.app === before)) this.app.value = before;
+    }
+    this.noApp.hidden = apps.length > 0;
+    this.live.disabled = this.app.disabled = apps.length === 0;
+    this.liveJob = this.desk.store.jobs.find((one) => one.kind === "scenario" && one.state === "running" && one.title.includes(" with "))?.job;
+    this.stop.disabled = !this.liveJob;
   }
 
   reset() {
@@ -85,7 +106,11 @@ export class Scenarios {
       const model = new LaneModel();
       JSON.parse(report).forEach((event, index) => model.take({ method: "event", number: index + 1, ...event }));
       const view = new LaneView({ model, now: () => model.last, label: `Lanes of ${state.title} with the ${name}`, isLive: false });
-      card.append(view.element);
+      const keep = h("button", { type: "button", dataset: { action: "save-trace" }, on: { click: async () => {
+        const [made] = await this.desk.bar.run([["trace.get", { job }]]) ?? [];
+        if (made) save(`easim-${job}.html`, "text/html", [made.html]);
+      } } }, "Save trace");
+      card.append(view.element, h("div", { class: "buttons" }, keep));
       card.lanes = view;
       view.all();
     } catch (error) {

@@ -1,5 +1,6 @@
 import AccessoryControl
 import AccessoryCore
+import Certificates
 import TestSupport
 import Testing
 
@@ -87,6 +88,10 @@ import Testing
     try other.desk.advance(.seconds(1))
     #expect(try other.kind("session.write", "{\"session\":\"s2\",\"text\":\"x\"}") == "gone")
 
+    // The capture may also be in the request.
+    let data = Base64.text(bytes(client, "c1"))
+    #expect(try other.result("accessory.add", "{\"recordingData\":\"\(data)\"}")["accessories"] != nil)
+    #expect(try other.kind("accessory.add", "{\"recordingData\":\"bm9uZQ==\"}") == "params")
     #expect(try other.kind("accessory.add", "{}") == "params")
     #expect(try other.kind("accessory.add", "{\"recording\":\"/nonexistent\"}") == "params")
     #expect(try other.kind("accessory.add", "{\"recording\":\"x\",\"profile\":\"echo\"}") == "params")

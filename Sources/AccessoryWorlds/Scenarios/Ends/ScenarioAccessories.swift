@@ -86,7 +86,7 @@ public final class ScenarioAccessories {
 
 extension World.Settings.CableSpeed {
   /// The speed as faults, for a channel without its own delay.
-  var faults: [Fault] {
+  package var faults: [Fault] {
     var faults: [Fault] = []
     if let bytesPerSecond { faults.append(Fault(.rate(Fault.Rate(bytes: bytesPerSecond)))) }
     if latency > .zero { faults.append(Fault(.latency(Fault.Latency(delay: latency)))) }

@@ -1,0 +1,142 @@
+import AccessoryCore
+import AccessoryFaults
+import AccessoryRuns
+import AccessorySessions
+import AccessoryWorlds
+
+/// A scenario whose accessories and cables are played in a world of the server, for an app that runs there.
+///
+/// The world's device stays as it is: what a scenario says of its device, of other apps and of other SDKs is not played,
+/// and the result says so. At the end, the scenario's accessories are removed.
+final class LiveScenario {
+  /// How often progress is reported.
+  private static let period = Duration.milliseconds(500)
+
+  private let scenario: Scenario
+  private let app: ControlledApp
+  private let job: ControlledJob
+  private var parts: [String: ControlledAccessory] = [:]
+  private var timeline: ScenarioTimeline?
+  private var timer: LoopTimer?
+  /// The world's last notice before the start.
+  private let firstNumber: Int
+  /// What was not possible; the run then failed.
+  private var failure: String?
+  /// What the world plays in its own way, in words.
+  private var unplayed: [String] = []
+
+  init(_ scenario: Scenario, with app: ControlledApp, _ job: ControlledJob) {
+    (self.scenario, self.app, self.job) = (scenario, app, job)
+    firstNumber = app.world.lastNumber
+    if scenario.policy != .ready || scenario.deviceFlicker != nil || scenario.authentication != .verify {
+      unplayed.append("the scenario's device")
+    }
+  }
+
+  /// Starts, and returns the id of the job.
+  func start() throws -> String {
+    let world = job.world
+    for part in scenario.accessories {
+      let id = try world.server.accessories.issue()
+      let made = ControlledAccessory(id, part.profile, at: nil, in: world)
+      world.server.accessories.put(made, named: id)
+      parts[part.name] = made
+      let faults = scenario.speed.faults.map { CableFault($0, at: .accessory) } + scenario.faults
+      if !faults.isEmpty { try made.perform(.faults(faults, of: id)) }
+    }
+    let timeline = ScenarioTimeline(scenario, holds: false, on: world.loop) { [unowned self] in perform($0) }
+    self.timeline = timeline
+    job.stop = { self.finish(isCancelled: true) }
+    timer = world.loop.makeTimer { self.look() }
+    timer?.arm(at: world.loop.now + Self.period)
+    timeline.start()
+    return job.id
+  }
+
+  private func perform(_ action: WorldAction) {
+    do {
+      switch action {
+      case .accessory(_, let name), .pull(let name, _), .faults(_, let name), .resetLink(let name),
+        .deviceMessage(_, let name):
+        try parts[name]?.perform(action)
+      case .noticeCables(let notices): job.world.world.device.noticesCables = notices
+      case .app(let action, .tested), .app(let action, .named): try perform(action)
+      case .app(_, .sdk), .app(_, .other): skip("other apps and SDKs")
+      }
+    } catch { failure = failure ?? error.message }
+  }
+
+  private func perform(_ action: AppAction) throws(RPCError) {
+    switch action {
+    case .opensSession, .closesSession, .looks, .launches: skip("what the app does by itself")
+    case .quits, .ends, .registers, .unregisters, .moves: try app.perform(action)
+    }
+  }
+
+  private func skip(_ what: String) { if !unplayed.contains(what) { unplayed.append(what) } }
+
+  private func look() {
+    guard let timeline else { return }
+    if timeline.isOver { return finish(isCancelled: false) }
+    timer?.arm(at: job.world.loop.now + Self.period)
+    job.progress((job.world.loop.now - timeline.beginning).inSeconds / max(scenario.length.inSeconds, 0.001))
+  }
+
+  private func finish(isCancelled: Bool) {
+    guard let timeline else { return }
+    timeline.cancel()
+    timer?.cancel()
+    // Both retain this object.
+    (self.timeline, timer, job.stop) = (nil, nil, {})
+    let world = job.world
+    let events = seen(world.notices(after: firstNumber, atMost: .max))
+    let comparison = ScenarioComparison(
+      events, with: scenario, since: timeline.beginning, tolerance: world.virtual == nil ? .realTime : .none)
+    for part in parts.values { part.remove() }
+    let difference = failure ?? comparison.difference?.description
+    let aside = unplayed.isEmpty ? "" : "; not played: \(unplayed.joined(separator: ", "))"
+    let text = isCancelled ? "it was cancelled" : (difference ?? "\(app.name) saw what was expected") + aside
+    var report = ScenarioReport([scenario.name], options: [], program: job.program)
+    if isCancelled {
+      report.stoppedBy = "job.cancel"
+    } else {
+      report.add(
+        ScenarioReport.Run(
+          scenario: scenario.name, summary: scenario.about.summary, client: app.name, passed: difference == nil,
+          text: text, length: world.loop.now - timeline.beginning, timeline: events.map(\.json)))
+    }
+    job.end(
+      report, isCancelled: isCancelled, text, ownForms: [.json: "[\(events.map(\.json).joined(separator: ","))]"])
+  }
+
+  /// What the app was notified of, and its sessions, as a scenario expects them: only of the scenario's accessories, and
+  /// of no connection that began before.
+  private func seen(_ notices: [ControlNotice]) -> [TimelineEvent] {
+    let serials = Set(scenario.accessories.map(\.profile.identity.serialNumber))
+    var connections: Set<Int> = []
+    return events(notices).filter { event in
+      guard let subject = event.subject, serials.contains(subject.serial) else { return false }
+      if case .connect = event.kind, let id = subject.connectionID { connections.insert(id) }
+      return subject.connectionID.map { connections.contains($0) } ?? true
+    }
+  }
+
+  private func events(_ notices: [ControlNotice]) -> [TimelineEvent] {
+    notices.compactMap { notice in
+      switch notice.content {
+      case .event(let event): return event
+      case .app(let news):
+        guard news.app == app.id, let accessory = news.accessory else { return nil }
+        let kinds: [String: TimelineEvent.Kind] = ["connect": .connect, "disconnect": .disconnect]
+        return kinds[news.name].map {
+          TimelineEvent(
+            time: news.time, side: .app, kind: $0,
+            subject: TimelineEvent.Subject(
+              name: accessory.name, serial: accessory.serialNumber, protocols: accessory.protocols,
+              connectionID: accessory.connectionID))
+        }
+      case .session, .change: return nil
+      }
+    }
+  }
+}
