@@ -180,4 +180,6 @@ class Driver:
         while self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._step_aside)
             self._thread.join(0.05)
-        self._loop.close()
+        # A call of another thread ends soon, because the connection is closed.
+        if self._turn.acquire(timeout=5):
+            self._loop.close()
