@@ -7,7 +7,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Coroutine
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any, TypeVar, Union
 
 from .errors import EasimError
@@ -55,6 +55,8 @@ class Driver:
         """The number of calls that wait while another thread runs the loop for them."""
         self._guest_lock = threading.Lock()
         self._is_closed = False
+        self._resting = threading.Event()
+        """Set when the loop should run on its own thread at once."""
         self._thread = threading.Thread(target=self._run_between_calls, name="easim", daemon=True)
         self._thread.start()
 
@@ -107,6 +109,8 @@ class Driver:
         self._last_call = monotonic()
         self._runner = 0
         self._turn.release()
+        if self._guests:
+            self._resting.set()
 
     def _run_here(self, work: Coroutine[Any, Any, _T]) -> Union[_T, _Exit]:
         try:
@@ -126,6 +130,7 @@ class Driver:
     def _run_there(self, work: Coroutine[Any, Any, _T]) -> Union[_T, _Exit]:
         with self._guest_lock:
             self._guests += 1
+        self._resting.set()
         future = asyncio.run_coroutine_threadsafe(_guarded(work), self._loop)
         try:
             return future.result()
@@ -149,14 +154,17 @@ class Driver:
 
     def rest(self) -> None:
         """Let the loop run on its own thread, because the caller is about to wait for something else."""
-        self._last_call = 0.0
+        if self._runner == 0:
+            self._last_call = 0.0
+            self._resting.set()
 
     # The thread of its own
 
     def _run_between_calls(self) -> None:
         thread = threading.get_ident()
         while not self._is_closed:
-            sleep(self.MOMENT)
+            self._resting.wait(self.MOMENT)
+            self._resting.clear()
             if monotonic() - self._last_call < self.MOMENT and not self._guests:
                 continue
             # During a call this thread does not wait for its end, because waking it then would delay the next call.
