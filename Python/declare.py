@@ -22,6 +22,7 @@ STATES = (
     "ConnectedAccessory",
     "FaultState",
     "HostState",
+    "ProxyState",
     "SessionState",
 )
 HEAD = '"""{summary}\n\nWritten by declare.py from rpc.discover.\n"""\n\nfrom __future__ import annotations\n\n'

@@ -18,10 +18,10 @@ def test_a_device_reaches_an_accessory_through_a_proxy(easim_server: easim.Serve
                 session.send(b"hello")
                 assert session.recv(5) == b"hello"
             state = proxy.state()
-            assert state["hasDevice"] and state["attachments"] >= 1
-            assert state["fromAccessory"] > 0 and state["fromDevice"] > 0
+            assert state.has_device and state.attachments >= 1
+            assert state.from_accessory > 0 and state.from_device > 0
             proxy.set_faults("latency,delay=5ms", "loss,chance=2%,direction=in")
-            assert proxy.state()["faults"] == ["latency,delay=5ms", "loss,chance=2%,direction=in"]
+            assert proxy.state().faults == ["latency,delay=5ms", "loss,chance=2%,direction=in"]
         packets = world.call("packet.list")["packets"]
         assert any("AuthenticationSucceeded" in packet["text"] for packet in packets)
         proxy.remove()

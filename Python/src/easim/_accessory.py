@@ -12,7 +12,7 @@ from ._received import Received, as_bytes
 from ._session import Session
 from ._wire import state_of
 from .errors import EasimError, SessionEnded
-from .states import AccessoryState, CaptureState, FaultState, HostState
+from .states import AccessoryState, CaptureState, FaultState, HostState, ProxyState
 
 if TYPE_CHECKING:
     from .aio import World
@@ -295,11 +295,11 @@ class Proxy:
         """Describe the object for debugging."""
         return f"<Proxy {self.id} {self.device} {self.accessory}>"
 
-    async def state(self) -> dict[str, Any]:
-        """Return its state, as ``proxy.list`` shows it."""
+    async def state(self) -> ProxyState:
+        """Return its state."""
         for state in (await self.world.call("proxy.list"))["proxies"]:
             if state["proxy"] == self.id:
-                return dict(state)
+                return state_of(ProxyState, state)
         raise EasimError(f"the proxy '{self.id}' is gone", kind="gone")
 
     async def set_faults(self, *faults: str) -> None:

@@ -146,6 +146,34 @@ class HostState:
 
 
 @dataclass(frozen=True)
+class ProxyState:
+    """A proxy between a device and an accessory."""
+
+    proxy: str
+    """Its id."""
+    world: str
+    """The id of its world."""
+    device: str
+    """Where the device connects."""
+    accessory: str
+    """Where the accessory is."""
+    has_accessory: bool
+    """Whether there is a cable to the accessory."""
+    has_device: bool
+    """Whether a device is connected to it."""
+    attachments: int
+    """How often a device was connected to the accessory."""
+    from_accessory: int
+    """Number of bytes that the accessory sent."""
+    from_device: int
+    """Number of bytes that the device sent."""
+    faults: list[str]
+    """The faults, as for --fault."""
+    trouble: Optional[str] = None
+    """Why no accessory or no device can be connected."""
+
+
+@dataclass(frozen=True)
 class SessionState:
     """A session and its state."""
 
