@@ -2,8 +2,8 @@ import AccessoryFormats
 
 /// A page of HTML, or a JUnit file: its texts and the values of attributes, and the data of a trace.
 ///
-/// A trace says what its secrets are. The words of other pages do not, so the JSON report of the same run must be given,
-/// too.
+/// A trace says what its secrets are. The words of other pages do not, so the JSON report of the same run must be
+/// given, too.
 struct MarkupDocument: RedactedDocument {
   let isCapture = false
   var namesSecrets: Bool { !data.isEmpty }

@@ -54,10 +54,11 @@ public struct Redaction {
       if files[index].document.isCapture, CaptureSketch(files[index].bytes) != CaptureSketch(made) {
         throw RedactionRefusal(files[index].name, "the redacted file would not decode as before")
       }
-      // A second look with the same eyes.
+      // A second look with the same eyes, and with those of the decoder.
       var rest = SecretNames(keeping: names.kept)
       var again = try Self.document(made)
       again.collect(into: &rest)
+      if files[index].document.isCapture { CaptureSketch(made).collect(into: &rest) }
       if let left = names.first(leftIn: rest) {
         throw RedactionRefusal(files[index].name, "a secret of the kind \(left.rawValue) would be left")
       }
@@ -87,8 +88,7 @@ public struct Redaction {
     case .pcap, .btsnoop, .packetlogger:
       throw RedactionRefusal(
         "", "a file of the form \(form.rawValue) has more than iAP2, which easim does not understand: \(wayOut)")
-    case .log, .hex:
-      throw RedactionRefusal("", "a log or a hex dump may say anything between its bytes: \(wayOut)")
+    case .log, .hex: return LogDocument(bytes)
     }
   }
 }
@@ -123,6 +123,7 @@ private struct CaptureSketch: Equatable {
   private var entries: [String] = []
   private var summary: CaptureSummary
   private var findings = 0
+  private var streams: [String: WireStream] = [:]
   private var failure: String?
 
   init(_ bytes: [UInt8]) {
@@ -131,7 +132,11 @@ private struct CaptureSketch: Equatable {
     var analysis = CaptureAnalysis()
     var events: [CaptureAnalysis.Event] = []
     var entries: [String] = []
+    var streams: [String: WireStream] = [:]
     func take(_ entry: CaptureEntry) {
+      var cable = 0
+      if case .packet(_, _, let number, _) = entry.place { cable = number }
+      if entry.event != .transfer { _ = streams["\(cable) \(entry.from)", default: WireStream()].append(entry.bytes) }
       let messages = entry.messages.map { "\($0.id)/\($0.body.count)" }.joined(separator: ",")
       let header = entry.header.map { "\($0)" } ?? ""
       entries.append("\(entry.event.rawValue) \(entry.from) \(entry.bytes.count) \(header) \(messages)")
@@ -144,6 +149,20 @@ private struct CaptureSketch: Equatable {
     events += analysis.finish()
     findings = events.count { if case .finding = $0 { true } else { false } }
     (self.entries, summary, self.failure) = (entries, decoder.summary, failure)
+    self.streams = streams
+  }
+
+  /// Notes the secrets that the decoder shows.
+  func collect(into names: inout SecretNames) {
+    for key in streams.keys.sorted() {
+      var stream = streams[key]
+      stream?.collect(into: &names)
+    }
+  }
+
+  static func == (left: Self, right: Self) -> Bool {
+    left.entries == right.entries && left.summary == right.summary && left.findings == right.findings
+      && left.failure == right.failure
   }
 }
 

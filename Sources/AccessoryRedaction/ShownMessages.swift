@@ -18,8 +18,8 @@ struct ShownMessages {
     }
   }
 
-  /// Notes MAC addresses, the serial numbers in addresses such as `local:EW1-0001` and `usb:serial=C02X`, and the names of
-  /// users in paths.
+  /// Notes MAC addresses, the serial numbers in addresses such as `local:EW1-0001` and `usb:serial=C02X`, and the names
+  /// of users in paths.
   private static func collectPlaces(_ line: ArraySlice<UInt8>, into names: inout SecretNames) {
     for (place, byte) in zip(line.indices, line) where byte == UInt8(ascii: ":") && place >= line.startIndex + 2 {
       let text = line[(place - 2)...].prefix(17)

@@ -119,6 +119,8 @@ import Testing
     case transcript
     case json
     case trace
+    case log
+    case dump
   }
 
   private static func file(_ form: Form) throws -> [UInt8] {
@@ -140,6 +142,24 @@ import Testing
       try decoder.append(pcapng(exchange)) { lines += $0.json(isVerbose: true) + "\n" }
       try decoder.finish { lines += $0.json(isVerbose: true) + "\n" }
       return Array(lines.utf8)
+    case .log:
+      var lines = "Anna's phone connected\n"
+      for (index, packet) in exchange.packets.enumerated() {
+        let word = packet.end == .accessory ? "RX" : "TX"
+        lines +=
+          "12:00:\(10 + index).250 annas-iphone accessoryd[77] Packet \(word) \(packet.bytes.count): "
+          + "\(Hex.spaced(packet.bytes).uppercased())\n"
+      }
+      return Array(lines.utf8)
+    case .dump:
+      let bytes = exchange.packets.filter { $0.end == .accessory }.flatMap(\.bytes)
+      let lines = stride(from: 0, to: bytes.count, by: 16).map { start in
+        let part = Array(bytes[start..<min(start + 16, bytes.count)])
+        let shown = String(decoding: part.map { 0x20...0x7E ~= $0 ? $0 : 0x2E }, as: UTF8.self)
+        let offset = Hex.number(UInt(start), digits: 8, uppercase: false)
+        return "\(offset)  \(Hex.spaced(part))\(String(repeating: "   ", count: 16 - part.count))  |\(shown)|\n"
+      }
+      return Array(lines.joined().utf8)
     case .trace:
       var narrator = PacketNarrator()
       var packets: [String] = []
@@ -196,6 +216,16 @@ import Testing
     return text
   }
 
+  /// What each end sent, without what is between its bytes in the file.
+  private static func contents(_ file: [UInt8], _ form: Form) throws -> [UInt8] {
+    guard [.pcapng, .raw, .log, .dump].contains(form) else { return [] }
+    var ends: [String: [UInt8]] = [:]
+    let decoder = CaptureDecoder()
+    try decoder.append(file) { ends[$0.from, default: []] += $0.bytes }
+    try decoder.finish { ends[$0.from, default: []] += $0.bytes }
+    return Array(ends.values.joined())
+  }
+
   // MARK: Looking for them
 
   /// Whether a secret is in a text or in bytes: as it is, escaped, in hex with and without blanks, or in base64 at each
@@ -216,7 +246,8 @@ import Testing
     let file = try Self.file(form)
     var redaction = Redaction(keeping: [.payload])
     try redaction.add(file, named: form.rawValue)
-    let redacted = try redaction.finish()[0]
+    let written = try redaction.finish()[0]
+    let redacted = try written + Self.contents(written, form)
     for (kind, secret) in Self.secrets {
       // A transcript shows only the first bytes of certificates.
       let shown = form == .transcript && kind == .certificate ? Array(secret.prefix(8)) : secret
@@ -227,8 +258,8 @@ import Testing
     // A transcript does not show messages that are split.
     let showsModel = form != .transcript
     #expect(Self.finds(Array("Model of Example".utf8), in: redacted) == showsModel, "harmless things are kept")
-    if form == .pcapng || form == .raw { #expect(redacted.count == file.count) }
-    for (kind, _) in Self.secrets where form != .raw {
+    if [.pcapng, .raw, .log, .dump].contains(form) { #expect(written.count == file.count) }
+    for (kind, _) in Self.secrets where form != .raw && form != .dump {
       #expect(redaction.names.counts[kind]?.places ?? 0 > 0, "\(kind)")
     }
   }
@@ -238,7 +269,8 @@ import Testing
     for keeps in [true, false] {
       var redaction = Redaction(keeping: keeps ? [.payload] : [])
       try redaction.add(file, named: form.rawValue)
-      let redacted = try redaction.finish()[0]
+      let written = try redaction.finish()[0]
+      let redacted = try written + Self.contents(written, form)
       let shown = form == .transcript ? Array(Self.appSecret.prefix(8)) : Array(Self.appSecret.prefix(20))
       #expect(Self.finds(shown, in: redacted) == keeps, "\(keeps)")
     }
@@ -322,7 +354,7 @@ import Testing
     let refused: [(String, [UInt8])] = [
       ("a block of the type 4", foreign), ("without its end", Array(capture.dropLast(3))),
       ("is not a line of a transcript", transcript), ("gunzip", [0x1F, 0x8B, 8, 0]),
-      ("no iAP2", [0x89, 0x50, 0x4E, 0x47, 0xFF, 0x00]), ("easim trace", Array("ff 55 02 00 ee 10\n".utf8)),
+      ("x: ", Array("hello Anna\n".utf8)), ("no iAP2", [0x89, 0x50, 0x4E, 0x47, 0xFF, 0x00]),
       ("easim trace", Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 3, 234]),
       ("not JSON", Array("{\"a\": }".utf8)), ("without its end", Array("<a><b".utf8)),
     ]
@@ -330,8 +362,9 @@ import Testing
       var redaction = Redaction(keeping: [])
       do throws(RedactionRefusal) {
         try redaction.add(file, named: "x")
+        _ = try redaction.finish()
         Issue.record("\(reason): was not refused")
-      } catch { #expect(error.reason.contains(reason), "\(error)") }
+      } catch { #expect("\(error)".contains(reason), "\(error)") }
     }
   }
 }
