@@ -166,18 +166,23 @@ public final class OwnCases: ChildProcessHandler {
 
   // MARK: The process
 
+  /// Takes requests.
   public func child(_ child: ChildProcess, printed bytes: RawSpan) {
     output.take(bytes) { line in
       if let value = try? JSON5.read(line, file: "Python's line") { requests.append(value) } else { note(line) }
     }
   }
 
+  /// Passes on what the cases print.
   public func child(_ child: ChildProcess, complained bytes: RawSpan) { errors.take(bytes, note) }
 
+  /// Sends the rest of an answer.
   public func childTakesInput(_ child: ChildProcess) { sendUnsent() }
 
+  /// The end follows.
   public func childClosedInput(_ child: ChildProcess) {}
 
+  /// Remembers why there are no more requests.
   public func child(_ child: ChildProcess, endedWith ending: ProcessEnding) {
     errors.end(note)
     end = end ?? ending.description

@@ -2,11 +2,13 @@
 public struct LineState: Equatable, Sendable {
   /// What the accessory must send next; nil if nothing is due.
   public var awaited: String?
-  /// How many bytes the accessory has not acknowledged, and the number of the first packet that carries them.
+  /// How many bytes of packets the accessory has not acknowledged.
   public var unacknowledgedBytes = 0
+  /// The sequence number of the first of these packets.
   public var oldestUnacknowledged: UInt8?
-  /// The length in the header of a packet whose rest has not arrived, and how many of its bytes have.
+  /// The length in the header of a packet whose rest has not arrived.
   public var announcedLength: Int?
+  /// How many bytes of that packet have arrived.
   public var arrivedOfPacket = 0
   /// How many zeros arrived between packets, or instead of them.
   public var paddingBytes = 0
