@@ -3,12 +3,10 @@ to a unix socket and back. What speaks iAP2 is an easim at that socket.
 
   bumble_end.py accessory SOCKET         is an accessory: visible, pairable, its service connected to SOCKET
   bumble_end.py device SOCKET ADDRESS    listens on SOCKET; for whoever connects there it dials the accessory at ADDRESS
-  bumble_end.py redial FILE ADDRESS      once FILE exists, dials the accessory at ADDRESS again and again
 
 It says "ready" when the other end may begin, and what it did on the way.
 """
 import asyncio
-import pathlib
 import sys
 
 from bumble import core, rfcomm
@@ -72,60 +70,6 @@ async def be_accessory(device, path):
     await asyncio.get_running_loop().create_future()
 
 
-async def pair_with(device, address):
-    there = Address(address, Address.PUBLIC_DEVICE_ADDRESS)
-    connection = await device.connect(there, transport=core.PhysicalTransport.BR_EDR)
-    say("connected")
-    await connection.authenticate()
-    say("paired")
-    await connection.encrypt()
-    return connection
-
-
-async def redial(device, path, address):
-    """Waits for the accessory's first bytes, closes, and dials again: each way of closing, each pause."""
-    await device.power_on()
-    say("ready")
-    while not pathlib.Path(path).exists():
-        await asyncio.sleep(0.1)
-    connection = await pair_with(device, address)
-    channel = await rfcomm.find_rfcomm_channel_with_uuid(connection, ACCESSORY)
-    client = multiplexer = None
-    for keeps in (True, False):
-        for pause in (0, 0.02, 0.05, 0.2, 1):
-            for attempt in range(3):
-                begin = asyncio.get_running_loop().time()
-                step = "multiplexer"
-                try:
-                    if multiplexer is None:
-                        client = rfcomm.Client(connection)
-                        multiplexer = await asyncio.wait_for(client.start(), 8)
-                    step = "channel"
-                    dlc = await asyncio.wait_for(multiplexer.open_dlc(channel), 8)
-                    step = "bytes"
-                    heard = asyncio.Event()
-                    dlc.sink = lambda data, heard=heard: heard.set()
-                    await asyncio.wait_for(heard.wait(), 8)
-                    outcome = "heard"
-                    step = "close"
-                    await asyncio.wait_for(dlc.disconnect(), 8)
-                except Exception as error:
-                    outcome = f"failed at {step}: {type(error).__name__} {error}"
-                    keeps_now = False
-                else:
-                    keeps_now = keeps
-                if not keeps_now and client is not None:
-                    try:
-                        await asyncio.wait_for(client.shutdown(), 8)
-                    except Exception as error:
-                        say(f"shutdown: {type(error).__name__} {error}")
-                    client = multiplexer = None
-                took = asyncio.get_running_loop().time() - begin
-                say(f"redial keeps={keeps} pause={pause} {attempt}: {outcome} ({took:.2f} s)")
-                await asyncio.sleep(pause)
-    say("over")
-
-
 async def be_device(device, path, address):
     await device.power_on()
     connection = None
@@ -133,7 +77,12 @@ async def be_device(device, path, address):
     async def dial(reader, writer):
         nonlocal connection
         if connection is None:
-            connection = await pair_with(device, address)
+            there = Address(address, Address.PUBLIC_DEVICE_ADDRESS)
+            connection = await device.connect(there, transport=core.PhysicalTransport.BR_EDR)
+            say("connected")
+            await connection.authenticate()
+            say("paired")
+            await connection.encrypt()
         channel = await rfcomm.find_rfcomm_channel_with_uuid(connection, ACCESSORY)
         say(f"the service is on channel {channel}")
         client = rfcomm.Client(connection)
@@ -156,8 +105,6 @@ async def main():
     device.keystore = MemoryKeyStore()
     if role == "accessory":
         await be_accessory(device, path)
-    elif role == "redial":
-        await redial(device, path, *rest)
     else:
         await be_device(device, path, *rest)
 
