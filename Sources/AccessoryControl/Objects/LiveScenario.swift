@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessoryFaults
 import AccessoryRuns
 import AccessorySessions
+import AccessorySoak
 import AccessoryWorlds
 
 /// A scenario whose accessories and cables are played in a world of the server, for an app that runs there.

@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCaptures
 import AccessoryCore
 import AccessoryFaults
@@ -193,7 +194,7 @@ import Testing
     for packet in exchange.packets {
       for start in stride(from: 0, to: packet.bytes.count, by: 37) {
         let part = Array(packet.bytes[start..<min(start + 37, packet.bytes.count)])
-        file += writer.packet(part.span.bytes, on: 1, at: 0, packet.end == .accessory ? .received : .sent)
+        file += writer.packet(part.span.bytes, on: 1, at: 0, from: packet.end)
       }
     }
     let none: [UInt8] = []
