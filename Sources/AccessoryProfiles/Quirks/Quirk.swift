@@ -268,7 +268,7 @@ public struct Flicker: Equatable, Sendable {
 
   static let format = Record(
     "flicker",
-    "connects with no protocols, disconnects, and connects again with all of them; the default times are arbitrary",
+    "connects with no protocols, disconnects, and connects again with all of them; the default times are easim's choice",
     Flicker()
   ) {
     Field("maker", \.maker, .choice, "what causes the flicker: the accessory, by detaching, or the device")

@@ -42,7 +42,7 @@ package struct CallTrace: Equatable, Sendable {
     return place
   }
 
-  private static let ownFolders = ["/Sources/ExternalAccessory", "/Sources/CAppCalls/"]
+  private static let ownFolders = ["/Sources/ExternalAccessory", "Sources/CAppCalls/"]
   /// Other files that can appear between the app and this module.
   private static let others: Set = ["Lock.swift", "<compiler-generated>"]
 

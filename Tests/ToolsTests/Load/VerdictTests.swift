@@ -181,9 +181,9 @@ import Testing
     #expect(
       trend.headline == "not comparable: b.json has a different plan from a.json: sessions 2, not 1"
         && lines.first?.hasPrefix("not comparable") == true)
-    #expect(lines.contains("throughput 100.00 kB/s 90.00 kB/s -10.0 % worse"), "\(trend.text)")
+    #expect(lines.contains("throughput 100.00 kB/s 90.00 kB/s −10.0 % worse"), "\(trend.text)")
     #expect(lines.contains("errors 0 2 +2 worse"))
-    #expect(lines.contains { $0.hasPrefix("p99 10.00 ms 10.00 ms same") })
+    #expect(lines.contains { $0.hasPrefix("p99 10.00 ms 10.00 ms 0 %") })
     #expect(trend.warnings == ["b.json has a different plan from a.json: sessions 2, not 1"])
     #expect(trend.csv.contains("b.json,,errors,2.000\r\n"))
     #expect(trend.json.text.contains("\"errors\":[0.0,2.0]"))
