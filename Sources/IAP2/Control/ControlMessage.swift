@@ -1,4 +1,4 @@
-/// One message of the control session: a number and parameters.
+/// A control message: a message number followed by parameters.
 ///
 /// ```
 ///  40 40   length (whole message)   id   parameters…
@@ -9,16 +9,16 @@ public struct ControlMessage: Hashable, Sendable {
   /// The parameters as encoded on the wire; see ``ParameterReader``.
   public var body: [UInt8]
 
-  /// The number of bytes before a message's parameters.
+  /// The size of a message's header, which precedes the parameters.
   public static let headerSize = 6
 
-  /// A message with its parameters already written.
+  /// Creates a message from encoded parameters.
   public init(_ id: MessageID, body: [UInt8] = []) {
     self.id = id
     self.body = body
   }
 
-  /// A message whose parameters are written by `write`.
+  /// Creates a message whose parameters are written by `write`.
   ///
   /// ```swift
   /// let message = ControlMessage(.startExternalAccessorySession) { $0.u8(0, 1); $0.u16(1, 7) }
@@ -29,14 +29,14 @@ public struct ControlMessage: Hashable, Sendable {
     self.init(id, body: writer.bytes)
   }
 
-  /// The bytes before the parameters, as one number of six bytes.
+  /// The six header bytes as one big-endian number.
   var header: UInt64 {
     let length = body.count + Self.headerSize
     precondition(length <= Int(UInt16.max), "a control message holds at most 65,529 bytes of parameters")
     return 0x4040 << 32 | UInt64(length) << 16 | UInt64(id.rawValue)
   }
 
-  /// The encoded message. A body of more than 65,529 bytes cannot be sent and traps.
+  /// The encoded message; traps if the body is longer than 65,529 bytes.
   public var encoded: [UInt8] {
     let header = header
     return (0..<Self.headerSize).reversed().map { UInt8(truncatingIfNeeded: header >> (8 * UInt64($0))) } + body
@@ -46,14 +46,13 @@ public struct ControlMessage: Hashable, Sendable {
 /// Cuts the control session's byte stream into messages by their length fields.
 ///
 /// Apple devices put one message into one packet, but nothing forbids several messages per packet or a split message,
-/// so packet boundaries have no meaning here. The length field limits a message, and thus the buffer, to 65,535 bytes.
+/// so this type ignores packet boundaries. The length field limits a message, and thus the buffer, to 65,535 bytes.
 struct ControlStream {
   private var buffer = ByteQueue()
 
-  /// The next item of the stream.
   enum Item: Equatable {
     case message(ControlMessage)
-    /// Bytes that do not begin a message: everything up to the next possible beginning, or all remaining bytes.
+    /// Bytes that cannot begin a message, up to the next possible header.
     case garbage([UInt8])
   }
 
@@ -61,7 +60,7 @@ struct ControlStream {
     buffer.append(payload)
   }
 
-  /// The next message, or the garbage before it; nil until one of them is complete.
+  /// Returns the next message, or the garbage before it; nil until one of them is complete.
   mutating func next() -> Item? {
     if buffer.isEmpty { return nil }
     guard canBeginMessage(at: 0) else { return .garbage(takeGarbage()) }
@@ -74,7 +73,7 @@ struct ControlStream {
     return .message(message)
   }
 
-  /// Returns true if a message may begin here: 40 40 and a possible length, as far as those bytes have arrived.
+  /// Returns true if the bytes at `start` match the beginning of a message header, as far as they have arrived.
   private func canBeginMessage(at start: Int) -> Bool {
     guard buffer[start] == 0x40, start + 1 == buffer.count || buffer[start + 1] == 0x40 else { return false }
     return start + 4 > buffer.count || word(at: start + 2) >= UInt16(ControlMessage.headerSize)

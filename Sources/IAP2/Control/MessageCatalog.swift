@@ -1,12 +1,12 @@
 /// The names of everything that may appear in a control session.
 ///
-/// A number that is not listed here is still carried, shown as hex and ignored.
+/// A message whose number is not listed here is still passed on and shown in hex, but otherwise ignored.
 public enum MessageCatalog {
   /// The description of one message.
   public struct Entry: Sendable {
     /// The message's number.
     public let id: MessageID
-    /// The message's name; empty if it was seen but no source names it.
+    /// The message's name; empty if the message was captured but no source names it.
     public let name: String
     /// Which role sends the message, if known.
     public let sender: Link.Role?
@@ -23,31 +23,21 @@ public enum MessageCatalog {
     }
   }
 
-  /// How a parameter's value is encoded, in as much detail as is needed to display it.
+  /// How a parameter's value is encoded, as far as is needed to display the value.
   public enum ValueKind: String, Sendable {
-    /// Text.
     case utf8
-    /// A byte.
     case u8
-    /// Two bytes.
     case u16
-    /// Four bytes.
     case u32
-    /// Eight bytes.
     case u64
-    /// A byte that may be negative.
     case i8
-    /// Two bytes that may be negative.
     case i16
-    /// A number of unknown width.
+    /// A number whose width is unknown.
     case number
     /// Packed two-byte numbers.
     case list
-    /// Bytes.
     case blob
-    /// Parameters.
     case group
-    /// No value.
     case none
   }
 
@@ -55,20 +45,20 @@ public enum MessageCatalog {
   public struct ParameterEntry: Equatable, Sendable {
     /// The parameter's number.
     public let id: UInt16
-    /// How the parameter's value is written.
+    /// How the parameter's value is encoded.
     public let kind: ValueKind
-    /// The parameter's name; may be empty.
+    /// The parameter's name; empty if no source names it.
     public let name: String
-    /// The parameters of a group, as far as they are known.
+    /// The known parameters of a group.
     public let group: [ParameterEntry]
   }
 
-  /// The description of a message, if there is one.
+  /// Returns the description of a message; nil if the message is not listed.
   public static func entry(_ id: MessageID) -> Entry? {
     byNumber[id.rawValue]
   }
 
-  /// The message with this name, as in the catalogue.
+  /// Returns the entry for the message with this name.
   public static func named(_ name: String) -> Entry? {
     name.isEmpty ? nil : entries.first { $0.name == name }
   }
@@ -81,7 +71,7 @@ public enum MessageCatalog {
 }
 
 extension MessageCatalog.Entry {
-  /// The parameters that have names.
+  /// The message's named parameters.
   public var parameters: [MessageCatalog.ParameterEntry] {
     var text = parameterText[...]
     return MessageCatalog.ParameterEntry.read(&text)
@@ -89,8 +79,8 @@ extension MessageCatalog.Entry {
 }
 
 extension MessageCatalog.ParameterEntry {
-  /// Reads "0 u16 component; 1 group range {0 u16 from; 1 u16 to}; 2 none", up to the end or the brace that closes a
-  /// group.
+  /// Parses text such as "0 u16 component; 1 group range {0 u16 from; 1 u16 to}; 2 none", up to its end or a closing
+  /// brace.
   fileprivate static func read(_ text: inout Substring) -> [Self] {
     var entries: [Self] = []
     while let end = text.firstIndex(where: { ";{}".contains($0) }) ?? (text.isEmpty ? nil : text.endIndex) {
@@ -116,76 +106,77 @@ extension Substring {
   }
 }
 
-/// The number of a control message. Any number can be carried; easim itself uses those with a name here.
+/// The number of a control message; easim interprets only the messages that have a constant here.
 ///
 /// ``MessageCatalog`` contains the names of all known messages.
 public struct MessageID: RawRepresentable, Hashable, Sendable {
-  /// The number on the wire.
+  /// The number as sent on the wire.
   public var rawValue: UInt16
 
-  /// The message with this number.
+  /// Creates a message number.
   public init(rawValue: UInt16) {
     self.rawValue = rawValue
   }
 
   private init(_ value: UInt16) { rawValue = value }
 
-  /// From the device: requests the identification.
+  /// Sent by the device to request the identification.
   public static let startIdentification = MessageID(0x1D00)
-  /// From the accessory: its identification, see ``Identification``.
+  /// Sent by the accessory with its ``Identification``.
   public static let identificationInformation = MessageID(0x1D01)
-  /// From the device: the identification is accepted.
+  /// Sent by the device to accept the identification.
   public static let identificationAccepted = MessageID(0x1D02)
-  /// From the device: the identification is refused, with the offending parameters.
+  /// Sent by the device to refuse the identification; lists the offending parameters.
   public static let identificationRejected = MessageID(0x1D03)
-  /// From the accessory: withdraws its identification.
+  /// Sent by the accessory to withdraw its identification.
   public static let cancelIdentification = MessageID(0x1D05)
-  /// From the accessory: names and versions changed.
+  /// Sent by the accessory when its names or versions have changed.
   public static let identificationInformationUpdate = MessageID(0x1D06)
-  /// From the device: requests the certificate.
+  /// Sent by the device to request the certificate.
   public static let requestAuthenticationCertificate = MessageID(0xAA00)
-  /// From the accessory: the certificate.
+  /// Sent by the accessory with its certificate.
   public static let authenticationCertificate = MessageID(0xAA01)
-  /// From the device: the challenge.
+  /// Sent by the device with the challenge.
   public static let requestAuthenticationChallengeResponse = MessageID(0xAA02)
-  /// From the accessory: the response to the challenge.
+  /// Sent by the accessory with the response to the challenge.
   public static let authenticationResponse = MessageID(0xAA03)
-  /// From the device: the accessory is not authenticated.
+  /// Sent by the device if authentication failed.
   public static let authenticationFailed = MessageID(0xAA04)
-  /// From the device: the accessory is authenticated.
+  /// Sent by the device if authentication succeeded.
   public static let authenticationSucceeded = MessageID(0xAA05)
-  /// From the device: an app opened a session.
+  /// Sent by the device when an app has opened a session.
   public static let startExternalAccessorySession = MessageID(0xEA00)
-  /// From the device: the session is closed.
+  /// Sent by the device when a session is closed.
   public static let stopExternalAccessorySession = MessageID(0xEA01)
-  /// From the accessory: asks the device to launch an app.
+  /// Sent by the accessory to ask the device to launch an app.
   public static let requestAppLaunch = MessageID(0xEA02)
-  /// From the accessory: a session is accepted, or should be closed.
+  /// Sent by the accessory to accept a session or ask for its end.
   public static let externalAccessorySessionStatus = MessageID(0xEA03)
-  /// From the accessory: subscribes to power updates.
+  /// Sent by the accessory to subscribe to power updates.
   public static let startPowerUpdates = MessageID(0xAE00)
-  /// From the device: a power update.
+  /// Sent by the device with a power update.
   public static let powerUpdate = MessageID(0xAE01)
-  /// From the accessory: ends the subscription.
+  /// Sent by the accessory to end its subscription to power updates.
   public static let stopPowerUpdates = MessageID(0xAE02)
-  /// From the accessory: what it can supply.
+  /// Sent by the accessory to say how much power it can supply.
   public static let powerSourceUpdate = MessageID(0xAE03)
-  /// From the accessory: subscribes to playback updates.
+  /// Sent by the accessory to subscribe to playback updates.
   public static let startNowPlayingUpdates = MessageID(0x5000)
-  /// From the device: what is playing.
+  /// Sent by the device with the item that is playing.
   public static let nowPlayingUpdate = MessageID(0x5001)
-  /// From the device: its name.
+  /// Sent by the device with its name.
   public static let deviceInformationUpdate = MessageID(0x4E09)
-  /// From the device: its language.
+  /// Sent by the device with its language.
   public static let deviceLanguageUpdate = MessageID(0x4E0A)
-  /// From the device: its clock.
+  /// Sent by the device with its time.
   public static let deviceTimeUpdate = MessageID(0x4E0B)
-  /// From the device: its identifier.
+  /// Sent by the device with its identifier.
   public static let deviceUUIDUpdate = MessageID(0x4E0C)
 }
 
 extension MessageID: CustomStringConvertible {
-  /// "EA00 StartExternalAccessoryProtocolSession", or just the number if the message has no name.
+  /// The number and name, such as "EA00 StartExternalAccessoryProtocolSession"; just the number if the message has no
+  /// name.
   public var description: String {
     let number = Hex.number(rawValue)
     guard let name = MessageCatalog.entry(self)?.name, !name.isEmpty else { return number }

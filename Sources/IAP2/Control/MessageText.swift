@@ -1,6 +1,6 @@
-/// Control messages as text: the number, the name, and every parameter with its name from ``MessageCatalog``.
+/// Formats control messages as text: the number, the name, and every parameter with its name from ``MessageCatalog``.
 public enum MessageText {
-  /// One line: `EA00 StartExternalAccessoryProtocolSession protocol=1 session=7`.
+  /// Formats a message on one line: `EA00 StartExternalAccessoryProtocolSession protocol=1 session=7`.
   public static func line(_ message: ControlMessage, shownBytes: Int = 8) -> String {
     do throws(ParameterError) {
       let parts = try message.decoded().map { text($0, shownBytes) }
@@ -10,13 +10,14 @@ public enum MessageText {
     }
   }
 
-  /// One line of at most `limit` characters; "…" replaces the rest.
+  /// Formats a message on one line of at most `limit` characters; "…" replaces the rest.
   public static func line(_ message: ControlMessage, atMost limit: Int) -> String {
     let whole = line(message)
     return whole.count <= limit ? whole : whole.prefix(limit - 1) + "…"
   }
 
-  /// Every parameter on a separate line: number, name and value, with the parameters of a group indented below it.
+  /// Formats every parameter on a separate line: number, name and value. The parameters of a group are indented below
+  /// it.
   ///
   /// ```
   /// 0 name = "LAWK View"
@@ -54,8 +55,8 @@ public enum MessageText {
 }
 
 extension String {
-  /// Quotes the text and escapes control characters and quotation marks: it comes from the other end and is printed on
-  /// terminals.
+  /// Quotes the text and escapes control characters and quotation marks, because text from the other end may be printed
+  /// on a terminal.
   fileprivate var quoted: String {
     var text = "\""
     for scalar in unicodeScalars {
@@ -74,23 +75,17 @@ extension String {
   }
 }
 
-/// A parameter of a control message, interpreted according to ``MessageCatalog``.
+/// A parameter of a control message, decoded according to ``MessageCatalog``.
 public struct DecodedParameter: Hashable, Sendable {
-  /// The value, by its kind; bytes if no kind is known or the value does not fit the kind.
+  /// A decoded value; ``bytes`` if the kind is unknown or the value does not fit its kind.
   public enum Value: Hashable, Sendable {
-    /// Text.
     case text(String)
-    /// A number.
     case number(UInt64)
-    /// A number that may be negative.
     case signed(Int64)
-    /// Two-byte numbers.
     case list([UInt16])
-    /// Parameters.
     indirect case group([DecodedParameter])
-    /// No value: the presence of the parameter is the information.
+    /// The parameter has no value: its presence is the information.
     case present
-    /// Anything else.
     case bytes([UInt8])
   }
 
@@ -98,7 +93,7 @@ public struct DecodedParameter: Hashable, Sendable {
   public var id: UInt16
   /// The parameter's name; empty if it has none.
   public var name: String
-  /// Its value.
+  /// The parameter's value.
   public var value: Value
 
   fileprivate init(_ parameter: Parameter, _ known: [MessageCatalog.ParameterEntry]) {
@@ -110,7 +105,7 @@ public struct DecodedParameter: Hashable, Sendable {
 }
 
 extension ControlMessage {
-  /// The parameters, with names and values where the catalogue has them.
+  /// Decodes the parameters, naming those that the catalogue lists.
   public func decoded() throws(ParameterError) -> [DecodedParameter] {
     let known = MessageCatalog.entry(id)?.parameters ?? []
     return try ParameterReader.read(body).map { DecodedParameter($0, known) }

@@ -1,13 +1,13 @@
-/// One parameter of a control message, with its offset.
+/// One parameter of a control message, and its offset.
 public struct Parameter: Hashable, Sendable {
   /// The parameter's number.
   public var id: UInt16
-  /// Its value's bytes.
+  /// The bytes of the parameter's value.
   public var value: [UInt8]
-  /// Where the parameter begins, in bytes from the start of the message's parameters.
+  /// The parameter's offset in bytes from the start of the message's parameters.
   public var offset: Int
 
-  /// A parameter; `offset` is its position on the wire.
+  /// Creates a parameter; `offset` is its position on the wire.
   public init(id: UInt16, value: [UInt8], offset: Int = 0) {
     self.id = id
     self.value = value
@@ -15,13 +15,13 @@ public struct Parameter: Hashable, Sendable {
   }
 }
 
-/// Why a parameter or a message's parameters cannot be read, with the bytes that prove it.
+/// The reason why a parameter cannot be read, and the bytes that prove it.
 public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong, as a sentence fragment.
+  /// The problem as a sentence fragment.
   public var problem: String
-  /// The position, in bytes from the start of the message's parameters.
+  /// The offset of the problem in bytes from the start of the message's parameters.
   public var offset: Int
-  /// The bytes at that position, at most 32.
+  /// The bytes at the problem's position, at most 32.
   public var bytes: [UInt8]
 
   init(_ problem: String, offset: Int, bytes: some Sequence<UInt8>) {
@@ -30,17 +30,17 @@ public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible
     self.bytes = Array(bytes.prefix(32))
   }
 
-  /// A sentence with the position and the bytes.
+  /// A sentence that contains the problem, its position and the bytes.
   public var description: String {
     "\(problem), at byte \(offset): \(bytes.isEmpty ? "(nothing)" : Hex.spaced(bytes))"
   }
 }
 
-/// Reads the parameters of a control message, one level at a time: only a caller that knows a parameter to be a group
-/// reads it as one, so endlessly nested groups cost nothing.
+/// Reads the parameters of a control message one level at a time. A parameter is read as a group only on request, so
+/// endlessly nested groups cost nothing.
 public enum ParameterReader {
-  /// All parameters of `body`, in order; numbers may repeat, because that is how lists of strings and groups are
-  /// encoded. `base` is added to the offsets, for the parameters of a group.
+  /// Returns all parameters of `body` in order. Numbers may repeat: that is how lists of strings and groups are
+  /// encoded. `base` is added to the offsets of parameters in a group.
   public static func read(_ body: [UInt8], base: Int = 0) throws(ParameterError) -> [Parameter] {
     var parameters: [Parameter] = []
     var at = 0
@@ -73,7 +73,7 @@ extension Parameter {
     ParameterError("parameter \(id) \(problem)", offset: offset, bytes: value)
   }
 
-  /// The value as a number of the given width.
+  /// Returns the value as a number of the given width.
   public func number<Number: FixedWidthInteger>(as type: Number.Type = Number.self) throws(ParameterError) -> Number {
     let width = Number.bitWidth / 8
     guard value.count == width else { throw fail("has \(value.count) bytes instead of \(width)") }
@@ -82,7 +82,7 @@ extension Parameter {
     return number
   }
 
-  /// The value as text, without its terminating zero byte.
+  /// Returns the value as text, without its terminating zero byte.
   public func text() throws(ParameterError) -> String {
     guard let last = value.last, last == 0 else { throw fail("is text without the zero byte that ends it") }
     let bytes = value.dropLast()
@@ -91,38 +91,38 @@ extension Parameter {
     return text
   }
 
-  /// The value as a boolean; any byte except 0 and 1 is an error.
+  /// Returns the value as a boolean; any byte except 0 and 1 is an error.
   public func bool() throws(ParameterError) -> Bool {
     let byte = try number(as: UInt8.self)
     guard byte <= 1 else { throw fail("is \(byte) instead of 0 or 1") }
     return byte == 1
   }
 
-  /// The value as packed two-byte numbers.
+  /// Returns the value as packed two-byte numbers.
   public func list() throws(ParameterError) -> [UInt16] {
     guard value.count % 2 == 0 else { throw fail("is a list of two-byte numbers of \(value.count) bytes") }
     return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }
   }
 
-  /// Checks that there is no value: only the presence of the parameter matters.
+  /// Throws if the parameter has a value, because only its presence matters.
   public func none() throws(ParameterError) {
     guard value.isEmpty else { throw fail("must have no value but has \(value.count) bytes") }
   }
 
-  /// The value as parameters.
+  /// Returns the parameters inside this group.
   public func group() throws(ParameterError) -> [Parameter] {
     try ParameterReader.read(value, base: offset + 4)
   }
 }
 
 extension [Parameter] {
-  /// The first parameter with this number.
+  /// Returns the first parameter with this number.
   public func first(_ id: UInt16) -> Parameter? {
     first { $0.id == id }
   }
 
-  /// The only parameter with this number; missing and repeated ones are errors. `base` is where a group began, so that
-  /// the error can point there if something in the group is missing.
+  /// Returns the only parameter with this number; a missing or repeated one is an error. `base` is the offset of a
+  /// group, so that an error about a parameter missing from the group can point to the group.
   func only(_ id: UInt16, _ name: String, base: Int = 0) throws(ParameterError) -> Parameter {
     guard let index = firstIndex(where: { $0.id == id }) else {
       throw ParameterError("parameter \(id) (\(name)) is missing", offset: base, bytes: [])
@@ -134,16 +134,16 @@ extension [Parameter] {
   }
 }
 
-/// Writes the parameters of a control message: length, number, value.
+/// Encodes the parameters of a control message: length, number, value.
 public struct ParameterWriter: Sendable {
   /// The bytes written so far.
   public private(set) var bytes: [UInt8] = []
 
-  /// Creates a writer that has written nothing.
+  /// Creates an empty writer.
   public init() {}
 
-  /// A parameter with these bytes as its value. A value that is too long for its length field is written nevertheless:
-  /// the message then fits no packet, and sending it reports its length.
+  /// Appends a parameter with these bytes as its value. A value that is too long for its length field is written all
+  /// the same: sending the message then fails and reports its length.
   public mutating func blob(_ id: UInt16, _ value: some Collection<UInt8>) {
     if bytes.isEmpty { bytes.reserveCapacity(value.count + 4) }
     word(UInt16(clamping: value.count + 4))
@@ -151,42 +151,42 @@ public struct ParameterWriter: Sendable {
     bytes.append(contentsOf: value)
   }
 
-  /// A parameter without a value, which means "present".
+  /// Appends a parameter without a value, which means "present".
   public mutating func none(_ id: UInt16) {
     blob(id, [])
   }
 
-  /// A byte; also used for booleans and enumerations.
+  /// Appends a byte; also used for booleans and enumerations.
   public mutating func u8(_ id: UInt16, _ value: UInt8) {
     blob(id, [value])
   }
 
-  /// A boolean.
+  /// Appends a boolean.
   public mutating func bool(_ id: UInt16, _ value: Bool) {
     u8(id, value ? 1 : 0)
   }
 
-  /// A number of any width, big-endian.
+  /// Appends a big-endian number of any width.
   public mutating func number(_ id: UInt16, _ value: some FixedWidthInteger) {
     blob(id, withUnsafeBytes(of: value.bigEndian) { Array($0) })
   }
 
-  /// Two bytes.
+  /// Appends a two-byte number.
   public mutating func u16(_ id: UInt16, _ value: UInt16) {
     number(id, value)
   }
 
-  /// Text with its terminating zero byte.
+  /// Appends text and its terminating zero byte.
   public mutating func text(_ id: UInt16, _ value: String) {
     blob(id, Array(value.utf8) + [0])
   }
 
-  /// A list of packed two-byte numbers.
+  /// Appends packed two-byte numbers.
   public mutating func list(_ id: UInt16, _ values: [UInt16]) {
     blob(id, values.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] })
   }
 
-  /// A parameter whose value consists of parameters.
+  /// Appends a group of parameters.
   public mutating func group(_ id: UInt16, _ write: (inout ParameterWriter) -> Void) {
     var inner = ParameterWriter()
     write(&inner)

@@ -1,33 +1,30 @@
-/// A device's power update (AE01), as far as its parameters are public. A parameter that was not sent is nil; an
+/// A device's power update (AE01), limited to its publicly known parameters. A parameter that was not sent is nil; an
 /// accessory receives only those it requested in AE00.
 public struct PowerUpdate: Hashable, Sendable {
-  /// 0: the maximum current that the accessory may draw, in mA.
+  /// Parameter 0: the maximum current that the accessory may draw, in mA.
   public var maximumCurrentDrawn: UInt16?
-  /// 1: whether the device's battery will charge if power is present.
+  /// Parameter 1: whether the device's battery will charge if power is present.
   public var willCharge: Bool?
-  /// 2: which power mode the accessory is in.
+  /// Parameter 2: the accessory's power mode.
   public var accessoryPowerMode: UInt8?
-  /// 4: whether an external charger is connected.
+  /// Parameter 4: whether an external charger is connected.
   public var isExternalChargerConnected: Bool?
-  /// 5: the charging state.
+  /// Parameter 5: the charging state.
   public var charging: Charging?
-  /// 6: the battery's level in percent.
+  /// Parameter 6: the battery's level in percent.
   public var batteryPercent: UInt16?
 
-  /// The charging state.
+  /// The charging state of the device's battery.
   public enum Charging: UInt8, Hashable, Sendable {
-    /// Not charging.
     case no = 0
-    /// Charging.
     case charging = 1
-    /// Charged.
     case full = 2
   }
 
-  /// An update without any parameters.
+  /// Creates an update without any parameters.
   public init() {}
 
-  /// Reads an AE01; nil for any other message.
+  /// Decodes an AE01; nil for any other message.
   public init?(_ message: ControlMessage) throws(ParameterError) {
     guard message.id == .powerUpdate else { return nil }
     let parameters = try ParameterReader.read(message.body)
@@ -39,7 +36,7 @@ public struct PowerUpdate: Hashable, Sendable {
     batteryPercent = try parameters.first(6)?.number()
   }
 
-  /// The message as the device sends it.
+  /// The encoded control message.
   public var message: ControlMessage {
     ControlMessage(.powerUpdate) { writer in
       if let maximumCurrentDrawn { writer.u16(0, maximumCurrentDrawn) }
@@ -51,7 +48,7 @@ public struct PowerUpdate: Hashable, Sendable {
     }
   }
 
-  /// This update reduced to the parameters that a subscription (AE00) selects.
+  /// Returns this update reduced to the parameters that a subscription (AE00) selects.
   public func selecting(_ ids: Set<UInt16>) -> PowerUpdate {
     var cut = PowerUpdate()
     if ids.contains(0) { cut.maximumCurrentDrawn = maximumCurrentDrawn }
@@ -70,12 +67,12 @@ public struct PowerSubscription: Hashable, Sendable {
   /// The parameters of AE01 that the accessory wants.
   public var parameters: Set<UInt16>
 
-  /// A subscription to these parameters.
+  /// Creates a subscription to these parameters.
   public init(_ parameters: Set<UInt16>) {
     self.parameters = parameters
   }
 
-  /// Reads an AE00; nil for any other message.
+  /// Decodes an AE00; nil for any other message.
   public init?(_ message: ControlMessage) throws(ParameterError) {
     guard message.id == .startPowerUpdates else { return nil }
     let read = try ParameterReader.read(message.body)
@@ -83,7 +80,7 @@ public struct PowerSubscription: Hashable, Sendable {
     parameters = Set(read.map(\.id))
   }
 
-  /// The message as the accessory sends it.
+  /// The encoded control message.
   public var message: ControlMessage {
     ControlMessage(.startPowerUpdates) { writer in
       for id in parameters.sorted() { writer.none(id) }
@@ -91,20 +88,20 @@ public struct PowerSubscription: Hashable, Sendable {
   }
 }
 
-/// What an accessory can supply (AE03).
+/// The power that an accessory can supply (AE03).
 public struct PowerSource: Hashable, Sendable {
-  /// 0: in mA.
+  /// Parameter 0: the available current in mA.
   public var availableCurrent: UInt16
-  /// 1: whether the device should charge its battery from it.
+  /// Parameter 1: whether the device should charge its battery from this source.
   public var shouldCharge: Bool
 
-  /// A source.
+  /// Creates a power source.
   public init(availableCurrent: UInt16, shouldCharge: Bool) {
     self.availableCurrent = availableCurrent
     self.shouldCharge = shouldCharge
   }
 
-  /// Reads an AE03; nil for any other message.
+  /// Decodes an AE03; nil for any other message.
   public init?(_ message: ControlMessage) throws(ParameterError) {
     guard message.id == .powerSourceUpdate else { return nil }
     let parameters = try ParameterReader.read(message.body)
@@ -112,7 +109,7 @@ public struct PowerSource: Hashable, Sendable {
     shouldCharge = try parameters.first(1)?.bool() ?? false
   }
 
-  /// The message as the accessory sends it.
+  /// The encoded control message.
   public var message: ControlMessage {
     ControlMessage(.powerSourceUpdate) {
       $0.u16(0, availableCurrent)
@@ -121,15 +118,13 @@ public struct PowerSource: Hashable, Sendable {
   }
 }
 
-/// Updates that a device sends to accessories that list the message as received (4E09 to 4E0C have no start message).
+/// A device's update about itself, sent to accessories that list the message as received; unlike power updates, it has
+/// no start message.
 public enum DeviceUpdate: Hashable, Sendable {
-  /// 4E09: the device's name.
   case name(String)
-  /// 4E0A: the current language, such as "en".
   case language(String)
-  /// 4E0B: seconds since 1970, UTC offset and daylight saving offset in minutes.
+  /// The time since 1970, the UTC offset and the daylight saving offset.
   case time(seconds: UInt64, zoneMinutes: Int16, daylightMinutes: Int8)
-  /// 4E0C: the device's identifier.
   case uuid(String)
 
   /// The number of the message that carries this update.
@@ -142,7 +137,7 @@ public enum DeviceUpdate: Hashable, Sendable {
     }
   }
 
-  /// The message as the device sends it.
+  /// The encoded control message.
   public var message: ControlMessage {
     ControlMessage(messageID) { writer in
       switch self {
@@ -155,7 +150,7 @@ public enum DeviceUpdate: Hashable, Sendable {
     }
   }
 
-  /// Reads one of the four messages; returns nil for any other message.
+  /// Decodes one of the four messages; returns nil for any other message.
   public init?(_ message: ControlMessage) throws(ParameterError) {
     switch message.id {
     case .deviceInformationUpdate: self = .name(try Self.text(of: message))
@@ -182,13 +177,13 @@ public struct AppLaunchRequest: Hashable, Sendable {
   /// Whether the device asks the user first.
   public var withAlert: Bool
 
-  /// A request.
+  /// Creates a request.
   public init(bundleID: String, withAlert: Bool) {
     self.bundleID = bundleID
     self.withAlert = withAlert
   }
 
-  /// Reads an EA02; nil for any other message. Without the second parameter, the user is asked.
+  /// Decodes an EA02; nil for any other message. Without the second parameter, the user is asked.
   public init?(_ message: ControlMessage) throws(ParameterError) {
     guard message.id == .requestAppLaunch else { return nil }
     let parameters = try ParameterReader.read(message.body)
@@ -196,7 +191,7 @@ public struct AppLaunchRequest: Hashable, Sendable {
     withAlert = try parameters.first(1)?.number(as: UInt8.self) ?? 0 == 0
   }
 
-  /// The message as the accessory sends it.
+  /// The encoded control message.
   public var message: ControlMessage {
     ControlMessage(.requestAppLaunch) {
       $0.text(0, bundleID)
@@ -205,7 +200,7 @@ public struct AppLaunchRequest: Hashable, Sendable {
   }
 }
 
-// The five messages of authentication, each started by the device: AA00, AA01, AA02, AA03, then AA05 or AA04.
+// The device starts authentication. The messages are AA00, AA01, AA02, AA03, then AA05 or AA04.
 
 extension ControlMessage {
   static let requestCertificate = ControlMessage(.requestAuthenticationCertificate)
@@ -226,7 +221,6 @@ extension ControlMessage {
 }
 
 extension [Parameter] {
-  /// The data blob in AA01, AA02 or AA03.
   func authenticationBlob() throws(ParameterError) -> [UInt8] {
     try only(0, "data").value
   }

@@ -1,25 +1,24 @@
-/// Receives files over a file transfer session; each arrives completely or not at all.
+/// Receives files over a file transfer session. Each file is delivered complete or not at all.
 ///
 /// ```
 ///   04 setup, size ──▶  01 start  ──▶  80 first, 00 middle, 40 last (C0 for all at once)  ──▶  05 success
 ///                                      02 cancel ──▶ dropped          03 pause ──▶ waits
 /// ```
 ///
-/// Each packet begins with the transfer's number and one of these operations. An empty file is complete with its setup.
+/// Each packet begins with the transfer's number and one of these operations. An empty file is complete once its setup
+/// packet has arrived.
 ///
 /// Invariants: no file grows beyond ``limit``, and there are never more than ``transferLimit`` transfers.
 public struct FileReceiver: Sendable {
-  /// What the caller must do.
+  /// An action that the caller must perform.
   public enum Action: Hashable, Sendable {
-    /// Send this packet.
     case send([UInt8])
-    /// A file begins, with this many bytes.
     case began(UInt8, size: Int)
-    /// A file is complete; the type is the sender's, if it names one.
+    /// A file is complete; `type` is nil if the sender names no type.
     case received(UInt8, type: UInt16?, [UInt8])
-    /// A file will not arrive, for this reason.
+    /// A file will not arrive; the text is the reason.
     case failed(UInt8, String)
-    /// A packet makes no sense; the sentence includes its bytes.
+    /// An invalid packet arrived; the sentence includes its bytes.
     case malformed(String)
   }
 
@@ -40,7 +39,7 @@ public struct FileReceiver: Sendable {
     self.limit = limit
   }
 
-  /// A packet came.
+  /// Handles a packet from the other end.
   public mutating func receive(_ packet: [UInt8]) -> [Action] {
     guard packet.count >= 2 else {
       return [.malformed("a packet of a file transfer needs 2 bytes: \(Hex.spaced(packet))")]
@@ -50,7 +49,7 @@ public struct FileReceiver: Sendable {
     case 0x04: return setUp(id, data)
     case 0x80, 0x00, 0x40, 0xC0: return take(id, data, isLast: packet[1] & 0x40 != 0)
     case 0x02: return drop(id, "the sender cancelled it")
-    // A pause, and the two operations that answer files sent by this end.
+    // Ignored: a pause needs no answer, and the other two operations answer files that this end sends.
     case 0x01, 0x03, 0x05: return []
     default:
       return [
@@ -59,7 +58,7 @@ public struct FileReceiver: Sendable {
     }
   }
 
-  /// The link is down: incomplete files will not arrive.
+  /// Reports every incomplete file as failed, because the link is down.
   public mutating func stop() -> [Action] {
     defer { transfers = [:] }
     return transfers.keys.sorted().map { .failed($0, "the link went down") }
@@ -106,32 +105,29 @@ public struct FileReceiver: Sendable {
 /// Sends files over a file transfer session; ``FileReceiver`` is its other end.
 ///
 /// A file is announced with its size and sent only after the other end starts the transfer. The whole file is then sent
-/// once, in packets of ``pieceSize``; the owner decides how long a file may be.
+/// once, in packets of ``pieceSize``. The owner limits the size of files.
 public struct FileSender: Sendable {
-  /// What the caller must do.
+  /// An action that the caller must perform.
   public enum Action: Hashable, Sendable {
-    /// Send this packet.
     case send([UInt8])
-    /// The other end has received the file.
     case delivered(UInt8)
-    /// The other end refuses the file.
     case cancelled(UInt8)
   }
 
-  /// How many bytes of a file one packet can hold; the link does not split packets of files.
+  /// The maximum number of file bytes in one packet; the link does not split packets of files.
   public let pieceSize: Int
-  /// The files that are announced but not delivered; the bytes are empty once a file is completely sent.
+  /// The announced but undelivered files; the bytes are empty once a file is completely sent.
   private var files: [UInt8: [UInt8]] = [:]
-  /// Apple devices choose numbers from 80 upwards.
+  /// Apple devices choose transfer numbers from 80 (hex) upwards.
   private var nextID: UInt8 = 0x80
 
-  /// Creates a sender with this piece size.
+  /// Creates a sender that uses packets of this size.
   public init(pieceSize: Int) {
     self.pieceSize = max(1, pieceSize)
   }
 
-  /// Announces a file. Returns its number, which messages can use to refer to it, and the packet to send; nil if all
-  /// numbers are taken.
+  /// Announces a file. Returns the file's number, which messages can use to refer to the file, and the packet to send.
+  /// Returns nil if all numbers are in use.
   public mutating func begin(_ bytes: [UInt8], type: UInt16?) -> (id: UInt8, setup: [UInt8])? {
     guard let id = (0..<128).map({ 0x80 | (nextID &+ $0) }).first(where: { files[$0] == nil }) else { return nil }
     nextID = 0x80 | (id &+ 1)
@@ -142,10 +138,10 @@ public struct FileSender: Sendable {
     return (id, [id, 0x04] + sizeBytes + typeBytes)
   }
 
-  /// Whether a file is neither delivered nor cancelled.
+  /// Returns true while a file is neither delivered nor cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { files[id] != nil }
 
-  /// A packet about files from the other end.
+  /// Handles a packet that the other end sent about this end's files.
   public mutating func receive(_ packet: [UInt8]) -> [Action] {
     guard packet.count >= 2, let bytes = files[packet[0]] else { return [] }
     let id = packet[0]

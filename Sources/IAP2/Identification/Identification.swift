@@ -1,69 +1,69 @@
 /// An accessory's description of itself: the content of IdentificationInformation (1D01).
 ///
-/// Every publicly known parameter has a property; unknown ones are kept unchanged in ``other``.
+/// Every publicly known parameter has a property. Unknown parameters are kept unchanged in ``other``.
 public struct Identification: Hashable, Sendable {
-  /// 0: the name that users see.
+  /// Parameter 0: the name that users see.
   public var name = ""
-  /// 1: the model.
+  /// Parameter 1: the model.
   public var model = ""
-  /// 2: the manufacturer.
+  /// Parameter 2: the manufacturer.
   public var manufacturer = ""
-  /// 3: the serial number.
+  /// Parameter 3: the serial number.
   public var serialNumber = ""
-  /// 4: the firmware version.
+  /// Parameter 4: the firmware version.
   public var firmwareVersion = ""
-  /// 5: the hardware version.
+  /// Parameter 5: the hardware version.
   public var hardwareVersion = ""
-  /// 6: the messages the accessory may send.
+  /// Parameter 6: the messages that the accessory may send.
   public var messagesSent: [MessageID] = []
-  /// 7: the messages the accessory wants.
+  /// Parameter 7: the messages that the accessory wants to receive.
   public var messagesReceived: [MessageID] = []
-  /// 8: 0 none, 1 reserved, 2 advanced.
+  /// Parameter 8, the power that the accessory provides: 0 none, 1 reserved, 2 advanced.
   public var powerProvidingCapability: UInt8 = 0
-  /// 9: in mA.
+  /// Parameter 9: the maximum current that the accessory draws, in mA.
   public var maximumCurrentDrawn: UInt16 = 0
-  /// 10: the External Accessory protocols; empty during the first half of a flicker.
+  /// Parameter 10: the External Accessory protocols. The list is empty in the first identification of an accessory that
+  /// connects twice.
   public var protocols: [ExternalAccessoryProtocol] = []
-  /// 11: the team whose apps match.
+  /// Parameter 11: the team ID for matching apps.
   public var appMatchTeamID: String?
-  /// 12: the current language.
+  /// Parameter 12: the current language.
   public var currentLanguage = "en"
-  /// 13: the available languages.
+  /// Parameter 13: the available languages.
   public var supportedLanguages = ["en"]
-  /// 14–17 and 24: the ways the accessory can be reached.
+  /// Parameters 14–17 and 24: the transports over which the accessory can be reached.
   public var transports: [TransportComponent] = []
-  /// 18: the accessory's HID functions.
+  /// Parameter 18: the accessory's HID functions.
   public var hidComponents: [HIDComponent] = []
-  /// 34: the product plan, 16 hex digits in captures; dumps show it as `ppid`.
+  /// Parameter 34: the product plan UID. Captures contain 16 hex digits; dumps show the UID as `ppid`.
   public var productPlanUID: String?
-  /// Parameters for which there is no type here.
+  /// The parameters that this type has no property for.
   public var other: [Parameter] = []
 
   /// Creates an empty identification.
   public init() {}
 
-  /// The declared protocol with this number.
+  /// Returns the declared protocol with this number.
   public func externalAccessoryProtocol(_ id: UInt8) -> ExternalAccessoryProtocol? {
     protocols.first { $0.id == id }
   }
 
-  /// The declared protocol with this name.
+  /// Returns the declared protocol with this name.
   public func externalAccessoryProtocol(named name: String) -> ExternalAccessoryProtocol? {
     protocols.first { $0.name == name }
   }
 }
 
-/// One External Accessory protocol of an accessory (group 10 of the identification).
+/// An External Accessory protocol that an accessory declares (group 10 of the identification).
 public struct ExternalAccessoryProtocol: Hashable, Sendable {
   /// Whether the device offers to find an app for the protocol.
   public enum MatchAction: Hashable, Sendable {
-    /// No app matching.
     case none
-    /// Ask the user.
+    /// The device asks the user before it looks for an app.
     case optional
-    /// Match without an alert.
+    /// The device looks for an app without prompting the user.
     case noAlert
-    /// A value that no source describes; kept as it is.
+    /// A value that no source describes.
     case unknown(UInt8)
 
     /// The byte on the wire.
@@ -76,7 +76,7 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
       }
     }
 
-    /// The action for a byte on the wire.
+    /// Creates an action from the byte on the wire.
     public init(rawValue: UInt8) {
       switch rawValue {
       case 0: self = .none
@@ -87,18 +87,18 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
     }
   }
 
-  /// The number by which the device asks for a session.
+  /// The number by which the device requests a session.
   public var id: UInt8
-  /// The reverse-DNS name that apps know.
+  /// The reverse-DNS name by which apps know the protocol.
   public var name: String
   /// Whether the device offers to find an app.
   public var matchAction: MatchAction
-  /// The transport component whose own endpoints carry the sessions, if they bypass the link.
+  /// The transport component whose own endpoints carry the protocol's sessions; nil if the link carries them.
   public var nativeTransportComponent: UInt16?
   /// Whether the protocol belongs to CarPlay.
   public var isCarPlay: Bool
 
-  /// A protocol.
+  /// Creates a protocol.
   public init(
     id: UInt8, name: String, matchAction: MatchAction = .optional, nativeTransportComponent: UInt16? = nil,
     isCarPlay: Bool = false
@@ -111,34 +111,29 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
   }
 }
 
-/// One way an accessory can be reached (groups 14–17 and 24).
+/// A transport over which an accessory can be reached (groups 14–17 and 24).
 ///
 /// "USB device" and "USB host" name the mode of the *Apple device*, not of the accessory: an accessory that is a USB
 /// device attached to a host declares `usbHost`.
 public struct TransportComponent: Hashable, Sendable {
-  /// The parameter that declares it.
+  /// The kind of transport; the raw value is the number of the parameter that declares it.
   public enum Kind: UInt16, Hashable, Sendable, CaseIterable {
-    /// A serial line.
     case serial = 14
-    /// USB with the Apple device as the USB device.
     case usbDevice = 15
-    /// USB with the Apple device as the host.
     case usbHost = 16
-    /// Bluetooth.
     case bluetooth = 17
-    /// Wireless CarPlay.
     case wirelessCarPlay = 24
   }
 
-  /// Which transport.
+  /// The kind of transport.
   public var kind: Kind
   /// The component's number.
   public var id: UInt16
   /// The component's name.
   public var name: String
-  /// Whether iAP2 runs over it.
+  /// Whether iAP2 runs over this transport.
   public var supportsIAP2: Bool
-  /// Whether CarPlay runs over it (16 and 24).
+  /// Whether CarPlay runs over this transport; used by groups 16 and 24.
   public var supportsCarPlay = false
   /// The audio sample rates of a USB device transport.
   public var sampleRates: [UInt8] = []
@@ -147,7 +142,7 @@ public struct TransportComponent: Hashable, Sendable {
   /// The address of a Bluetooth transport, six bytes.
   public var address: [UInt8] = []
 
-  /// A component.
+  /// Creates a component.
   public init(kind: Kind, id: UInt16, name: String, supportsIAP2: Bool = true) {
     self.kind = kind
     self.id = id
@@ -156,16 +151,17 @@ public struct TransportComponent: Hashable, Sendable {
   }
 }
 
-/// One HID function of an accessory (group 18).
+/// A HID function that an accessory declares (group 18).
 public struct HIDComponent: Hashable, Sendable {
   /// The component's number.
   public var id: UInt16
   /// The component's name.
   public var name: String
-  /// 0 keyboard, 1 media remote, 2 AssistiveTouch, 4 and 6 gamepad, 7 switch control, 8 headset, 10 braille.
+  /// The function: 0 keyboard, 1 media remote, 2 AssistiveTouch, 4 and 6 gamepad, 7 switch control, 8 headset, 10
+  /// braille.
   public var function: UInt8
 
-  /// A component.
+  /// Creates a component.
   public init(id: UInt16, name: String, function: UInt8) {
     self.id = id
     self.name = name
@@ -174,7 +170,7 @@ public struct HIDComponent: Hashable, Sendable {
 }
 
 extension Identification {
-  /// The message as the accessory sends it, parameters in ascending order.
+  /// The encoded control message; its parameters are in ascending order.
   public var message: ControlMessage {
     ControlMessage(.identificationInformation) { writer in
       for (id, text) in [name, model, manufacturer, serialNumber, firmwareVersion, hardwareVersion].enumerated() {
@@ -232,7 +228,7 @@ extension TransportComponent {
   }
 }
 
-/// An identification and its encoded message. The message is encoded once, because an accessory sends the same one each
+/// An identification and its encoded message. Encoding once is enough, because an accessory sends the same message each
 /// time it is attached.
 ///
 /// ```swift
@@ -242,7 +238,6 @@ extension TransportComponent {
 public final class PreparedIdentification: Sendable {
   /// The accessory's description of itself.
   public let identification: Identification
-  /// The message that contains it.
   let message: ControlMessage
 
   /// Encodes the message.

@@ -1,20 +1,20 @@
 /// Checks an identification as a device does; each rule is a named check.
 public struct IdentificationJudge: Hashable, Sendable {
-  /// Rules whose severity differs from ``IdentificationCheck/defaultSeverity``.
+  /// The rules whose severity differs from ``IdentificationCheck/defaultSeverity``.
   public var severities: [IdentificationCheck: IdentificationCheck.Severity] = [:]
 
   /// Creates a judge that gives every rule its default severity.
   public init() {}
 
-  /// Refuses only an identification that cannot be split into parameters; all other findings are warnings.
-  /// Accessories that Apple devices accept break many of the rules.
+  /// A judge that refuses only an identification that cannot be split into parameters; every other finding is a
+  /// warning. Accessories that Apple devices accept break many of the rules.
   public static var lenient: IdentificationJudge {
     var judge = IdentificationJudge()
     for check in IdentificationCheck.allCases { judge.severities[check] = .warning }
     return judge
   }
 
-  /// Refuses what Apple devices have been seen to refuse; other findings are warnings.
+  /// A judge that refuses what Apple devices have been seen to refuse; every other finding is a warning.
   public static var strict: IdentificationJudge { IdentificationJudge() }
 
   /// The result of checking an identification.
@@ -24,7 +24,7 @@ public struct IdentificationJudge: Hashable, Sendable {
     /// Findings that do not lead to a refusal.
     public var warnings: [IdentificationFinding]
 
-    /// A verdict with these findings.
+    /// Creates a verdict from these findings.
     public init(errors: [IdentificationFinding], warnings: [IdentificationFinding]) {
       self.errors = errors
       self.warnings = warnings
@@ -33,8 +33,8 @@ public struct IdentificationJudge: Hashable, Sendable {
     /// Whether the identification is accepted.
     public var isAccepted: Bool { errors.isEmpty }
 
-    /// The refusal as the device sends it: names each refused parameter once; the message lists contain the offending
-    /// messages.
+    /// The rejection message that the device sends. The rejection names each refused parameter once; its message lists
+    /// contain the offending messages.
     public var rejection: ControlMessage {
       ControlMessage(.identificationRejected) { writer in
         for id in Set(errors.map(\.parameter)).sorted() {
@@ -58,8 +58,8 @@ public struct IdentificationJudge: Hashable, Sendable {
     return verdict
   }
 
-  /// Returns a finding for every rule that an identification breaks. A parameter that could not be read is reported
-  /// once: it does not also count as blank, missing or undeclared.
+  /// Returns a finding for every rule that an identification breaks. An unreadable parameter is reported once: it does
+  /// not also count as blank, missing or undeclared.
   private static func findings(in reading: IdentificationReading) -> [IdentificationFinding] {
     let unread = Set(reading.findings.filter { !readAllTheSame.contains($0.check) }.map(\.parameter))
     var findings = IdentificationFindings(reading.identification)
@@ -71,10 +71,10 @@ public struct IdentificationJudge: Hashable, Sendable {
     return findings.found.filter { unread.isDisjoint(with: basis[$0.check] ?? []) }
   }
 
-  /// Findings about parameters that could be read despite the problem.
+  /// The problems that do not prevent a parameter from being read.
   private static let readAllTheSame: Set<IdentificationCheck> = [.presenceWithValue, .textWithoutEnd, .packedLanguages]
 
-  /// The parameters that a rule depends on, in addition to the one that the finding names.
+  /// The other parameters that a rule depends on, besides the one that its finding names.
   private static let basis: [IdentificationCheck: Set<UInt16>] = [
     .missingTransport: [14, 15, 16, 17], .unknownNativeTransport: [14, 15, 16, 17, 24],
     .nativeTransportBesideUSB: [14, 15, 16, 17, 24],
@@ -95,7 +95,6 @@ private struct IdentificationFindings {
     found.append(IdentificationFinding(check: check, parameter: parameter, reason: reason))
   }
 
-  /// The parameter, number and name of each component.
   private var components: [(parameter: UInt16, id: UInt16, name: String)] {
     identification.transports.map { ($0.kind.rawValue, $0.id, $0.name) }
       + identification.hidComponents.map { (18, $0.id, $0.name) }
@@ -136,7 +135,7 @@ private struct IdentificationFindings {
       if !ids.insert(one.id).inserted { add(.duplicateProtocol, 10, "two protocols have the number \(one.id)") }
       if !names.insert(one.name).inserted { add(.duplicateProtocol, 10, "two protocols are named \(one.name)") }
     }
-    // Components of different kinds are counted apart: each kind is named by messages of its own.
+    // Components of different kinds are counted separately, because each kind has its own messages.
     var numbers: Set<UInt32> = []
     for (parameter, id, _) in components where !numbers.insert(UInt32(parameter) << 16 | UInt32(id)).inserted {
       add(.duplicateComponent, parameter, "two components have the number \(id)")
@@ -199,14 +198,14 @@ private struct IdentificationFindings {
 enum MessageRelations {
   private static func id(_ value: UInt16) -> MessageID { MessageID(rawValue: value) }
 
-  /// An accessory that sends the first must also declare the second.
+  /// An accessory that sends the start message must also declare the stop message.
   static let stopForStart: [(start: MessageID, stop: MessageID)] = [
     (0x4154, 0x4156), (0x4157, 0x4159), (0x4170, 0x4172), (0x4C00, 0x4C02), (0x4C03, 0x4C05), (0x4E03, 0x4E05),
     (0x5000, 0x5002), (0x5200, 0x5203), (0x5400, 0x5401), (0x5402, 0x5404), (0x6800, 0x6803), (0xAE00, 0xAE02),
     (0xDA00, 0xDA02),
   ].map { (id($0.0), id($0.1)) }
 
-  /// An accessory that wants the first must declare that it sends the second.
+  /// An accessory that wants the answer must declare that it sends the request.
   static let requestForAnswer: [(answer: MessageID, request: MessageID)] = [
     (0x4155, 0x4154), (0x4158, 0x4157), (0x4171, 0x4170), (0x4C01, 0x4C00), (0x4C04, 0x4C03), (0x4E04, 0x4E03),
     (0x5001, 0x5000), (0x5201, 0x5200), (0x5202, 0x5200), (0x5204, 0x5200), (0x5403, 0x5402), (0x5701, 0x5700),
@@ -216,48 +215,42 @@ enum MessageRelations {
 
 /// A problem with an identification, explained for firmware developers.
 public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible {
-  /// Which rule was broken.
+  /// The broken rule.
   public var check: IdentificationCheck
   /// The parameter of 1D01 that breaks the rule.
   public var parameter: UInt16
-  /// What is wrong, as a sentence.
+  /// The problem as a sentence.
   public var reason: String
-  /// The offending message numbers, for parameters 6 and 7.
+  /// The offending message numbers; used for parameters 6 and 7.
   public var messages: [MessageID] = []
 
-  /// "parameter 10: two protocols have the number 1 (duplicateProtocol)".
+  /// A text such as "parameter 10: two protocols have the number 1 (duplicateProtocol)".
   public var description: String {
     "parameter \(parameter): \(reason) (\(check.rawValue))"
   }
 }
 
-/// The rules for identifications: those that Apple devices have been seen to enforce, and those of the format.
+/// A rule for identifications. Apple devices have been seen to enforce some rules; the others follow from the format.
 public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
-  /// A parameter that every known accessory sends is missing.
   case missingParameter
-  /// A parameter's bytes do not match its type.
   case unreadableParameter
-  /// A parameter that may occur only once is repeated.
   case repeatedParameter
-  /// A string is blank.
   case blankText
-  /// A string lacks its terminating zero byte; it is read nevertheless.
+  /// A string lacks its terminating zero byte but is read all the same.
   case textWithoutEnd
-  /// One parameter contains several zero-terminated languages; they are read nevertheless.
+  /// One parameter contains several zero-terminated languages; all of them are read.
   case packedLanguages
-  /// An optional text is blank.
   case blankOptionalText
   /// A parameter that only signals by its presence has a value.
   case presenceWithValue
-  /// Two protocols share a number or a name.
   case duplicateProtocol
-  /// Two components share a number.
   case duplicateComponent
-  /// There is no transport component. Every capture contains one; whether an Apple device requires it is unknown.
+  /// No transport component is declared. Every capture contains one; whether an Apple device requires it is unknown.
   case missingTransport
   /// A protocol's native transport refers to an undeclared component.
   case unknownNativeTransport
-  /// A protocol's native transport refers to a component other than USB, but only USB has endpoints for it.
+  /// A protocol's native transport refers to a component that is not USB, although only USB has endpoints for native
+  /// sessions.
   case nativeTransportBesideUSB
   /// A Start message is listed as sent, but its Stop message is not.
   case startWithoutStop
@@ -265,22 +258,19 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case receivedWithoutRequest
   /// Messages of identification and authentication are listed, although that is unnecessary.
   case reservedMessage
-  /// A message is in the list of the wrong direction.
+  /// A message that the accessory sends is listed as received, or the reverse.
   case wrongDirection
-  /// The sessions of some protocols use the link, but the messages that open and close sessions are not listed.
+  /// The link carries the sessions of some protocols, but the messages that open and close sessions are not listed.
   case sessionsWithoutMessages
 
-  /// How much a broken rule matters.
+  /// The consequence of a broken rule.
   public enum Severity: Hashable, Sendable {
-    /// The identification is refused.
     case error
-    /// The identification is accepted, and the finding is reported.
     case warning
-    /// The identification is accepted, and nothing is reported.
     case ignored
   }
 
-  /// What Apple devices have been seen to do; `warning` if that is unknown.
+  /// The severity that matches how Apple devices have been seen to behave; `warning` if that is unknown.
   public var defaultSeverity: Severity {
     switch self {
     case .textWithoutEnd, .packedLanguages, .blankOptionalText, .missingTransport, .wrongDirection,

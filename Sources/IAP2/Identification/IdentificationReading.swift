@@ -1,16 +1,16 @@
-/// The readable part of an identification, with a finding for everything that cannot be read.
+/// The readable part of an identification, and a finding for everything that cannot be read.
 ///
 /// Reading continues after a mistake, so that a firmware developer sees all mistakes at once and the refusal can name
 /// every parameter.
 public struct IdentificationReading: Hashable, Sendable {
-  /// What could be read.
+  /// The part of the identification that could be read.
   public private(set) var identification = Identification()
-  /// What could not be read.
+  /// The problems found while reading.
   public private(set) var findings: [IdentificationFinding] = []
-  /// Whether the message could be split into parameters; otherwise there are no findings about parameters.
+  /// Whether the message could be split into parameters; if not, there are no findings about single parameters.
   public private(set) var isReadable = true
 
-  /// Reads the parameters of a 1D01.
+  /// Reads the parameters of a 1D01 message.
   public init(_ message: ControlMessage) {
     let parameters: [Parameter]
     do {
@@ -78,7 +78,8 @@ public struct IdentificationReading: Hashable, Sendable {
 
   private var hasLanguages = false
 
-  /// One language per parameter is the norm; some accessories put several zero-terminated languages into one parameter.
+  /// Normally each parameter contains one language, but some accessories put several zero-terminated languages into
+  /// one.
   private mutating func takeLanguages(_ parameter: Parameter) throws(ParameterError) {
     var languages: [String] = []
     let parts = parameter.value.split(separator: 0, omittingEmptySubsequences: true)
@@ -95,8 +96,8 @@ public struct IdentificationReading: Hashable, Sendable {
     identification.supportedLanguages += languages
   }
 
-  /// Reads a string, even if its terminating zero byte is missing. `group` is the parameter to name for a string inside
-  /// a group.
+  /// Reads a string, even if its terminating zero byte is missing. For a string inside a group, `group` is the
+  /// parameter that a finding names.
   private mutating func text(_ parameter: Parameter, in group: UInt16? = nil) throws(ParameterError) -> String {
     guard let last = parameter.value.last, last != 0 else { return try parameter.text() }
     let whole = Parameter(id: parameter.id, value: parameter.value + [0], offset: parameter.offset)
@@ -107,7 +108,7 @@ public struct IdentificationReading: Hashable, Sendable {
     return text
   }
 
-  /// Reports a parameter that should have no value but has one, and continues.
+  /// Reports a presence-only parameter that has a value, and continues.
   private mutating func checkPresence(_ parameter: Parameter?, in group: UInt16) -> Bool {
     guard let parameter else { return false }
     if !parameter.value.isEmpty {
@@ -138,7 +139,7 @@ public struct IdentificationReading: Hashable, Sendable {
       kind: kind, id: try group.only(0, "component number", base: parameter.offset).number(),
       name: try text(group.only(1, "component name", base: parameter.offset), in: kind.rawValue),
       supportsIAP2: checkPresence(group.first(2), in: kind.rawValue))
-    // No source says what 4 means in other groups; an unknown number in a group is ignored.
+    // No source describes parameter 4 in other groups; an unknown parameter in a group is ignored.
     if kind == .usbHost || kind == .wirelessCarPlay {
       transport.supportsCarPlay = checkPresence(group.first(4), in: kind.rawValue)
     }
@@ -162,16 +163,15 @@ public struct IdentificationReading: Hashable, Sendable {
   }
 }
 
-/// An identification that was read and checked.
-///
-/// An immutable object, because it is large and passed to many owners.
+/// An identification that has been read and checked. The type is an immutable class, because identifications are large
+/// and shared by many owners.
 public final class JudgedIdentification: Equatable, Sendable {
   /// The identification.
   public let identification: Identification
   /// The result of the check.
   public let verdict: IdentificationJudge.Verdict
 
-  /// An identification; it counts as accepted without findings unless the verdict says otherwise.
+  /// Creates a judged identification; without a verdict it counts as accepted without findings.
   public init(
     _ identification: Identification,
     _ verdict: IdentificationJudge.Verdict = IdentificationJudge.Verdict(errors: [], warnings: [])
@@ -180,31 +180,30 @@ public final class JudgedIdentification: Equatable, Sendable {
     self.verdict = verdict
   }
 
-  /// Reads and checks the content of a 1D01.
   convenience init(reading message: ControlMessage, _ judge: IdentificationJudge) {
     let reading = IdentificationReading(message)
     self.init(reading.identification, judge.judge(reading))
   }
 
-  /// Returns true if both are equal.
+  /// Returns true if the identifications and the verdicts are equal.
   public static func == (left: JudgedIdentification, right: JudgedIdentification) -> Bool {
     left === right || (left.identification == right.identification && left.verdict == right.verdict)
   }
 }
 
-/// The most recent identifications sent to a device. An accessory that reconnects, as in a flicker, sends the same
-/// bytes again; comparing them costs less than reading and checking.
+/// A cache of the most recent identifications sent to a device. A reconnecting accessory sends the same bytes again;
+/// comparing them costs less than reading and checking them.
 ///
-/// Limited in number; the oldest is dropped first.
+/// The number of entries is limited; the oldest is dropped first.
 public final class IdentificationMemory {
   private static let capacity = 16
   private var judge = IdentificationJudge()
   private var known: [(body: [UInt8], judged: JudgedIdentification)] = []
 
-  /// Creates an empty memory.
+  /// Creates an empty cache.
   public init() {}
 
-  /// The content of a 1D01, read and checked now or earlier.
+  /// Returns the judged content of a 1D01 message, from the cache if possible.
   func judged(_ message: ControlMessage, by judge: IdentificationJudge) -> JudgedIdentification {
     if judge != self.judge {
       self.judge = judge

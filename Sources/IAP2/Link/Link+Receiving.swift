@@ -1,8 +1,8 @@
-// How a link that is up handles packets and time.
+// How an established link handles packets and timeouts.
 
 extension Link {
-  /// A complete packet arrived. If `hasRoom` is false, the packet's session cannot take the payload, and the packet is
-  /// treated as lost so that the other end keeps it.
+  /// Handles a complete packet. If `hasRoom` is false, the packet's session cannot take the payload: the packet is
+  /// treated as lost, so that the other end retransmits it.
   public mutating func handle(
     _ header: PacketHeader, payload: RawSpan, hasRoom: Bool = true, now: Instant
   ) -> Reaction {
@@ -18,7 +18,7 @@ extension Link {
       counters.hastened += sender.hasten(payload)
       return .nothing
     }
-    // A header-only packet carries nothing but its acknowledgement; its sequence number is not checked.
+    // A header-only packet carries only an acknowledgement; its sequence number is not checked.
     guard payload.byteCount > 0 else { return .nothing }
     if terms.isZeroAcknowledgement {
       receiver.advanceSilently(to: header.sequence)
@@ -61,24 +61,25 @@ extension Link {
     if receiver.owed >= terms.cumulativeLimit, !receiver.isHolding { pending.insert(.acknowledgement) }
   }
 
-  /// The session and payload of the packet that is next in order, if it has already arrived.
+  /// Returns the session and payload of the next packet in order, if that packet has already arrived.
   public mutating func takeSuccessor(now: Instant) -> (session: UInt8, payload: [UInt8])? {
     guard terms.isUp, let session = receiver.successor, let payload = receiver.takeSuccessor() else { return nil }
     advance(now: now)
     return (session, payload)
   }
 
-  /// A packet arrived with a wrong payload checksum. It is not acknowledged, so the other end will retransmit it.
+  /// Handles a packet with a wrong payload checksum. The packet is not acknowledged, so the other end will retransmit
+  /// it.
   public mutating func handleSpoiled() {
     counters.spoiled += 1
   }
 
   private mutating func handleEnd(_ end: LinkEnd, now: Instant) -> Reaction {
-    // Only a device sends these; from an accessory they have no effect.
+    // Only a device sends RST and SLP; they have no effect when an accessory sends them.
     guard role == .accessory else { return .nothing }
     switch phase {
     case .synchronizing where end == .reset:
-      // The device does not accept this SYN. The next SYN has a new number and is sent at the usual time, not
+      // The device rejected this SYN. The next SYN has a new sequence number and is sent at the usual time, not
       // immediately.
       takeFreshSequence()
       settlingRoundsLeft = Self.settlingRounds
@@ -99,7 +100,7 @@ extension Link {
   /// Whether acknowledgements are withheld.
   public var isHoldingAcknowledgements: Bool { receiver.isHolding }
 
-  /// Whether the link is up and uses no acknowledgements at all.
+  /// Whether the link is established without acknowledgements.
   public var isZeroAcknowledgement: Bool { terms.isZeroAcknowledgement }
 
   /// Withholds acknowledgements because a session has reached its limit of unread bytes.
@@ -113,14 +114,14 @@ extension Link {
     if receiver.release() { pending.insert(.acknowledgement) }
   }
 
-  /// How long the other end retransmits a packet before it gives the link up.
+  /// How long the other end retransmits a packet before it gives up the link.
   public var patience: Milliseconds {
     Milliseconds(terms.retransmissionTimeout.count * Int64(max(1, terms.retransmissionLimit)))
   }
 
   // MARK: Time
 
-  /// When to call ``handleTimeout(now:)``; nil on an idle link.
+  /// The time at which ``handleTimeout(now:)`` must be called; nil on an idle link.
   public var deadline: Instant? {
     guard terms.isUp else { return phaseDeadline }
     if terms.isZeroAcknowledgement { return nil }

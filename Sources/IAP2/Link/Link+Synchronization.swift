@@ -1,7 +1,7 @@
-// How a link comes up and goes down: detection, SYN, and how it restarts.
+// How a link is established, ended and restarted.
 
 extension Link {
-  /// The detection sequence arrived.
+  /// Handles the detection sequence.
   public mutating func handleDetection(now: Instant) -> Reaction {
     switch (role, phase) {
     case (.accessory, .detecting):
@@ -12,7 +12,7 @@ extension Link {
     case (.device, .stopped), (.accessory, _):
       break
     case (.device, .established), (.device, .answering):
-      // At the device, detection on a live link resets the link.
+      // A device resets an established link when the detection sequence arrives.
       let reaction = fail(.restarted, now: now)
       answerProbe()
       return reaction
@@ -27,7 +27,7 @@ extension Link {
     pending.insert(.probeAnswers)
   }
 
-  /// Handles an iAP1 frame. While an accessory is detecting, it can mean that the device supports only iAP1. Any
+  /// Handles an iAP1 frame. To an accessory in detection, the frame can mean that the device supports only iAP1. Any
   /// other frame is ignored, because a damaged answer can look like one.
   public mutating func handleLegacy(_ frame: RawSpan) -> Reaction {
     let frame = frame.withUnsafeBytes { [UInt8]($0) }
@@ -36,8 +36,8 @@ extension Link {
     return .down(.legacyDevice(frame: frame))
   }
 
-  /// Whether a frame is an iAP1-only device's answer to detection: general lingo, and either RequestIdentify or an
-  /// acknowledgement of command EE with any status.
+  /// Returns true if a frame is an iAP1-only device's answer to detection: general lingo, and either RequestIdentify or
+  /// an acknowledgement of command EE with any status.
   private static func isLegacyAnswer(_ frame: [UInt8]) -> Bool {
     switch frame.count {
     case 6: frame[3] == 0x00 && frame[4] == 0x00
@@ -46,7 +46,7 @@ extension Link {
     }
   }
 
-  /// Ends the link from this side with a reset, which only a device may send.
+  /// Ends the link with a reset, which only a device may send.
   public mutating func reset(now: Instant) {
     precondition(role == .device, "only the device sends a reset")
     guard phase != .stopped else { return }
@@ -61,8 +61,8 @@ extension Link {
     pending.insert(.sleep)
   }
 
-  /// Stops without sending, because the cable is gone. Unacknowledged packets are dropped; the sequence numbers are
-  /// kept, because a reset still needs them.
+  /// Stops without sending, because the cable is disconnected. Unacknowledged packets are dropped; the sequence numbers
+  /// are kept, because a reset still needs them.
   public mutating func stop() {
     phase = .stopped
     pending = []
@@ -84,20 +84,19 @@ extension Link {
     pending.insert(.detection)
   }
 
-  /// The accessory begins a synchronisation with a new number.
+  /// Starts the accessory's synchronization with a new sequence number.
   mutating func synchronize(_ offer: LinkParameters, now: Instant) {
     settlingRoundsLeft = Self.settlingRounds
     phase = .synchronizing(offer: settings.offer(offer), attempts: 1, next: now + settings.synchronizationPeriod)
     pending.insert(.synchronization)
   }
 
-  /// A packet with the SYN bit arrived.
   mutating func handleSynchronization(_ header: PacketHeader, _ payload: RawSpan, now: Instant) -> Reaction {
     var parameters: LinkParameters
     let adjusted: [LinkParameters.ValueOutOfRange]
     do throws(LinkParametersError) {
       parameters = try LinkParameters(reading: payload)
-      // With ACK it is not the accessory's own offer, but the device's values returned.
+      // A SYN with ACK contains the device's answer rather than the accessory's own offer.
       adjusted = parameters.valuesOutOfRange(isOffer: role == .device && !header.control.contains(.ack))
       if settings.outOfRange == .refuse, let value = adjusted.first {
         throw LinkParametersError(
@@ -111,8 +110,8 @@ extension Link {
     return handleAnswer(parameters, header, payload, adjusted, now: now)
   }
 
-  /// The other end's SYN cannot be used. An accessory waits for a period before it tries again: otherwise, two
-  /// disagreeing ends would repeat this exchange as fast as the wire allows.
+  /// Handles an unusable SYN. An accessory waits for one period before it tries again; otherwise, two disagreeing ends
+  /// would repeat this exchange as fast as the wire allows.
   private mutating func refuse(_ error: LinkParametersError, now: Instant) -> Reaction {
     let isRepetition = refusedSynchronization == error.bytes && !terms.isUp
     switch (role, phase) {
@@ -127,7 +126,7 @@ extension Link {
       pending.remove(.detection)
       return isRepetition ? .nothing : reaction
     default:
-      // A late or invented packet: the link is already agreed.
+      // The link is already established, so this packet is late or forged.
       return .nothing
     }
   }
@@ -145,16 +144,16 @@ extension Link {
       break
     case .answering(let known, let answer, let sequence, let attempts, _):
       if header.sequence == sequence, known == offer {
-        // The same SYN again: our answer was lost. This counts as an attempt, because it also postpones our own
-        // repetition.
+        // The same SYN arrived again, so this end's answer was lost. The repetition counts as an attempt, because it
+        // also postpones this end's own retransmission.
         if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
         self.answer(known, with: answer, sequence, attempts: attempts + 1, now: now)
         return .nothing
       }
       takeFreshSequence()
     case .established:
-      // No data has arrived since, so this is a late copy of the SYN that established the link: our answer is known to
-      // have arrived.
+      // No data has arrived since, so this is a late copy of the SYN that established the link, and the other end has
+      // this end's answer.
       if header.sequence == receiver.lastInOrder { return .nothing }
       ended = .down(.restarted)
       takeFreshSequence()
@@ -181,12 +180,12 @@ extension Link {
     pending.insert(.synchronization)
   }
 
-  /// In `answering`: any packet that acknowledges our SYN|ACK brings the link up.
+  /// Establishes the link in the `answering` phase if the packet acknowledges this end's SYN|ACK.
   mutating func completeAnswer(_ header: PacketHeader) -> Reaction {
     guard case .answering(let offer, let answer, let peerSequence, _, _) = phase,
       header.control.contains(.ack), header.acknowledgement == synchronizationSequence
     else { return .nothing }
-    // The accessory acknowledged our answer, including its recovery values.
+    // The accessory acknowledged this device's answer, including its recovery values.
     return establish(LinkAgreement(ours: answer, theirs: offer.adoptingRecovery(of: answer)), peerSequence)
   }
 
@@ -198,9 +197,10 @@ extension Link {
   ) -> Reaction {
     if case .established = phase {
       guard header.control.contains(.ack), header.acknowledgement == synchronizationSequence else { return .nothing }
-      // The device answered a late copy of our SYN as if it were new, so it has forgotten this link.
+      // The device answered a late copy of this accessory's SYN as a new one, so the device has lost its state of this
+      // link.
       if header.sequence != peerSynchronizationSequence { return fail(.restarted, now: now) }
-      // Our acknowledgement of the SYN|ACK was lost.
+      // This end's acknowledgement of the SYN|ACK was lost.
       pending.insert(.acknowledgement)
       return .nothing
     }
@@ -247,13 +247,13 @@ extension Link {
     return .established(agreement)
   }
 
-  /// The next synchronisation uses a number new to the other end, so that late packets from the previous
-  /// synchronisation are not mistaken for an answer.
+  /// Chooses a sequence number that the other end has not seen, so that late packets of the previous synchronization
+  /// are not mistaken for an answer.
   mutating func takeFreshSequence() {
     synchronizationSequence = (terms.isUp ? sender.lastSent : synchronizationSequence) &+ 1
   }
 
-  /// Ends a link that cannot continue, and starts over.
+  /// Ends a link that cannot continue, and starts again.
   mutating func fail(_ end: LinkEnd, now: Instant) -> Reaction {
     takeFreshSequence()
     restart(now: now)
@@ -274,7 +274,7 @@ extension Link {
       }
       detect(attempts: attempts, now: now)
     case .synchronizing(let offer, let attempts, let next) where next <= now:
-      // Repeated unchanged: with another number it would be a new SYN.
+      // The SYN is repeated unchanged: with another sequence number it would be a new SYN.
       if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
       phase = .synchronizing(offer: offer, attempts: attempts + 1, next: now + settings.synchronizationPeriod)
       pending.insert(.synchronization)

@@ -1,4 +1,4 @@
-/// iAP2's reliable packet link, for either role: detection, synchronisation, numbered and acknowledged packets.
+/// iAP2's reliable packet link, for either role: detection, synchronization, and numbered, acknowledged packets.
 ///
 /// What the wire shows in each phase:
 ///
@@ -12,17 +12,17 @@
 ///                  ◀──────── data, ACK, EAK ────▶
 /// ```
 ///
-/// A link receives complete packets (see ``PacketScanner``), the time, and room for packets to send. It decides which
-/// payloads are delivered, in which order, and when to send. It identifies sessions only by number.
+/// Its owner passes in complete packets (see ``PacketScanner``) and the time. The link decides which payloads are
+/// delivered, in which order, and when to send. The link knows sessions only by their numbers.
 ///
 /// Invariants: each payload is delivered once and in order, or the link ends with a reason; no more packets are in
 /// flight than the other end announced, and none is longer than announced; an idle link has no deadline.
 public struct Link: ~Copyable {
-  /// The two ends of the wire.
+  /// The role of one end of the link.
   public enum Role: Hashable, Sendable {
-    /// The MFi accessory: starts detection and synchronisation.
+    /// The MFi accessory, which starts detection and synchronization.
     case accessory
-    /// The Apple device: answers both, then sends first.
+    /// The Apple device, which answers both and then sends first.
     case device
   }
 
@@ -30,31 +30,28 @@ public struct Link: ~Copyable {
   public enum Phase: Equatable, Sendable {
     /// The link has not started, is asleep, or has given up.
     case stopped
-    /// Accessory: the detection sequence is sent at `next`, after `attempts` so far.
+    /// The accessory has sent `attempts` detection sequences and sends another one at `next`.
     case detecting(attempts: Int, next: Instant)
-    /// Device: waits for detection or a SYN.
+    /// The device is waiting for the detection sequence or a SYN.
     case listening
-    /// Accessory: has sent `offer` `attempts` times.
+    /// The accessory has sent its `offer` `attempts` times.
     case synchronizing(offer: LinkParameters, attempts: Int, next: Instant)
-    /// Device: has sent `answer` `attempts` times in reply to `offer`, which had the number `peerSequence`.
+    /// The device has sent `answer` `attempts` times in reply to an `offer` whose sequence number was `peerSequence`.
     case answering(offer: LinkParameters, answer: LinkParameters, peerSequence: UInt8, attempts: Int, next: Instant)
-    /// Data flows.
     case established(LinkAgreement)
   }
 
   /// What the link's owner must do after an event.
   public enum Reaction: Equatable, Sendable {
-    /// Nothing.
     case nothing
-    /// The packet's payload belongs to this session; more packets may follow, see ``Link/takeSuccessor(now:)``.
+    /// The owner must deliver the packet's payload to this session, and then fetch further payloads with
+    /// ``Link/takeSuccessor(now:)``.
     case deliver(session: UInt8)
-    /// The link is up.
     indirect case established(LinkAgreement)
-    /// The link is down; its phase decides what it does next.
     indirect case down(LinkEnd)
   }
 
-  /// What is waiting to be sent besides data.
+  /// The packets without data that are waiting to be sent.
   struct Pending: OptionSet {
     let rawValue: UInt8
     static let detection = Pending(rawValue: 1)
@@ -66,11 +63,11 @@ public struct Link: ~Copyable {
     static let probeAnswers = Pending(rawValue: 64)
   }
 
-  /// Which end this is.
+  /// The role of this end.
   public let role: Role
   /// The settings with which this link was created.
   public let settings: LinkSettings
-  /// The phase. Every change also updates `terms`, so the two always agree.
+  /// The current phase. Every change also updates `terms`, so the two always agree.
   public internal(set) var phase: Phase = .stopped {
     didSet { terms = Terms(phase, settings) }
   }
@@ -80,32 +77,32 @@ public struct Link: ~Copyable {
   var sender = SendQueue()
   var receiver = ReceiveWindow()
   var pending: Pending = []
-  /// The number of probes that the device has not answered yet; each gets its own answer.
+  /// The number of probes that the device has not answered yet; each one gets its own answer.
   var unansweredProbes = 0
-  /// The number of the SYN that established, or is establishing, this link.
+  /// The sequence number of the SYN that established, or is establishing, this link.
   var synchronizationSequence: UInt8
-  /// The number of the other end's SYN that established this link.
+  /// The sequence number of the other end's SYN.
   var peerSynchronizationSequence: UInt8 = 0
-  /// How many more times the recovery values are exchanged before the link adopts the device's.
+  /// How many more times the recovery values are exchanged before the link adopts the device's values.
   var settlingRoundsLeft = 0
   var isStalled = false
-  /// Values in the other end's SYN that were replaced by allowed ones; kept until the owner fetches them.
+  /// The out-of-range values in the other end's SYN that were replaced; kept until the owner fetches them.
   var adjustments: [LinkParameters.ValueOutOfRange] = []
-  /// The last refused SYN: its repetitions are refused without another report.
+  /// The last refused SYN; its repetitions are refused without another report.
   var refusedSynchronization: [UInt8]?
-  /// A buffer for packets without data, so that acknowledgements need no allocation.
+  /// A reusable buffer for packets without data, so that acknowledgements need no allocation.
   private var ownPacket: [UInt8] = []
-  /// The values of the phase that every packet needs, in a struct without arrays.
+  /// The values that every packet needs, in a struct without arrays.
   private(set) var terms = Terms()
 
-  /// A link that has not started.
+  /// Creates a link that has not started.
   public init(role: Role, settings: LinkSettings) {
     self.role = role
     self.settings = settings
     synchronizationSequence = settings.initialSequence
   }
 
-  /// Begins: the accessory with detection, the device by listening.
+  /// Starts the link: the accessory begins detection, and the device listens.
   public mutating func start(now: Instant) {
     precondition(phase == .stopped, "a link can be started only once, or again after it stopped")
     restart(now: now)
@@ -119,12 +116,12 @@ public struct Link: ~Copyable {
 
   // MARK: Sending
 
-  /// Queues control bytes as one packet; they must fit, see ``maximumPayload``.
+  /// Queues control bytes as one packet; they must not exceed ``maximumPayload``.
   public mutating func send(_ payload: RawSpan, session: UInt8) {
     send(payload, after: .none, session: session)
   }
 
-  /// Queues a control message: as one packet if it fits, otherwise as several. A control session is a byte stream, and
+  /// Queues a control message as one packet if it fits, otherwise as several: the control session is a byte stream, and
   /// messages have length fields.
   mutating func send(_ message: ControlMessage, session: UInt8) {
     if message.body.count + ControlMessage.headerSize <= terms.maximumPayload {
@@ -146,8 +143,7 @@ public struct Link: ~Copyable {
     precondition(taken == payload.byteCount, "a message must fit in one packet, but this one does not")
   }
 
-  /// Queues as many of `bytes` as an External Accessory session's limit allows, in one or more packets; returns their
-  /// number.
+  /// Queues as many of `bytes` as an External Accessory session's limit allows, and returns their number.
   public mutating func send(_ bytes: RawSpan, externalAccessory id: UInt16, session: UInt8) -> Int {
     guard terms.isUp else { return 0 }
     let owner = SendQueue.Owner(id)
@@ -162,22 +158,22 @@ public struct Link: ~Copyable {
     return max(0, taken)
   }
 
-  /// Bytes of control messages and files that are waiting to be sent or acknowledged.
+  /// The number of bytes of control messages and files that are waiting to be sent or acknowledged.
   var unacknowledgedMessages: Int { sender.messageBytes }
 
-  /// Bytes of an External Accessory session that are waiting to be sent or acknowledged.
+  /// Returns the number of bytes of an External Accessory session that are waiting to be sent or acknowledged.
   public func unacknowledged(externalAccessory id: UInt16) -> Int {
     sender.balance(of: SendQueue.Owner(id))
   }
 
-  /// Passes the next run of complete packets to `body`, which sends or copies it; false if there is nothing to send.
-  /// The run has at least one packet, and is not extended once it has `limit` bytes.
+  /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
+  /// send. A run has at least one packet, and is not extended once it has `limit` bytes.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     if terms.isUp, sender.canTransmit(window: terms.sendWindow), pending.isDisjoint(with: [.synchronization, .reset]) {
       let run = sender.takeRun(
         atMost: limit, window: terms.sendWindow, acknowledgement: receiver.acknowledgement, now: now)
       sender.show(run, to: body)
-      // These will not be acknowledged.
+      // The other end will not acknowledge these packets.
       if terms.isZeroAcknowledgement { sender.acknowledge(upTo: sender.lastSent) }
       if run.wraps { counters.sequenceWraps += 1 }
       receiver.settle()
@@ -196,7 +192,7 @@ public struct Link: ~Copyable {
     return true
   }
 
-  /// Appends the next packet to `bytes`; false if there is nothing to send now.
+  /// Appends the next packet to `bytes`; returns false if there is nothing to send now.
   public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
     transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
@@ -247,7 +243,7 @@ public struct Link: ~Copyable {
     }
   }
 
-  /// Appends a packet of the link itself, which repeats the last sequence number sent instead of using a new one.
+  /// Appends a packet without data, which repeats the last sequence number instead of using a new one.
   private func append(_ control: ControlBits, payload: [UInt8] = [], to bytes: inout [UInt8]) {
     let header = PacketHeader(
       control: control, sequence: sender.lastSent, acknowledgement: receiver.acknowledgement,
@@ -262,7 +258,7 @@ public struct Link: ~Copyable {
     switch phase {
     case .synchronizing(let offer, _, _):
       parameters = offer
-      // A second round answers the device's SYN|ACK and so acknowledges it.
+      // Each further round answers the device's SYN|ACK and so acknowledges it.
       if settlingRoundsLeft < Self.settlingRounds {
         control = [.syn, .ack]
         acknowledgement = receiver.lastInOrder
@@ -280,9 +276,10 @@ public struct Link: ~Copyable {
     PacketWriter.append(header, payload: payload.span.bytes, to: &bytes)
   }
 
-  /// iAP1: general lingo, acknowledgement with status 4 (bad parameter) for command EE.
+  /// The iAP1 frame by which an iAP1-only device rejects detection: general lingo, acknowledgement with status 4 (bad
+  /// parameter) for command EE.
   public static let legacyRefusal: [UInt8] = [0xFF, 0x55, 0x04, 0x00, 0x02, 0x04, 0xEE, 0x08]
-  /// iAP1: RequestIdentify.
+  /// The iAP1 frame RequestIdentify.
   public static let legacyRequestIdentify: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0x00, 0xFE]
   static let settlingRounds = 4
 }

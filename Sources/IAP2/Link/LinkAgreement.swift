@@ -1,12 +1,12 @@
-/// The values that both ends of an established link observe.
+/// The values that both ends of an established link have agreed on.
 public struct LinkAgreement: Hashable, Sendable {
-  /// How many unacknowledged packets the other end accepts.
+  /// The maximum number of unacknowledged packets that the other end accepts.
   public var peerMaximumOutstandingPackets: UInt8
-  /// The longest packet that the other end accepts.
+  /// The length of the longest packet that the other end accepts.
   public var peerMaximumPacketLength: UInt16
-  /// How many packets this end announced that it accepts.
+  /// The maximum number of unacknowledged packets that this end accepts.
   public var maximumOutstandingPackets: UInt8
-  /// The longest packet that this end announced it accepts.
+  /// The length of the longest packet that this end accepts.
   public var maximumPacketLength: UInt16
   /// How long an unacknowledged packet waits before it is retransmitted.
   public var retransmissionTimeout: Milliseconds
@@ -14,14 +14,15 @@ public struct LinkAgreement: Hashable, Sendable {
   public var cumulativeAcknowledgementTimeout: Milliseconds
   /// How many times a packet is retransmitted before the link is given up.
   public var maximumRetransmissions: UInt8
-  /// How many packets may arrive before one must be acknowledged.
+  /// How many packets may arrive before an acknowledgement must be sent.
   public var maximumCumulativeAcknowledgements: UInt8
-  /// No acknowledgements, no retransmissions, no window.
+  /// Whether the link runs without acknowledgements, retransmissions and a window.
   public var isZeroAcknowledgement: Bool
-  /// The sessions that both ends have.
+  /// The sessions that both ends know.
   public var sessions: [LinkSession]
 
-  /// Both ends' announcements, the recovery values of `theirs`, and the sessions known to both.
+  /// Creates the agreement from both ends' announcements, the recovery values of `theirs`, and the sessions known to
+  /// both.
   init(ours: LinkParameters, theirs: LinkParameters) {
     peerMaximumOutstandingPackets = theirs.maximumOutstandingPackets
     peerMaximumPacketLength = theirs.maximumPacketLength
@@ -44,28 +45,22 @@ public struct LinkAgreement: Hashable, Sendable {
   }
 }
 
-/// Why a link is down.
+/// The reason why a link is down.
 public enum LinkEnd: Error, Equatable, Sendable {
-  /// A packet was retransmitted as often as agreed and never acknowledged.
+  /// A packet was retransmitted the maximum number of times but never acknowledged.
   case unanswered(sequence: UInt8, retransmissions: UInt8)
-  /// The device reset the link.
   case reset
-  /// The device put the link to sleep.
   case asleep
-  /// The other end restarted detection or synchronisation.
   case restarted
-  /// Detection got no answer after this many sequences.
   case undetected(attempts: Int)
-  /// SYN got no usable answer after this many attempts.
   case unsynchronized(attempts: Int)
-  /// The device supports only iAP1; the value is the frame with which it answered.
+  /// The device supports only iAP1 and answered with this frame.
   case legacyDevice(frame: [UInt8])
-  /// The other end's SYN cannot be used.
   case unusable(LinkParametersError)
 }
 
 extension LinkEnd: CustomStringConvertible {
-  /// A sentence fragment for messages: "the device reset the link".
+  /// A sentence fragment such as "the device reset the link".
   public var description: String {
     switch self {
     case .unanswered(let sequence, let count):
@@ -82,21 +77,20 @@ extension LinkEnd: CustomStringConvertible {
 }
 
 extension Link {
-  /// The values that every packet needs, derived from the agreement and the line's known properties.
+  /// The values that every packet needs, derived from the agreement and the line's rate.
   struct Terms {
     var isUp = false
     var isZeroAcknowledgement = false
     var sendWindow = 0
     var receiveWindow: UInt8 = 0
     var maximumPayload = 0
-    /// For External Accessory data, which may use shorter packets than control messages.
+    /// The maximum payload of External Accessory packets, which may be shorter than packets with control messages.
     var maximumDataPayload = 0
     var cumulativeLimit = 1
     var retransmissionLimit: UInt8 = 0
     var retransmissionTimeout: Milliseconds = 0
     var acknowledgementTimeout: Milliseconds = 0
 
-    /// The terms of a link that is down.
     init() {}
 
     init(_ phase: Phase, _ settings: LinkSettings) {
@@ -105,7 +99,8 @@ extension Link {
       let longest = min(allowance?.length ?? .max, Int(agreement.peerMaximumPacketLength))
       isUp = true
       isZeroAcknowledgement = agreement.isZeroAcknowledgement
-      // A window of 0 comes from a declined offer of a link without acknowledgements: one packet is the minimum.
+      // A window of 0 occurs when the device declined an offer without acknowledgements; at least one packet must be
+      // allowed.
       sendWindow =
         agreement.isZeroAcknowledgement
         ? .max : max(1, min(Int(agreement.peerMaximumOutstandingPackets), allowance?.packets(of: longest) ?? .max))
@@ -122,28 +117,27 @@ extension Link {
   }
 }
 
-/// How much may be in flight in each direction on a line that is known to be slow: what it carries in half the agreed
-/// retransmission timeout.
+/// The number of bytes that may be in flight in each direction on a slow line: as many as the line carries in half the
+/// agreed retransmission timeout.
 ///
-/// The timeout is fixed when the link is established, and starts when a packet is handed to the line, however long it
-/// then waits for earlier packets. With a device's window of 127 packets of 65,535 bytes, a continuous writer fills a
-/// line of 7,500 bytes per second for minutes, so every packet is late and is retransmitted, and the retransmissions
-/// delay the other packets. iAP2 does not measure the line, but each end may announce fewer and shorter packets, and
-/// may send fewer than the other end accepts. The other half of the timeout is left for acknowledgements, which queue
-/// behind data in the other direction.
+/// The timeout is fixed when the link is established. The timeout starts when a packet is handed to the line, even if
+/// the packet then waits behind others. With a device's window of 127 packets of 65,535 bytes, a continuous writer
+/// fills a line of 7,500 bytes per second for minutes, so every packet is late and is retransmitted, and the
+/// retransmissions delay the others. iAP2 does not measure the line, but each end may announce and send fewer and
+/// shorter packets. The other half of the timeout is left for acknowledgements, which queue behind data in the other
+/// direction.
 struct LineAllowance {
-  /// Certificates and identifications fit one packet of this length.
+  /// Certificates and identifications fit into one packet of this length.
   private static let leastLength = 2_048
 
   private let bytes: Int
 
-  /// What may be in flight on a line with this rate.
   init(bytesPerSecond: Int, timeout: Milliseconds) {
     let (product, overflows) = bytesPerSecond.multipliedReportingOverflow(by: Int(timeout.count))
     bytes = overflows ? .max : product / 2_000
   }
 
-  /// The longest packet: short enough for several to fit, so that one can be acknowledged while others are in flight.
+  /// The longest packet: short enough that one packet can be acknowledged while others are in flight.
   var length: Int { min(max(bytes / 4, Self.leastLength), Int(UInt16.max)) }
 
   func packets(of length: Int) -> Int { max(1, bytes / min(length, self.length)) }
@@ -159,15 +153,15 @@ struct LineAllowance {
 }
 
 extension LinkSettings {
-  /// What may be in flight if packets are retransmitted after `timeout` milliseconds; nil if the line's rate is
+  /// Returns the allowance for packets that are retransmitted after `timeout` milliseconds; nil if the line's rate is
   /// unknown.
   func allowance(timeout: Milliseconds) -> LineAllowance? {
     guard let lineRate, lineRate > 0, timeout.count > 0 else { return nil }
     return LineAllowance(bytesPerSecond: lineRate, timeout: timeout)
   }
 
-  /// What an accessory offers instead of `parameters` if the line is slow. It must not request more packets per
-  /// acknowledgement than may be outstanding.
+  /// Reduces an accessory's offer if the line is slow. An offer must not request more packets per acknowledgement than
+  /// may be outstanding.
   func offer(_ parameters: LinkParameters) -> LinkParameters {
     guard let allowance = allowance(timeout: Milliseconds(Int64(parameters.retransmissionTimeout))) else {
       return parameters

@@ -1,4 +1,5 @@
-/// What a link has done since it was created, for reports and for tests that check whether a seed reached a rare case.
+/// Counters of what a link has done since it was created, for reports and for tests that check whether a seed reached a
+/// rare case.
 public struct LinkCounters: Hashable, Sendable {
   /// Packets sent, including retransmissions and bare acknowledgements.
   public var packetsSent = 0
@@ -8,7 +9,7 @@ public struct LinkCounters: Hashable, Sendable {
   public var retransmissions = 0
   /// Packets sent again because of an extended acknowledgement.
   public var hastened = 0
-  /// Packets received again after they had been delivered.
+  /// Packets received again after their delivery.
   public var duplicates = 0
   /// Packets received ahead of a gap.
   public var ahead = 0
@@ -22,11 +23,11 @@ public struct LinkCounters: Hashable, Sendable {
   public var skippedBytes = 0
   /// Bare acknowledgements sent.
   public var acknowledgementsSent = 0
-  /// How often a packet had to wait for the window.
+  /// The number of times a packet had to wait for the window.
   public var windowStalls = 0
-  /// How often a sequence number went from 255 to 0.
+  /// The number of times a sequence number wrapped from 255 to 0.
   public var sequenceWraps = 0
-  /// How often acknowledgements were withheld because a session had reached its limit of unread bytes.
+  /// The number of times acknowledgements were withheld because a session had reached its limit of unread bytes.
   public var withholdings = 0
   /// Links given up because a packet was never acknowledged.
   public var giveUps = 0
@@ -36,9 +37,9 @@ public struct LinkCounters: Hashable, Sendable {
   /// Creates counters that are all zero.
   public init() {}
 
-  /// Adds what another link has done.
+  /// Adds the counters of another link.
   public static func += (left: inout LinkCounters, right: LinkCounters) {
-    // Written out: summing by key paths took 18,000 instructions, and the counters of every detached link are added.
+    // The sums are written out: summing by key paths took 18,000 instructions, and this runs for every detached link.
     left.packetsSent += right.packetsSent
     left.packetsReceived += right.packetsReceived
     left.retransmissions += right.retransmissions

@@ -1,13 +1,13 @@
 /// The payload of a SYN: what one end accepts, how the link recovers from losses, and the link's sessions.
 ///
-/// The first two values are announcements: they limit what the *other* end sends. The other four must end up equal at
-/// both ends, and the device normally repeats what the accessory offers.
+/// The first two values are announcements: they limit what the *other* end sends. Both ends must agree on the other
+/// four; the device normally repeats the accessory's offer.
 public struct LinkParameters: Hashable, Sendable {
   /// The link version; 1 is the only one in use.
   public var version: UInt8 = 1
   /// How many unacknowledged packets this end accepts, 1–127.
   public var maximumOutstandingPackets: UInt8
-  /// The longest packet that this end accepts, including header and checksums, 24–65,535.
+  /// The length of the longest packet that this end accepts, including header and checksums, 24–65,535.
   public var maximumPacketLength: UInt16
   /// How long an unacknowledged packet waits before it is retransmitted, 20–65,535 ms.
   public var retransmissionTimeout: UInt16
@@ -15,12 +15,12 @@ public struct LinkParameters: Hashable, Sendable {
   public var cumulativeAcknowledgementTimeout: UInt16
   /// How often a packet is retransmitted before the link is given up, 1–30.
   public var maximumRetransmissions: UInt8
-  /// How many packets one acknowledgement may cover, 0–127; in an offer, no more than may be outstanding.
+  /// How many packets one acknowledgement may cover, 0–127; in an offer, at most the number of outstanding packets.
   public var maximumCumulativeAcknowledgements: UInt8
   /// The sessions of the link, at least one.
   public var sessions: [LinkSession]
 
-  /// Parameters with the given values; the defaults are typical of the real accessories known.
+  /// Creates parameters; the defaults are typical of known accessories.
   public init(
     maximumOutstandingPackets: UInt8 = 32, maximumPacketLength: UInt16 = 65_535,
     retransmissionTimeout: UInt16 = 2_000, cumulativeAcknowledgementTimeout: UInt16 = 22,
@@ -36,8 +36,8 @@ public struct LinkParameters: Hashable, Sendable {
     self.sessions = sessions
   }
 
-  /// Returns these parameters adapted to a medium with frames of up to `longest` bytes, so that each packet from the
-  /// other end fits into one frame. nil changes nothing.
+  /// Returns these parameters adapted to a medium whose frames have at most `longest` bytes, so that each packet from
+  /// the other end fits into one frame; nil changes nothing.
   public func fitting(frames longest: Int?) -> LinkParameters {
     guard let longest else { return self }
     var fitted = self
@@ -70,7 +70,7 @@ public struct LinkParameters: Hashable, Sendable {
     return zero
   }
 
-  /// Returns true if both have the same four recovery values, as both ends must.
+  /// Returns true if the four recovery values are equal, as they must be at both ends.
   public func agreesOnRecovery(with other: LinkParameters) -> Bool { recovery == other.recovery }
 
   /// These parameters with the four recovery values of `other`.
@@ -105,7 +105,8 @@ extension LinkParameters {
     return bytes
   }
 
-  /// Reads a SYN's payload. Values out of range are an error, except for the zeros of a link without acknowledgements.
+  /// Decodes a SYN's payload. Values out of range are an error, except for the zeros of a link without
+  /// acknowledgements.
   public init(decoding payload: RawSpan) throws(LinkParametersError) {
     try self.init(reading: payload)
     if let value = valuesOutOfRange(isOffer: false).first {
@@ -114,7 +115,7 @@ extension LinkParameters {
     }
   }
 
-  /// Reads a SYN's payload without range checks; only bytes that cannot be parsed are an error.
+  /// Decodes a SYN's payload without range checks; only bytes that cannot be parsed are an error.
   package init(reading payload: RawSpan) throws(LinkParametersError) {
     guard payload.byteCount >= 10 else { throw LinkParametersError(.tooShort, in: payload) }
     guard (payload.byteCount - 10) % 3 == 0 else { throw LinkParametersError(.cutTable, in: payload) }
@@ -131,10 +132,8 @@ extension LinkParameters {
     if let problem = sessionProblem { throw LinkParametersError(problem, in: payload) }
   }
 
-  /// The number of the control session.
   var controlSession: UInt8? { sessions.first { $0.kind == .control }?.id }
 
-  /// A problem with the session table, or nil if it is correct.
   private var sessionProblem: LinkParametersError.Problem? {
     if sessions.isEmpty { return .noSessions }
     for (index, session) in sessions.enumerated() {
@@ -148,44 +147,37 @@ extension LinkParameters {
 // MARK: - Values out of range
 
 extension LinkParameters {
-  /// A number in a SYN.
+  /// A numeric field of a SYN.
   public enum Field: String, Hashable, Sendable {
-    /// The version of the link.
     case version = "link version"
-    /// How many packets may be outstanding.
     case window = "maximum outstanding packets"
-    /// The longest packet.
     case length = "maximum packet length"
-    /// When a packet is retransmitted.
     case retransmissionTimeout = "retransmission timeout"
-    /// How long an acknowledgement may be delayed.
     case acknowledgementTimeout = "cumulative acknowledgement timeout"
-    /// How often a packet is retransmitted.
     case retransmissions = "maximum retransmissions"
-    /// How many packets one acknowledgement covers.
     case cumulativeAcknowledgements = "maximum cumulative acknowledgements"
   }
 
-  /// A number in a SYN that is outside its range.
+  /// A number in a SYN that is outside the allowed range.
   public struct ValueOutOfRange: Hashable, Sendable, CustomStringConvertible {
-    /// Which number.
+    /// The field that contains the number.
     public var field: Field
     /// The value in the SYN.
     public var value: Int
     /// The allowed range.
     public var allowed: ClosedRange<Int>
 
-    /// A number outside its range.
+    /// Creates a value that is out of range.
     public init(field: Field, value: Int, allowed: ClosedRange<Int>) {
       self.field = field
       self.value = value
       self.allowed = allowed
     }
 
-    /// The allowed value nearest to it.
+    /// The nearest allowed value.
     public var nearest: Int { min(max(value, allowed.lowerBound), allowed.upperBound) }
 
-    /// "maximum outstanding packets is 0; allowed are 1 to 127".
+    /// A text such as "maximum outstanding packets is 0; allowed are 1 to 127".
     package var finding: String {
       let range =
         allowed.count == 1
@@ -193,12 +185,13 @@ extension LinkParameters {
       return "\(field.rawValue) is \(value); \(range)"
     }
 
-    /// "maximum outstanding packets is 0; allowed are 1 to 127: using 1".
+    /// A text such as "maximum outstanding packets is 0; allowed are 1 to 127: using 1".
     public var description: String { "\(finding): using \(nearest)" }
   }
 
-  /// The numbers outside the allowed ranges. In a device's answer, the window is the device's own and the other values
-  /// are the accessory's, so they need not be consistent; in an offer, all are the accessory's.
+  /// Returns the numbers outside the allowed ranges. All values of an offer are the accessory's own and must be
+  /// consistent. A device's answer combines the device's window with the accessory's other values, so it need not be
+  /// consistent.
   package func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {
     let zero = isZeroAcknowledgement
     let window = zero ? 0...127 : 1...127
@@ -239,31 +232,27 @@ extension LinkParameters {
   }
 }
 
-/// Why a SYN cannot be used, with the payload that proves it.
+/// The reason why a SYN cannot be used, and the payload that proves it.
 public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong.
+  /// The problem with a SYN.
   public enum Problem: Equatable, Sendable {
-    /// Fewer than ten bytes.
+    /// The payload has fewer than ten bytes.
     case tooShort
-    /// The session table is not a multiple of three bytes.
+    /// The size of the session table is not a multiple of three bytes.
     case cutTable
-    /// A value is outside its allowed range.
     case outOfRange(String, value: Int, allowed: ClosedRange<Int>)
-    /// The table is empty.
     case noSessions
     /// A session has the number 0, which is reserved for the link; Apple devices then reset the link.
     case sessionZero
-    /// Two sessions share a number.
     case duplicateSession(UInt8)
-    /// There is no control session, or more than one.
     case notOneControlSession
     /// The device's control session is not the one that the accessory offered.
     case otherControlSession(offered: UInt8)
   }
 
-  /// What is wrong.
+  /// The problem with the SYN.
   public var problem: Problem
-  /// The payload.
+  /// The SYN's payload.
   public var bytes: [UInt8]
 
   init(_ problem: Problem, in payload: RawSpan) {
@@ -291,13 +280,11 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
 
 /// One entry of the session table in a SYN: a number, what the session carries, and the version.
 public struct LinkSession: Hashable, Sendable {
-  /// What a link session carries.
+  /// The kind of data that a link session carries.
   public enum Kind: Hashable, Sendable {
-    /// Control messages; there is exactly one such session.
+    /// Control messages; a link has exactly one such session.
     case control
-    /// File transfers.
     case fileTransfer
-    /// All External Accessory sessions.
     case externalAccessory
     /// A type that no source describes.
     case unknown(UInt8)
@@ -312,7 +299,7 @@ public struct LinkSession: Hashable, Sendable {
       }
     }
 
-    /// The kind for a byte on the wire.
+    /// Creates a kind from the byte on the wire.
     public init(rawValue: UInt8) {
       switch rawValue {
       case 0: self = .control
@@ -323,14 +310,14 @@ public struct LinkSession: Hashable, Sendable {
     }
   }
 
-  /// Any number except 0, which is reserved for the link.
+  /// The session's number; 0 is reserved for the link.
   public var id: UInt8
-  /// What it carries.
+  /// The kind of data that the session carries.
   public var kind: Kind
-  /// 1, or 2 for some control and file transfer sessions; no public source describes version 2.
+  /// The session version: 1, or 2 for some control and file transfer sessions. No public source describes version 2.
   public var version: UInt8
 
-  /// An entry of the table.
+  /// Creates an entry of the session table.
   public init(id: UInt8, kind: Kind, version: UInt8 = 1) {
     self.id = id
     self.kind = kind

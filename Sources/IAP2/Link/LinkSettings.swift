@@ -1,50 +1,48 @@
-/// All settings of a link: timings that no public source gives, and each disputed point of the protocol.
+/// All settings of a link: the timings that no public source gives, and each disputed point of the protocol.
 ///
-/// The disputed points are named only here. The default of each is the safest interpretation.
+/// No other type knows the disputed points. Each default is the safest interpretation.
 public struct LinkSettings: Hashable, Sendable {
-  /// What this end announces in its SYN. The device repeats the accessory's recovery values and session table unless
-  /// ``deviceAnswer`` says otherwise.
+  /// The parameters that this end announces in its SYN. A device replaces the recovery values and the session table
+  /// with the accessory's, unless ``deviceAnswer`` says otherwise.
   public var parameters: LinkParameters
-  /// What the accessory offers if it requested a link without acknowledgements and the device declines.
+  /// The accessory's second offer if the device declines a link without acknowledgements.
   public var fallbackParameters: LinkParameters?
-  /// The number of the first SYN; any number works.
+  /// The sequence number of the first SYN; any number works.
   public var initialSequence: UInt8 = 0
 
-  /// The interval at which the accessory sends the detection sequence until it is answered: every 1 s in six of seven
+  /// The interval at which the accessory sends the detection sequence until it is answered; 1 s in six of seven
   /// sources.
   public var detectionPeriod: Milliseconds = 1_000
-  /// How many detection sequences are sent before the accessory gives up; nil means that it never does (one source
-  /// stops at thirty).
+  /// How many detection sequences the accessory sends before it gives up; nil means no limit. One source stops after
+  /// thirty detection sequences.
   public var detectionLimit: Int?
-  /// The interval at which an unanswered SYN is repeated: about every 1 s in three sources.
+  /// The interval at which an unanswered SYN is repeated; about 1 s in three sources.
   public var synchronizationPeriod: Milliseconds = 1_000
   /// How many SYNs are sent before the accessory returns to detection; a device stops at the eleventh.
   public var synchronizationLimit = 10
 
-  /// What to do if the device's SYN|ACK changes the offered recovery values.
+  /// The reaction to a SYN|ACK in which the device changes the offered recovery values.
   public enum Settling: Hashable, Sendable {
-    /// Use the device's values and acknowledge (four simple stacks).
+    /// Use the device's values and acknowledge, as four simple stacks do.
     case adopt
-    /// Offer the device's values back in another SYN|ACK, until both match (one strict stack).
+    /// Offer the device's values back in another SYN|ACK until both ends' values match, as one strict stack does.
     case offerAgain
   }
   /// How differing recovery values are settled. Sources disagree; every stack understands `adopt`.
   public var settling = Settling.adopt
 
-  /// What to do with a SYN that contains numbers outside the allowed ranges.
+  /// The reaction to a SYN that contains out-of-range numbers.
   public enum OutOfRange: Hashable, Sendable {
     /// Use the nearest allowed value, and report it. Apple devices answer versions 2 and 3 with 1.
     case clamp
-    /// Refuse the SYN.
     case refuse
   }
-  /// What to do with a SYN that contains numbers outside the allowed ranges. Some accessories that Apple devices accept
-  /// send such numbers.
+  /// What to do about out-of-range numbers in a SYN. Some accessories that Apple devices accept send such numbers.
   public var outOfRange = OutOfRange.clamp
 
-  /// What the device puts into its SYN|ACK.
+  /// The content of the device's SYN|ACK.
   public enum DeviceAnswer: Hashable, Sendable {
-    /// The accessory's recovery values and sessions, with the device's own announcements, as Apple devices do.
+    /// The accessory's recovery values and sessions with the device's own window and length, as Apple devices do.
     case echo
     /// The device's own recovery values with the accessory's sessions.
     case ownRecovery
@@ -53,86 +51,84 @@ public struct LinkSettings: Hashable, Sendable {
   public var deviceAnswer = DeviceAnswer.echo
   /// Whether the device accepts a link without acknowledgements (iOS 9 and later do).
   public var acceptsZeroAcknowledgement = true
-  /// Plays a device from before iAP2, which answers detection with an iAP1 frame.
+  /// The iAP1 frame with which the device answers detection, to simulate a device that does not support iAP2.
   public var legacyAnswer: LegacyAnswer?
 
   /// How an iAP1-only device answers.
   public enum LegacyAnswer: Hashable, Sendable {
-    /// "Bad parameter" for the unknown command.
     case refusal
-    /// A request to identify over iAP1.
     case requestIdentify
   }
 
-  /// The meaning of the numbers in an extended acknowledgement. No capture of one is public.
+  /// The meaning of the numbers in an extended acknowledgement. No public capture contains one.
   public enum ExtendedAcknowledgement: Hashable, Sendable {
-    /// Never send one: drop or keep packets, and wait for the retransmission.
+    /// Send no extended acknowledgements; wait for the retransmission.
     case never
-    /// The numbers received out of order (the more authoritative source).
+    /// The numbers received out of order, according to the more authoritative source.
     case received
-    /// The missing numbers (four sources).
+    /// The missing numbers, according to four sources.
     case missing
   }
-  /// Which kind is sent. Received ones are always interpreted in both ways: everything unacknowledged up to the highest
-  /// number they can refer to is retransmitted, because duplicates do no harm.
+  /// The kind of extended acknowledgement that is sent. A received one is always interpreted in both ways: every
+  /// unacknowledged packet up to the highest number that it can refer to is retransmitted, because duplicates do no
+  /// harm.
   public var extendedAcknowledgement = ExtendedAcknowledgement.never
 
-  /// Which packets are retransmitted when the retransmission timeout passes.
+  /// Which packets are retransmitted when the retransmission timeout expires.
   public enum Retransmission: Hashable, Sendable {
-    /// Every packet whose own timeout has passed.
+    /// Every packet is retransmitted when its own timeout expires.
     case everyExpired
-    /// Only the oldest packet is sent again (two sources).
+    /// Only the oldest packet is retransmitted (two sources).
     case oldestOnly
   }
   /// Which packets a timeout retransmits.
   public var retransmission = Retransmission.everyExpired
 
-  /// Whether a device that gives up a link sends a reset. No source says. Without a reset, an idle accessory would keep
-  /// a dead link, because iAP2 has no keep-alive.
+  /// Whether a device sends a reset when it gives up a link. No source says. Without a reset, an idle accessory would
+  /// keep a dead link, because iAP2 has no keep-alive.
   public var resetsWhenGivingUp = true
 
-  /// When the timer for delaying an acknowledgement starts.
+  /// When the timer that delays an acknowledgement starts.
   public enum AcknowledgementTimer: Hashable, Sendable {
-    /// It starts with the first unacknowledged packet.
+    /// The timer starts with the first unacknowledged packet.
     case fromFirst
-    /// It starts again with each packet (one source).
+    /// The timer restarts with each packet (one source).
     case fromEach
   }
-  /// When the acknowledgement timer starts.
+  /// When the timer that delays an acknowledgement starts.
   public var acknowledgementTimer = AcknowledgementTimer.fromFirst
-  /// Whether packets that arrive ahead of a gap are kept instead of dropped until they are retransmitted. Both kinds of
-  /// stacks exist.
+  /// Whether packets that arrive ahead of a gap are kept instead of dropped. Stacks of both kinds exist.
   public var keepsPacketsAheadOfGap = true
 
-  /// When this many bytes of one session are unread, its packets are no longer acknowledged.
+  /// The number of unread bytes at which the packets of a session are no longer acknowledged.
   public var sessionReceiveBound = 256 * 1024
   /// How many bytes of one session may be waiting to be sent or acknowledged before a write accepts no more.
   public var sessionSendBound = 256 * 1024
 
-  /// How many bytes per second the line is known to carry in each direction; nil if this is unknown or the line is
-  /// fast. This end then announces, and sends, no more at a time than the line carries in half the agreed
-  /// retransmission timeout.
+  /// How many bytes per second the line carries in each direction; nil if this is unknown or the line is fast. This end
+  /// then announces, and sends, no more at a time than the line carries in half the agreed retransmission timeout.
   public var lineRate: Int?
 
-  /// How long the bytes of a packet may pause before the packet counts as cut off and the next bytes are read as a new
-  /// one; nil means forever. This is for lines that lose bytes, such as serial ones. Elsewhere packets arrive complete,
-  /// however late.
+  /// How long the bytes of a packet may pause before the packet counts as truncated and the next bytes are read as a
+  /// new packet; nil means forever. This timeout is for lines that lose bytes, such as serial lines. On other lines
+  /// packets arrive complete, however late.
   public var interByteTimeout: Milliseconds?
 
-  /// Settings with the given announcements and defaults for everything else.
+  /// Creates settings from the given announcements; everything else has its default.
   public init(parameters: LinkParameters = LinkParameters()) {
     self.parameters = parameters
   }
 
-  /// What an Apple device announces: 127 packets of up to 65,535 bytes, whatever the accessory accepts.
+  /// The settings of an Apple device, which announces 127 packets of up to 65,535 bytes, whatever the accessory
+  /// accepts.
   public static var device: LinkSettings {
     LinkSettings(parameters: LinkParameters(maximumOutstandingPackets: 127))
   }
 }
 
-/// A duration in the unit that iAP2 uses on the wire.
+/// A duration in milliseconds, the unit that iAP2 uses on the wire.
 public struct Milliseconds: Hashable, Sendable, ExpressibleByIntegerLiteral {
-  /// How many milliseconds.
+  /// The number of milliseconds.
   public var count: Int64
 
   /// Creates a duration of this many milliseconds.
@@ -140,15 +136,15 @@ public struct Milliseconds: Hashable, Sendable, ExpressibleByIntegerLiteral {
     self.count = count
   }
 
-  /// Creates a duration of this many milliseconds.
+  /// Creates a duration of this many milliseconds from a literal.
   public init(integerLiteral value: Int64) {
     count = value
   }
 }
 
 extension Instant {
-  /// Returns the time `milliseconds` later. Users choose durations, so an overflow gives the first or last possible
-  /// instant.
+  /// Returns the time that is `milliseconds` later. Users choose durations, so an overflow gives the first or last
+  /// possible instant.
   public static func + (time: Instant, milliseconds: Milliseconds) -> Instant {
     let (length, isTooLong) = milliseconds.count.multipliedReportingOverflow(by: 1_000_000)
     let (sum, isTooLate) = time.nanoseconds.addingReportingOverflow(length)

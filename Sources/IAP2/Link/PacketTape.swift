@@ -1,4 +1,4 @@
-/// Memory for the complete packets that a link has built and the other end has not acknowledged, in order.
+/// Stores the complete packets that a link has built and the other end has not acknowledged, in order.
 ///
 /// ```
 ///   │ free │ oldest … newest │ free │             later, the newest having gone back to the front:
@@ -6,18 +6,16 @@
 /// ```
 ///
 /// Packets are stored contiguously in sending order, so that many are sent in one write without a copy. A packet that
-/// does not fit after the newest one goes to the front; packets are never split. The memory grows if neither place has
-/// room, and never shrinks, so that a link in a steady state allocates nothing. The tape has no limit of its own,
-/// because the number of queued bytes is limited.
+/// does not fit after the newest one goes to the front; packets are never split. The memory grows if there is no room
+/// at either place, and never shrinks, so that a link with steady traffic allocates nothing. The memory needs no limit
+/// of its own, because the number of queued bytes is limited.
 struct PacketTape {
   private var memory: [UInt8] = []
-  /// Enough room for everything that a device sends until an accessory is ready.
+  /// Enough for everything that a device sends until an accessory is ready.
   private static let smallest = 512
-  /// Where the oldest packet begins.
   private var head = 0
-  /// Where the newest packet ends.
   private var tail = 0
-  /// Where the packets before the wrap-around end; nil while the newest packet follows the oldest.
+  /// The end of the packets before the wrap-around; nil while the newest packet follows the oldest.
   private var turn: Int?
 
   /// Finds a place for `count` bytes after the newest packet; nil if the memory must grow.
@@ -56,7 +54,7 @@ struct PacketTape {
     return 0
   }
 
-  /// Makes room for `count` more bytes. Packets are then at the front, contiguous and in order.
+  /// Makes room for `count` more bytes. Afterwards, the packets are contiguous and in order at the front.
   mutating func grow(by count: Int) {
     let live = turn.map { $0 - head + tail } ?? tail - head
     let size = max(live + count, 2 * memory.count, Self.smallest)
@@ -73,7 +71,6 @@ struct PacketTape {
     head = place
   }
 
-  /// Empties the tape.
   mutating func clear() {
     (head, tail, turn) = (0, 0, nil)
   }
@@ -82,7 +79,6 @@ struct PacketTape {
     body(memory.span.bytes.extracting(range))
   }
 
-  /// Gives `body` the bytes at `range` for writing.
   mutating func withMutable<Result>(_ range: Range<Int>, _ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
     memory.withUnsafeMutableBytes { body(.init(rebasing: $0[range])) }
   }

@@ -1,18 +1,17 @@
-/// The sequence numbers that one end has received, the acknowledgements it owes, and packets that arrived ahead of a
-/// gap.
+/// Tracks the sequence numbers that one end has received, the acknowledgements it owes, and the packets that arrived
+/// ahead of a gap.
 ///
 /// Invariants: every number is delivered once and in order; `lastInOrder` advances by one; nothing outside the
 /// announced window is kept, so at most that many packets wait for a gap to close.
 struct ReceiveWindow {
-  /// What a sequence number means now.
   enum Verdict: Equatable {
-    /// The next one: deliver it.
+    /// This is the next packet in order.
     case next
-    /// Already delivered: the other end missed our acknowledgement.
+    /// The packet was already delivered: the other end missed the acknowledgement.
     case duplicate
-    /// Later than the next one, but inside the window.
+    /// The packet is later than the next one, but inside the window.
     case ahead
-    /// Outside the window that this end announced.
+    /// The packet is outside the window that this end announced.
     case outside
   }
 
@@ -23,22 +22,19 @@ struct ReceiveWindow {
   }
 
   private(set) var lastInOrder: UInt8 = 0
-  /// The number of delivered packets not yet acknowledged; while acknowledgements are withheld, the number of withheld
-  /// ones.
+  /// The number of delivered packets not yet acknowledged, including those whose acknowledgement is withheld.
   private(set) var owed = 0
   /// The latest time for the next acknowledgement.
   private(set) var deadline: Instant?
-  /// While a session is full: the number that acknowledgements keep repeating.
+  /// The acknowledgement number that is repeated while a session is full.
   private var heldAt: UInt8?
   private var stored: [Stored] = []
 
-  /// The number to put into every outgoing packet.
   var acknowledgement: UInt8 { heldAt ?? lastInOrder }
 
-  /// Whether acknowledgements are withheld because a session is full.
   var isHolding: Bool { heldAt != nil }
 
-  /// Forgets everything; the other end's SYN had the number `sequence`.
+  /// Resets the window after the other end's SYN with the number `sequence`.
   mutating func restart(after sequence: UInt8) {
     lastInOrder = sequence
     owed = 0
@@ -47,7 +43,7 @@ struct ReceiveWindow {
     stored.removeAll(keepingCapacity: true)
   }
 
-  /// What `sequence` means, if the other end may have `window` packets in flight.
+  /// Classifies `sequence` if the other end may have `window` packets in flight.
   func judge(_ sequence: UInt8, window: UInt8) -> Verdict {
     let distance = sequence &- lastInOrder
     switch distance {
@@ -58,7 +54,6 @@ struct ReceiveWindow {
     }
   }
 
-  /// Counts the next packet as delivered.
   mutating func advance(now: Instant, timeout: Milliseconds, _ timer: LinkSettings.AcknowledgementTimer) {
     lastInOrder &+= 1
     owed += 1
@@ -77,7 +72,7 @@ struct ReceiveWindow {
     return true
   }
 
-  /// The session of the packet that now follows in order, if it was kept.
+  /// The session of the next packet in order, if that packet was kept.
   var successor: UInt8? {
     if stored.isEmpty { return nil }
     let next = lastInOrder &+ 1
@@ -91,7 +86,7 @@ struct ReceiveWindow {
     return stored.remove(at: index).payload
   }
 
-  /// The list for an extended acknowledgement, in the requested form.
+  /// Returns the list for an extended acknowledgement in the requested form.
   func extendedAcknowledgement(_ meaning: LinkSettings.ExtendedAcknowledgement) -> [UInt8] {
     let base = lastInOrder
     let ahead = stored.map(\.sequence).sorted { $0 &- base < $1 &- base }
@@ -99,7 +94,7 @@ struct ReceiveWindow {
     return (1..<(highest &- base)).map { base &+ $0 }.filter { !ahead.contains($0) }
   }
 
-  /// Notes that an acknowledgement was sent, by itself or with data.
+  /// Notes that an acknowledgement was sent, alone or with data.
   mutating func settle() {
     guard heldAt == nil else { return }
     owed = 0
@@ -111,7 +106,7 @@ struct ReceiveWindow {
     deadline = nil
   }
 
-  /// Returns true if the acknowledgement of an already delivered packet is not withheld.
+  /// Returns true if an already delivered packet may be acknowledged.
   func covers(_ sequence: UInt8) -> Bool {
     heldAt.map { $0 &- sequence < 128 } ?? true
   }

@@ -1,41 +1,38 @@
-/// The packets that one end has numbered and the other has not acknowledged, and those waiting for the window to open.
+/// Holds the packets that one end has numbered and the other has not acknowledged, including those waiting for the
+/// window to open.
 ///
 /// ```
 ///   acknowledged │ in flight: sent, not acknowledged │ waiting: numbered, not sent
 ///                 ^ first                             ^ first + inFlight
 /// ```
 ///
-/// Invariants: sequence numbers are consecutive; never more than the window in flight; a packet's bytes are built once
-/// and sent as often as needed with a fresh acknowledgement number; memory is reused, so a link in a steady state
-/// allocates nothing.
+/// Invariants: sequence numbers are consecutive; the packets in flight never exceed the window; a packet's bytes are
+/// built once and sent as often as needed with a fresh acknowledgement number; memory is reused, so a link with steady
+/// traffic allocates nothing.
 struct SendQueue {
-  /// The session whose bytes a packet carries, so that a write can wait when one session has too much queued.
+  /// The session whose bytes a packet carries; a write to a session waits when that session has too much queued.
   typealias Owner = Int32
 
   private struct Packet {
-    /// Where the packet is stored.
     var place: Int
-    /// The packet's bytes, including header and checksum.
     var count: Int
     var sequence: UInt8
     var session: UInt8
     var owner: Owner
     var sentAt = Instant(nanoseconds: 0)
-    /// How often the packet's timeout has passed; only that counts towards giving up.
+    /// The number of times that the packet's timeout has expired; only expired timeouts count towards giving up.
     var timeouts: UInt8 = 0
     var needsResend = false
-    /// Retransmitted because of an extended acknowledgement, at most once per timeout, because such lists come in
-    /// bursts.
+    /// Whether the packet was retransmitted because of an extended acknowledgement. An acknowledgement hastens a packet
+    /// at most once per timeout, because extended acknowledgements come in bursts.
     var wasHastened = false
   }
 
   /// The owner of control messages and other packets that no writer waits for.
   static let linkItself: Owner = -1
 
-  /// Up to eight bytes that precede a packet's bytes, packed into one integer with the first byte highest, so that no
-  /// array is allocated.
+  /// Up to eight bytes that precede a packet's bytes, packed into one big-endian integer to avoid allocating an array.
   struct Prefix {
-    /// The first byte is the highest.
     fileprivate let bytes: UInt64
     fileprivate let count: Int
 
@@ -55,7 +52,7 @@ struct SendQueue {
   private var resends = 0
   /// Whether a packet in flight was retransmitted; then the oldest packet is not always the next to time out.
   private var isShuffled = false
-  /// The bytes of packets with messages and files, waiting or in flight.
+  /// The number of queued or in-flight bytes of packets with messages and files.
   private(set) var messageBytes = 0
   private var balances: [(owner: Owner, bytes: Int)] = []
   /// The number of the last packet sent for the first time; header-only packets repeat it.
@@ -64,7 +61,7 @@ struct SendQueue {
 
   var waiting: Int { packets.count - first - inFlight }
 
-  /// Forgets everything and numbers the next packet after `sequence`, which was the SYN's number.
+  /// Empties the queue and numbers the next packet after `sequence`, which was the SYN's number.
   mutating func restart(after sequence: UInt8) {
     packets.removeAll(keepingCapacity: true)
     tape.clear()
@@ -78,7 +75,7 @@ struct SendQueue {
     lastNumbered = sequence
   }
 
-  /// Bytes of `owner` that are waiting or in flight.
+  /// Returns the number of the owner's bytes that are waiting or in flight.
   func balance(of owner: Owner) -> Int {
     for entry in balances where entry.owner == owner { return entry.bytes }
     return 0
@@ -92,8 +89,8 @@ struct SendQueue {
 
   // MARK: Building
 
-  /// Numbers a packet for `session`: `prefix`, followed by as much of `bytes` as `maximumPayload` allows. Returns how
-  /// many bytes it took. If an unsent packet of the same owner has room, the bytes are added to it.
+  /// Queues a packet for `session`: `prefix`, followed by as much of `bytes` as `maximumPayload` allows. Returns how
+  /// many bytes it took. If an unsent packet of the same owner has room, the bytes are added to that packet.
   mutating func append(
     session: UInt8, owner: Owner, prefix: Prefix, bytes: RawSpan, maximumPayload: Int
   ) -> Int {
@@ -214,9 +211,8 @@ struct SendQueue {
 
   // MARK: Sending
 
-  /// What ``takeRun(atMost:window:acknowledgement:now:)`` prepared.
+  /// The result of ``takeRun(atMost:window:acknowledgement:now:)``.
   struct Run {
-    /// The contiguous range of the packets.
     var bytes: Range<Int>
     var packets: Int
     /// Whether the sequence numbers wrapped past 255 within this run.
@@ -264,14 +260,14 @@ struct SendQueue {
     tape.withMutable(packet.place..<packet.place + PacketHeader.size) { header.write(to: $0) }
   }
 
-  /// Passes the packets of a run to a closure; they stay in place until the next packet is built.
+  /// Passes the packets of a run to a closure; their bytes stay in place until the next packet is built.
   func show(_ run: Run, to body: (RawSpan) -> Void) {
     tape.with(run.bytes, body)
   }
 
   // MARK: Acknowledgements
 
-  /// Handles an acknowledgement number. Returns how many packets it confirmed: none if it is old, or names a packet
+  /// Handles an acknowledgement number. Returns how many packets it confirmed; 0 if the number is old or names a packet
   /// that was never sent.
   @discardableResult
   mutating func acknowledge(upTo sequence: UInt8) -> Int {
@@ -283,8 +279,8 @@ struct SendQueue {
     return count
   }
 
-  /// Handles an extended acknowledgement, whatever its form: everything in flight up to the highest number it names is
-  /// retransmitted, each packet once per timeout.
+  /// Handles either form of extended acknowledgement: every packet in flight up to the highest number in the list is
+  /// retransmitted, once per timeout.
   mutating func hasten(_ sequences: RawSpan) -> Int {
     guard inFlight > 0 else { return 0 }
     var highest = -1
@@ -306,8 +302,8 @@ struct SendQueue {
 
   // MARK: Time
 
-  /// When the next packet in flight is retransmitted; nil if nothing is in flight or a retransmission is already
-  /// waiting.
+  /// Returns when the next packet in flight must be retransmitted; nil if nothing is in flight or a retransmission is
+  /// already waiting.
   func deadline(timeout: Milliseconds, _ scope: LinkSettings.Retransmission) -> Instant? {
     guard inFlight > 0, resends == 0 else { return nil }
     var earliest = packets[first].sentAt
@@ -317,14 +313,12 @@ struct SendQueue {
     return earliest + timeout
   }
 
-  /// What happens at the deadline.
   enum Expiry: Equatable {
     case nothing
     case resend(Int)
     case giveUp(sequence: UInt8)
   }
 
-  /// Marks the packets that must be retransmitted at `now`.
   mutating func expire(
     now: Instant, timeout: Milliseconds, limit: UInt8, _ scope: LinkSettings.Retransmission
   ) -> Expiry {

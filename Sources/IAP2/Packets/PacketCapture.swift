@@ -1,67 +1,60 @@
-/// Splits what one end of a wire sent into pieces and their positions; every byte belongs to a piece. `easim decode`
-/// reads these.
+/// Splits the bytes that one end of a wire sent into pieces and their positions, for `easim decode`. Every byte belongs
+/// to a piece, except padding.
 ///
 /// ```swift
 /// let capture = PacketCapture()
 /// for piece in capture.append(bytes) + capture.finish() { print(piece.range, piece.kind) }
 /// ```
 ///
-/// Zero bytes between packets are padding and belong to no piece. A capture of at most ``longestSkip`` bytes that
-/// begins with `40 40` and contains no packet is read as bare control messages, as they are usually quoted.
+/// Zero bytes between packets are padding. A capture of at most ``longestSkip`` bytes that begins with `40 40` and
+/// contains no packet is read as bare control messages, as they are usually quoted.
 ///
 /// Invariant: only bytes that can still become part of a piece are kept, at most one packet and ``longestSkip``, so a
 /// capture can have any size.
 public final class PacketCapture {
   /// A section of the capture.
   public struct Piece: Equatable, Sendable {
-    /// What it is.
+    /// The kind of a piece.
     public enum Kind: Equatable, Sendable {
-      /// A packet with correct checksums.
       case packet(PacketHeader)
-      /// A packet with a correct header and a damaged payload.
       case spoiled(PacketHeader)
       /// A packet whose end is not in the capture.
       case unfinished(PacketHeader)
-      /// The detection sequence.
       case detection
-      /// Another frame of iAP1.
       case legacy
-      /// A control message that no packet carries.
       case message(ControlMessage)
-      /// Bytes that belong to no packet.
       case skipped(SkippedBytes)
     }
 
-    /// What it is.
+    /// The kind of the piece.
     public var kind: Kind
-    /// The position in the capture, counted from its beginning.
+    /// The position of the piece, counted from the beginning of the capture.
     public var range: Range<Int>
 
-    /// A piece.
+    /// Creates a piece.
     public init(_ kind: Kind, at range: Range<Int>) {
       self.kind = kind
       self.range = range
     }
   }
 
-  /// Bytes that belong to no packet are reported in pieces of at most about this size.
+  /// The approximate maximum size of a piece of bytes that belong to no packet.
   public static let longestSkip = 1 << 20
 
-  /// The most recent bytes, starting at ``start``.
   private var window: [UInt8] = []
-  /// Where the window begins in the capture.
   private var start = 0
   private var end: Int { start + window.count }
   private var scanner = PacketScanner()
-  /// The bytes skipped since the last piece, reported once their end is known.
+  /// The bytes skipped since the last piece; they are reported once their end is known.
   private var skip: (bytes: SkippedBytes, range: Range<Int>)?
-  /// Whether no packet has been found yet, so that skipped bytes may be bare messages.
+  /// Whether no packet has been found yet, so that skipped bytes may be bare control messages.
   private var isBare = true
 
-  /// An empty capture.
+  /// Creates an empty capture.
   public init() {}
 
-  /// Appends `more` and returns the pieces that are now complete. Their bytes are available until the next call.
+  /// Appends bytes and returns the pieces that are now complete. The bytes of these pieces are available until the next
+  /// call.
   public func append(_ more: [UInt8]) -> [Piece] {
     forget()
     let base = end
@@ -75,12 +68,12 @@ public final class PacketCapture {
     return pieces
   }
 
-  /// The bytes of a piece that the last call returned.
+  /// Returns the bytes of a piece that the last call returned.
   public func bytes(of piece: Piece) -> ArraySlice<UInt8> {
     window[piece.range.lowerBound - start..<piece.range.upperBound - start]
   }
 
-  /// Drops bytes that cannot be part of a piece.
+  /// Drops bytes that can no longer become part of a piece.
   private func forget() {
     if mayBeMessages {
       if window.count <= Self.longestSkip { return }
@@ -95,7 +88,6 @@ public final class PacketCapture {
     start += unneeded
   }
 
-  /// Whether this may be a bare quotation of control messages.
   private var mayBeMessages: Bool { isBare && start == 0 && window.starts(with: [0x40, 0x40]) }
 
   private func piece(_ found: PacketScanner.Piece, endingAt position: Int) -> [Piece] {
@@ -117,7 +109,7 @@ public final class PacketCapture {
     return takeSkip() + [Piece(kind, at: position - length..<position)]
   }
 
-  /// The scanner reports skipped bytes in steps; here they are joined again.
+  /// Joins skipped bytes, which the scanner reports in chunks.
   private func hold(_ skipped: SkippedBytes, endingAt position: Int) {
     guard var held = skip else {
       skip = (skipped, position - skipped.count..<position)
@@ -144,7 +136,6 @@ public final class PacketCapture {
     return takeSkip() + (header.map { [Piece(.unfinished($0), at: held)] } ?? [])
   }
 
-  /// The whole capture, read as control messages.
   private func messages() -> [Piece] {
     var stream = ControlStream()
     stream.append(window.span.bytes)

@@ -1,4 +1,4 @@
-/// The nine bytes in front of every link packet.
+/// The nine-byte header of every link packet.
 ///
 /// ```
 ///  0  2  FF 5A
@@ -12,21 +12,21 @@
 public struct PacketHeader: Hashable, Sendable {
   /// The size of a header in bytes.
   public static let size = 9
-  /// The bytes of a packet besides its payload: the header and the payload's checksum.
+  /// The number of packet bytes besides the payload: the header and the payload's checksum.
   public static let overhead = 10
 
-  /// Total length of the packet in bytes.
+  /// The total length of the packet in bytes.
   public var length: UInt16
-  /// What kind of packet this is.
+  /// The control bits, which say what kind of packet this is.
   public var control: ControlBits
-  /// The packet's number; a header-only packet repeats the last one sent, so its number is not checked.
+  /// The packet's sequence number. A header-only packet repeats the last number sent, so its number is not checked.
   public var sequence: UInt8
   /// The last sequence number that the sender received in order, if ``ControlBits/ack`` is set.
   public var acknowledgement: UInt8
   /// The link session; 0 for the link's own packets.
   public var session: UInt8
 
-  /// A header for a payload of `payloadCount` bytes; zero makes a packet without a payload checksum.
+  /// Creates a header for a payload of `payloadCount` bytes; a packet without payload has no payload checksum.
   public init(
     control: ControlBits, sequence: UInt8, acknowledgement: UInt8, session: UInt8 = 0, payloadCount: Int = 0
   ) {
@@ -38,11 +38,12 @@ public struct PacketHeader: Hashable, Sendable {
     self.session = session
   }
 
-  /// The size of the payload. A packet of length 10 has an empty payload with a checksum: accepted, but never sent.
+  /// The size of the payload. A packet of length 10 has an empty payload and a checksum; such packets are accepted but
+  /// never sent.
   public var payloadCount: Int { max(0, Int(length) - Self.overhead) }
 
-  /// Reads a header from at least nine bytes that start with FF 5A; nil if its checksum is wrong or its length
-  /// impossible, both of which mean that this is not a packet.
+  /// Decodes a header from at least nine bytes that start with FF 5A. Returns nil if the checksum is wrong or the
+  /// length is impossible, because the bytes are then not a packet.
   init?(_ bytes: UnsafeRawBufferPointer) {
     var sum: UInt8 = 0
     for index in 0..<Self.size { sum &+= bytes[index] }
@@ -54,7 +55,7 @@ public struct PacketHeader: Hashable, Sendable {
     if sum != 0 || length < UInt16(Self.size) { return nil }
   }
 
-  /// Writes the nine bytes, including the checksum, to the front of `bytes`.
+  /// Writes the nine header bytes, including the checksum, to the front of `bytes`.
   func write(to bytes: UnsafeMutableRawBufferPointer) {
     bytes[0] = 0xFF
     bytes[1] = 0x5A
@@ -80,15 +81,15 @@ public struct ControlBits: OptionSet, Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// Synchronise: the payload is a ``LinkParameters``.
+  /// The SYN bit: the payload is a ``LinkParameters``.
   public static let syn = ControlBits(rawValue: 0x80)
-  /// The acknowledgement number is valid.
+  /// The ACK bit: the acknowledgement number is valid.
   public static let ack = ControlBits(rawValue: 0x40)
-  /// Extended acknowledgement: the payload is a list of sequence numbers.
+  /// The EAK bit, extended acknowledgement: the payload is a list of sequence numbers.
   public static let eak = ControlBits(rawValue: 0x20)
-  /// Reset: the device ends the link.
+  /// The RST bit: the device resets the link.
   public static let rst = ControlBits(rawValue: 0x10)
-  /// Sleep: the device suspends the link.
+  /// The SLP bit: the device puts the link to sleep.
   public static let slp = ControlBits(rawValue: 0x08)
 }
 
@@ -103,10 +104,9 @@ extension ControlBits: CustomStringConvertible {
   }
 }
 
-/// Builds complete packets at the end of a byte array. Used by the link, and by faults and tests that need their own
-/// packets.
+/// Builds complete packets, both for the link and for faults and tests that need their own packets.
 public enum PacketWriter {
-  /// The six bytes with which each end detects that the other supports iAP2; a valid iAP1 frame.
+  /// The detection sequence, by which each end recognizes that the other supports iAP2; it is a valid iAP1 frame.
   public static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
   /// Appends a packet: header, payload and, if there is a payload, its checksum.
@@ -123,7 +123,7 @@ public enum PacketWriter {
     bytes.append(Checksum.of(payload))
   }
 
-  /// A single packet.
+  /// Returns a single packet.
   public static func packet(_ header: PacketHeader, payload: [UInt8] = []) -> [UInt8] {
     var bytes: [UInt8] = []
     append(header, payload: payload.span.bytes, to: &bytes)
@@ -135,17 +135,17 @@ public enum PacketWriter {
   }
 }
 
-/// The 8-bit sums of iAP2: the checksum is the byte that brings the sum of everything before it to zero.
+/// The 8-bit checksums of iAP2: the checksum byte makes the sum of all bytes zero.
 public enum Checksum {
-  /// The byte that makes the sum of `bytes` and itself zero.
+  /// Returns the checksum byte that makes the sum of `bytes` and itself zero.
   public static func of(_ bytes: RawSpan) -> UInt8 {
     0 &- sum(bytes)
   }
 
-  /// The sum of `bytes` modulo 256.
+  /// Returns the sum of `bytes` modulo 256.
   ///
-  /// Uses explicit vectors, whose lanes may overflow because only the low eight bits count. An optimised build would
-  /// also vectorise a loop, but in a debug build the loop is a hundred times slower.
+  /// The vectors are explicit because a plain loop is a hundred times slower in a debug build. Lanes may overflow,
+  /// because only the low eight bits count.
   public static func sum(_ bytes: RawSpan) -> UInt8 {
     bytes.withUnsafeBytes { buffer in
       var lanes = SIMD32<UInt8>()
@@ -165,8 +165,8 @@ public enum Checksum {
         quarter &+= buffer.loadUnaligned(fromByteOffset: offset, as: SIMD8<UInt8>.self)
         offset += 8
       }
-      // Halved until only a few lanes are left: extracting all lanes one by one would cost as much as hundreds of bytes
-      // of payload.
+      // The vector is halved until only a few lanes are left: extracting all lanes one by one would cost as much as
+      // hundreds of payload bytes.
       let eighth = quarter.lowHalf &+ quarter.highHalf
       let pair = eighth.lowHalf &+ eighth.highHalf
       var total = pair.x &+ pair.y
@@ -180,8 +180,8 @@ public enum Checksum {
 
   /// Copies `bytes` to the front of `target` and returns their sum.
   ///
-  /// Two passes are still faster than one loop that does both, because nothing copies as fast as the system. Long
-  /// inputs are processed in blocks, so that the second pass finds the bytes in the nearest cache.
+  /// Two passes are faster than one loop that does both, because the system's copy is the fastest. Long inputs are
+  /// processed in blocks, so that the second pass finds the bytes in the first-level cache.
   static func copy(_ bytes: RawSpan, to target: UnsafeMutableRawBufferPointer) -> UInt8 {
     var total: UInt8 = 0
     var start = 0
@@ -194,6 +194,6 @@ public enum Checksum {
     return total
   }
 
-  /// A third of the smallest first-level cache in use, which leaves room for input and output.
+  /// A third of the smallest common first-level cache, which leaves room for input and output.
   private static let block = 10 * 1024
 }

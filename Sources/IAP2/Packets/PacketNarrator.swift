@@ -7,7 +7,7 @@
 /// ACK seq=65 ack=2
 /// ```
 ///
-/// It learns from SYN packets what each session carries; a capture without one shows payloads as hex.
+/// SYN packets tell the narrator what each session carries; without a SYN, payloads are shown as hex.
 public struct PacketNarrator: Sendable {
   private var kinds: [UInt8: LinkSession.Kind] = [:]
   private let shownBytes: Int
@@ -17,10 +17,10 @@ public struct PacketNarrator: Sendable {
     self.shownBytes = shownBytes
   }
 
-  /// What a session carries; nil if no SYN so far lists it.
+  /// Returns the kind of data that a session carries; nil if no SYN so far lists the session.
   public func kind(of session: UInt8) -> LinkSession.Kind? { kinds[session] }
 
-  /// The line for a packet; `packet` is the complete packet, including its header.
+  /// Returns the line for a packet; `packet` is the complete packet, including its header.
   public mutating func line(for header: PacketHeader, packet: RawSpan) -> String {
     let payload = packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount)
     let numbers = "seq=\(header.sequence) ack=\(header.acknowledgement)"
@@ -35,19 +35,19 @@ public struct PacketNarrator: Sendable {
     return "\(name(header)) \(numbers) session=\(header.session) \(content(payload, of: header.session))"
   }
 
-  /// The line for a packet whose payload checksum is wrong.
+  /// Returns the line for a packet whose payload checksum is wrong.
   public func spoiledLine(for header: PacketHeader) -> String {
     "SPOILED seq=\(header.sequence) ack=\(header.acknowledgement) session=\(header.session) "
       + "\(header.payloadCount) bytes with a wrong checksum"
   }
 
-  /// The line for a packet whose end is missing: only `count` bytes of it are present.
+  /// Returns the line for a packet whose end is missing; only `count` of its bytes are present.
   public func unfinishedLine(for header: PacketHeader, count: Int) -> String {
     "UNFINISHED seq=\(header.sequence) ack=\(header.acknowledgement) session=\(header.session) "
       + "\(count) of \(header.length) bytes"
   }
 
-  /// The control messages in a packet; empty for a packet of another session.
+  /// Returns the control messages in a packet; empty for a packet of another session.
   public func messages(in header: PacketHeader, packet: RawSpan) -> [ControlMessage] {
     guard header.payloadCount > 0, header.control.isDisjoint(with: [.syn, .eak]) else { return [] }
     let payload = bytes(packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount))
@@ -65,7 +65,7 @@ public struct PacketNarrator: Sendable {
     return messages
   }
 
-  /// The line for a frame of iAP1.
+  /// Returns the line for an iAP1 frame.
   public func legacyLine(_ frame: RawSpan) -> String {
     "IAP1 \(Hex.spaced(bytes(frame)))"
   }
@@ -128,7 +128,6 @@ public struct PacketNarrator: Sendable {
 }
 
 extension LinkSession.Kind {
-  /// The word for this kind in a line of a transcript.
   var shortName: String {
     switch self {
     case .control: "control"

@@ -2,51 +2,45 @@
 ///
 /// The link, packet faults, transcripts and `easim decode` all use this type, so they agree about what is on the wire.
 ///
-/// What is on the wire, and the result:
-/// - `FF 5A` and a header with a correct checksum: a packet; with a wrong payload checksum, a spoiled one.
-/// - `FF 55` and a frame with a correct checksum: the detection sequence, or another frame of iAP1.
-/// - Anything else is skipped byte by byte up to the next `FF`, and reported with the next piece. Zero bytes between
-/// packets are padding that some USB stacks add: skipped without a report.
+/// The scanner recognizes:
+/// - `FF 5A` and a header with a correct checksum: a packet, or a spoiled packet if the payload checksum is wrong.
+/// - `FF 55` and a frame with a correct checksum: the detection sequence, or another iAP1 frame.
+/// - Anything else: skipped up to the next `FF` and reported before the next piece. Zero bytes between packets are
+/// padding that some USB stacks add; they are skipped without a report.
 ///
 /// Invariants: every byte is part of exactly one piece or one skip, or is still in `carry`; `carry` holds at most one
 /// packet (65,535 bytes); whole packets inside the input are not copied.
 public struct PacketScanner: ~Copyable {
-  /// Where the bytes of a piece are.
+  /// The location of a piece's bytes.
   public enum Place: Equatable, Sendable {
-    /// In the bytes passed to `next`, at this range.
+    /// The bytes are in the input passed to `next`, at this range.
     case input(Range<Int>)
-    /// In the scanner, because they arrived in parts: see ``PacketScanner/lendCarry()``.
+    /// The bytes are in the scanner, because they arrived in parts; see ``PacketScanner/lendCarry()``.
     case carry(Range<Int>)
   }
 
-  /// The next piece of the stream.
+  /// A piece of the stream.
   public enum Piece: Equatable, Sendable {
-    /// A packet with correct checksums.
     case packet(PacketHeader, Place)
-    /// A packet with a correct header and a damaged payload.
     case spoiled(PacketHeader, Place)
-    /// The detection sequence.
     case detection
-    /// A frame of iAP1 other than the detection sequence.
     case legacy(Place)
-    /// Bytes that belong to no packet.
     case skipped(SkippedBytes)
   }
 
-  /// The first bytes of an incomplete piece.
   @usableFromInline var carry = ScannerCarry()
   private var skipped = SkippedBytes()
   private let maximumLength: UInt16
   /// The two answers of an iAP1-only device have payloads of 2 and 4 bytes.
   private static let longestLegacyPayload: UInt8 = 32
 
-  /// A scanner that accepts no packet longer than `maximumLength`.
+  /// Creates a scanner that accepts no packet longer than `maximumLength`.
   public init(maximumLength: UInt16 = .max) {
     self.maximumLength = maximumLength
   }
 
-  /// Returns the next piece in `bytes` at or after `offset`; nil if no complete piece is left, and the rest is kept for
-  /// the next call.
+  /// Returns the next piece in `bytes` at or after `offset`; nil if no complete piece is left. An incomplete piece is
+  /// kept for the next call.
   ///
   /// ```swift
   /// var offset = 0
@@ -82,14 +76,14 @@ public struct PacketScanner: ~Copyable {
     }
   }
 
-  /// The fast path for bytes that arrive one at a time in the middle of a packet, as from the slowest reader: stores a
-  /// single byte that cannot complete anything.
+  /// A fast path for bytes that arrive one at a time in the middle of a packet: stores a single byte that cannot
+  /// complete anything.
   @inlinable
   mutating func keepsByte(of bytes: RawSpan) -> Bool {
     bytes.byteCount == 1 && carry.keepQuietly(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
   }
 
-  /// How many of the bytes received do not belong to a piece or a skip yet.
+  /// The number of received bytes that do not yet belong to a piece or a skip.
   public var heldCount: Int { carry.undecided }
 
   /// How many zeros were skipped as padding.
@@ -103,28 +97,28 @@ public struct PacketScanner: ~Copyable {
     }
   }
 
-  /// Ends the stream: returns the skipped bytes at its end, including an incomplete packet; nil if there are none.
+  /// Ends the stream and returns the skipped bytes at its end, including an incomplete packet; nil if there are none.
   public mutating func finish() -> SkippedBytes? {
     _ = carry.withUndecided { skipped.add($0, isEnd: true) }
     forget()
     return skipped.take()
   }
 
-  /// Abandons an incomplete piece whose rest will not arrive: its first byte is skipped, and ``next(in:at:)`` searches
-  /// the rest again, even if called without new bytes.
+  /// Abandons an incomplete piece whose remaining bytes will not arrive: its first byte is skipped, and
+  /// ``next(in:at:)`` searches the other bytes again, even if called without new bytes.
   public mutating func abandonPiece() {
     guard carry.undecided > 0 else { return }
     carry.decide(carry.withUndecided { skipped.add(.init(rebasing: $0[..<1])) })
     carry.decide(carry.withUndecided { skipped.addUpToMark($0) })
   }
 
-  /// Drops an incomplete piece, for a link that starts over.
+  /// Discards any incomplete piece when the link restarts.
   public mutating func forget() {
     carry.clear()
   }
 
-  /// Lends the bytes of a piece whose place is `.carry`; they must be returned before the next call. They are moved
-  /// out, so that the borrower can modify everything else it owns while it uses them.
+  /// Lends the bytes of a piece whose place is `.carry`; they must be returned before the next call. The bytes are
+  /// moved out, so that the borrower can modify everything else it owns.
   public mutating func lendCarry() -> ScannerCarry {
     var lent = ScannerCarry()
     swap(&lent, &carry)
@@ -138,7 +132,6 @@ public struct PacketScanner: ~Copyable {
 }
 
 extension PacketScanner {
-  /// What the bytes at a position turned out to be.
   private enum Verdict {
     case needsMore(Int)
     case nothing
@@ -147,7 +140,6 @@ extension PacketScanner {
     case detection
     case legacy(length: Int)
 
-    /// How many bytes the piece has, if it is one.
     var length: Int? {
       switch self {
       case .needsMore, .nothing: nil
@@ -183,7 +175,7 @@ extension PacketScanner {
         if offset == bytes.count { return nil }
         let verdict = Self.judge(.init(rebasing: bytes[offset...]), maximumLength)
         if let length = verdict.length {
-          // Skipped bytes are reported before the piece that follows them, which is then found again.
+          // Skipped bytes are reported before the piece that follows them; the next call finds that piece again.
           if skipped.count > 0, let skip = skipped.take() { return .skipped(skip) }
           offset += length
           return verdict.piece(at: .input(offset - length..<offset))
@@ -219,7 +211,8 @@ extension PacketScanner {
     offset += taken
   }
 
-  /// Classifies `bytes`, which start with FF. Static, because a method call would copy the whole scanner.
+  /// Classifies `bytes`, which start with FF. The function is static because a method call would copy the whole
+  /// scanner.
   private static func judge(_ bytes: UnsafeRawBufferPointer, _ maximumLength: UInt16) -> Verdict {
     guard bytes.count >= 2 else { return .needsMore(2) }
     switch bytes[1] {
@@ -234,7 +227,7 @@ extension PacketScanner {
       return .packet(header)
     case 0x55:
       guard bytes.count >= 3 else { return .needsMore(3) }
-      // Length 0 means iAP1's long form, which no known device sends here. Waiting for a long frame would also hide any
+      // Length 0 means iAP1's long form, which no known device sends here. Waiting for a long frame would also hide
       // real probes that arrive in the meantime.
       guard bytes[2] != 0, bytes[2] <= longestLegacyPayload else { return .nothing }
       let length = Int(bytes[2]) + 4
@@ -248,40 +241,37 @@ extension PacketScanner {
   }
 }
 
-/// The first bytes of an incomplete piece, until the rest arrives.
+/// Stores the first bytes of an incomplete piece until the others arrive.
 ///
 /// ```
 ///   │ decided │ undecided │ free │
 /// ```
 ///
-/// It has its own memory instead of an array: a stream can arrive byte by byte, and an array checks on each append
-/// whether it is shared, which costs more than the rest of the work. Only this type uses its pointer.
+/// The type allocates its own memory: a stream can arrive byte by byte, and an array checks on each append whether it
+/// is shared, which costs more than the rest of the work. Only this type uses the pointer.
 public struct ScannerCarry: ~Copyable {
-  // Inlinable, like everything in the scanner and the peers that handles a single byte: a call would cost more than the
-  // byte.
+  // Inlinable, like everything in the scanner and the peers that handles a single byte, because a call would cost more
+  // than the byte.
 
   @usableFromInline var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  /// The position of the first byte that does not belong to a piece yet.
   private var head = 0
   @usableFromInline var count = 0
-  /// Bytes before this position cannot complete anything and are only stored: one less than the reserved count.
+  /// Bytes before this position cannot complete anything and are only stored; it is one less than the reserved count.
   @usableFromInline var quietEnd = 0
 
   init() {}
 
   deinit { memory.deallocate() }
 
-  /// How many bytes do not belong to a piece yet.
   var undecided: Int { count - head }
 
-  /// Forgets everything but keeps the memory.
+  /// Discards all bytes but keeps the memory.
   mutating func clear() {
     head = 0
     count = 0
     quietEnd = 0
   }
 
-  /// Makes room for `total` undecided bytes, and drops the decided ones.
   mutating func reserve(_ total: Int) {
     if total > memory.count {
       let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(total, 2 * memory.count), alignment: 16)
@@ -305,7 +295,6 @@ public struct ScannerCarry: ~Copyable {
     return true
   }
 
-  /// Appends bytes for which there is room.
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
     count += bytes.count
@@ -319,12 +308,11 @@ public struct ScannerCarry: ~Copyable {
     return head - length..<head
   }
 
-  /// Passes the undecided bytes to `body`.
   func withUndecided<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     body(UnsafeRawBufferPointer(rebasing: memory[head..<count]))
   }
 
-  /// Passes the bytes of a piece to `body`, given the range that the scanner returned for it.
+  /// Passes the bytes of a piece to `body`, given the range that the scanner returned for the piece.
   public func with<Result>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
     precondition(range.upperBound <= count, "a piece must lie within the scanner's kept bytes")
     return body(UnsafeRawBufferPointer(rebasing: memory[range]).bytes)

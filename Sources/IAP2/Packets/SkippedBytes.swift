@@ -1,18 +1,17 @@
-/// Bytes that belonged to no packet, collected until they can be reported.
+/// Bytes that belong to no packet, collected until they can be reported.
 public struct SkippedBytes: Equatable, Sendable {
-  /// How many bytes.
+  /// The number of skipped bytes.
   public private(set) var count = 0
-  /// The first sixteen of them or fewer, without leading zeros.
+  /// The first skipped bytes, at most sixteen, without leading zeros.
   public private(set) var sample: [UInt8] = []
 
   /// How many leading zeros were dropped since the scanner was created; 0 in reports.
   private(set) var padding = 0
 
   static let sampleSize = 16
-  /// Endless garbage is reported in steps of this many bytes instead of being held back.
+  /// Endless garbage is reported in chunks of this many bytes instead of being accumulated.
   static let reportSize = 4096
 
-  /// Whether enough bytes were collected for a report without waiting for the next packet.
   var isDue: Bool { count >= Self.reportSize }
 
   init() {}
@@ -23,14 +22,13 @@ public struct SkippedBytes: Equatable, Sendable {
     padding = 0
   }
 
-  /// Appends the next report.
   mutating func join(_ next: SkippedBytes) {
     sample.append(contentsOf: next.sample.prefix(Self.sampleSize - sample.count))
     count += next.count
   }
 
   /// Takes bytes until a report is complete or the input ends; returns how many it took, including leading padding. The
-  /// steps thus depend only on the bytes, not on how they were split.
+  /// reports thus depend only on the bytes, not on how the bytes were split.
   mutating func add(_ bytes: UnsafeRawBufferPointer, isEnd: Bool = false) -> Int {
     var start = 0
     if sample.isEmpty {
@@ -57,7 +55,7 @@ public struct SkippedBytes: Equatable, Sendable {
     return offset
   }
 
-  /// Returns what was collected, and starts over; returns nil if there was only padding.
+  /// Returns the collected bytes and starts again; returns nil if there was only padding.
   mutating func take() -> SkippedBytes? {
     if count == 0 { return nil }
     var taken = self
@@ -68,7 +66,7 @@ public struct SkippedBytes: Equatable, Sendable {
 }
 
 extension SkippedBytes: CustomStringConvertible {
-  /// "3 bytes that belong to no packet: 01 02 03".
+  /// A text such as "3 bytes that belong to no packet: 01 02 03".
   public var description: String {
     let shown = Hex.spaced(sample) + (count > sample.count ? " …" : "")
     return "\(count) \(count == 1 ? "byte that belongs" : "bytes that belong") to no packet: \(shown)"

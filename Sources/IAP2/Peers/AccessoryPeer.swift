@@ -1,18 +1,17 @@
 /// The accessory's end of the protocol.
 ///
-/// It begins with detection and SYN. After that the accessory answers requests in whatever order the device chooses:
+/// An accessory begins with detection and SYN. After that it answers requests in whatever order the device chooses:
 /// certificate and challenge may come before or after identification, in the same read, or twice. The owner decides how
 /// to answer a challenge and a session request, and may leave either unanswered.
 public typealias AccessoryPeer = Peer<AccessoryRole>
 
-/// What an accessory has in addition to ``PeerCore``: its identification.
+/// The accessory's state in addition to ``PeerCore``: its identification and its progress.
 public struct AccessoryRole: PeerRole {
   fileprivate var prepared: PreparedIdentification
   fileprivate var identifiesAtOnce = true
-  /// How far the device has progressed.
   var progress = AccessoryProgress()
 
-  /// Takes bytes that arrived, and answers the control messages in them.
+  /// Processes received bytes and answers the control messages in them.
   public static func receive(_ bytes: RawSpan, _ peer: inout AccessoryPeer, now: Instant) {
     if peer.core.takesByte(of: bytes) { return }
     workThrough(bytes, &peer, now: now)
@@ -37,7 +36,7 @@ public struct AccessoryRole: PeerRole {
 }
 
 extension Peer where Role == AccessoryRole {
-  /// How the accessory identifies itself when it is next asked.
+  /// How the accessory identifies itself the next time the device asks.
   public var identification: Identification {
     get { role.prepared.identification }
     set { role.prepared = PreparedIdentification(newValue) }
@@ -55,7 +54,7 @@ extension Peer where Role == AccessoryRole {
     self.init(identification: PreparedIdentification(identification), settings: settings)
   }
 
-  /// Creates an accessory that has not started, with an encoded identification.
+  /// Creates an accessory that has not started and whose identification is already encoded.
   public init(identification: PreparedIdentification, settings: LinkSettings = LinkSettings()) {
     self.init(
       core: PeerCore(role: .accessory, settings: settings), role: AccessoryRole(prepared: identification))
@@ -75,7 +74,7 @@ extension Peer where Role == AccessoryRole {
     noteAuthentication(.answered)
   }
 
-  /// Opens a session that the device requested; and announces bytes that have already arrived for it. Only accessories
+  /// Opens a session that the device requested, and announces bytes that have already arrived for it. Only accessories
   /// that declare EA03 report the status.
   public mutating func acceptSession(_ id: UInt16, reportingStatus: Bool) {
     guard core.sessions.isRequested(id) else { return }
@@ -185,8 +184,7 @@ extension Peer where Role == AccessoryRole {
       core.events.append(.malformed("\(message.id) asks for session \(id), which is open already"))
       return
     }
-    // Bounded: session numbers have two bytes, and a device that requests thousands of sessions gets no answers beyond
-    // the limit.
+    // The number of sessions is limited: a device that requests thousands of sessions gets no answers beyond the limit.
     guard core.sessions.openCount < Self.sessionLimit else {
       core.events.append(.malformed("\(message.id) asks for more than \(Self.sessionLimit) sessions at once"))
       return

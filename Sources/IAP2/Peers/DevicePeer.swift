@@ -1,4 +1,4 @@
-/// The Apple device's end of the protocol: it answers detection, then asks.
+/// The Apple device's end of the protocol: it answers detection, and then sends requests.
 ///
 /// Once the link is up it takes the accessory through identification and authentication in the order given by its
 /// settings, and reports ``PeerEvent/ready`` when both are done. After that, sessions may be opened.
@@ -7,12 +7,12 @@ public typealias DevicePeer = Peer<DeviceRole>
 extension Peer where Role == DeviceRole {
   /// The settings of a device.
   public typealias Settings = DeviceRole.Settings
-  /// What the device requests from the accessory.
+  /// A step in which the device requests something from the accessory.
   public typealias Step = DeviceRole.Step
-  /// How a session reaches the accessory.
+  /// The route by which a session reaches the accessory.
   public typealias SessionRoute = DeviceRole.SessionRoute
 
-  /// A device that has not started; `memory` contains the identifications of earlier accessories.
+  /// Creates a device that has not started; `memory` contains the identifications of earlier accessories.
   public init(settings: Settings = Settings(), memory: IdentificationMemory? = nil) {
     self.init(
       core: PeerCore(role: .device, settings: settings.link), role: DeviceRole(settings: settings, memory: memory))
@@ -24,11 +24,12 @@ extension Peer where Role == DeviceRole {
   /// Whether the accessory is identified and authenticated.
   public var isReady: Bool { core.isLinkUp && role.progress == .ready }
 
-  /// Where the accessory is on its way to ready, or where the last link ended; nil once it is ready.
+  /// The state in which the accessory, or the last link, stopped before it was ready; nil once the accessory is ready.
   public var unfinished: DeviceRole.Unfinished? { role.unfinishedNow }
 
-  /// Uses this order from the next link on; there is no other to try after it. What the accessory took for its first
-  /// answer is taken off the time for each of its other answers, so that both orders fit into one time limit.
+  /// Uses this order from the next link on; no other order is tried after it. The time that the accessory took for its
+  /// first answer is deducted from the limit for each of its other answers, so that both orders fit into one time
+  /// limit.
   public mutating func begin(with order: DeviceRole.Settings.Order) {
     role.order = order
     guard let first = role.firstAnswerTimeout else { return }
@@ -38,7 +39,7 @@ extension Peer where Role == DeviceRole {
 
   // MARK: The way to ready
 
-  /// Handles a link that came up or went down while bytes were being processed.
+  /// Handles a link that was established or lost while bytes were being processed.
   mutating func followLink(now: Instant) {
     let isUp = core.isLinkUp
     if !isUp || core.link.counters.establishments != role.followedLink { role.linkEnded() }
@@ -71,7 +72,7 @@ extension Peer where Role == DeviceRole {
     role.progress = .ready
     core.answerDeadline = nil
     core.events.append(.ready)
-    // Listing one of these as received is enough to subscribe to it.
+    // Listing one of these messages as received is enough to subscribe to it.
     guard let wanted = role.accepted?.identification.messagesReceived, !wanted.isEmpty else { return }
     for news in role.settings.news where wanted.contains(news.messageID) { core.send(news.message) }
   }
@@ -81,14 +82,14 @@ extension Peer where Role == DeviceRole {
     core.answerDeadline = nil
   }
 
-  /// Runs the answer timeout while the accessory owes the next authentication message, but not while this end does.
+  /// Starts the answer timeout while the accessory owes the next authentication message, and stops it otherwise.
   private mutating func timeAuthentication(now: Instant) {
     guard case .asking(.authentication, _) = role.progress else { return }
     let isWaiting = [.awaitingCertificate, .awaitingResponse].contains(role.authentication)
     core.answerDeadline = isWaiting ? now + role.answerTimeout : nil
   }
 
-  /// Sends the challenge for the accessory's certificate.
+  /// Answers the accessory's certificate with a challenge.
   public mutating func challenge(_ bytes: [UInt8], now: Instant) {
     guard core.isLinkUp, role.authentication == .awaitingChallenge else { return }
     role.authentication = .awaitingResponse
@@ -108,12 +109,12 @@ extension Peer where Role == DeviceRole {
 
   // MARK: Sessions
 
-  /// Session numbers have 16 bits.
   private static var sessionLimit: Int { 65_536 }
 
-  /// Opens a session for a declared protocol. It is open immediately, because most accessories never confirm; its first
-  /// data may have to wait, see ``DeviceRole/Settings/firstWriteDelay``. Returns nil if the accessory is not ready,
-  /// does not declare the protocol, or its link cannot carry the session; in the last case an event gives the reason.
+  /// Opens a session for a declared protocol. The session is open immediately, because most accessories never confirm;
+  /// its first data may have to wait, see ``DeviceRole/Settings/firstWriteDelay``. Returns nil if the accessory is not
+  /// ready, does not declare the protocol, or its link cannot carry the session; in the last case an event gives the
+  /// reason.
   public mutating func openSession(protocolNamed name: String, now: Instant) -> SessionRoute? {
     guard isReady, let found = role.accepted?.identification.externalAccessoryProtocol(named: name) else { return nil }
     if let component = found.nativeTransportComponent { return .native(component: component) }
@@ -132,7 +133,7 @@ extension Peer where Role == DeviceRole {
     return .link(id)
   }
 
-  /// Ends the link with a reset; the accessory starts over.
+  /// Ends the link with a reset; the accessory then restarts it.
   public mutating func resetLink(now: Instant) {
     core.resetLink(now: now)
     followLink(now: now)
@@ -239,7 +240,7 @@ extension Peer where Role == DeviceRole {
     }
     guard let (id, value) = status else { return }
     guard let index = core.sessions.index(of: id) else {
-      // The answer arrived after this end closed the session.
+      // The answer arrived after this end had closed the session.
       return
     }
     switch value {

@@ -1,13 +1,11 @@
-/// What a device has in addition to ``PeerCore``: its settings, and the accessory's progress.
+/// The device's state in addition to ``PeerCore``: its settings, and the accessory's progress.
 public struct DeviceRole: PeerRole {
   /// The settings of a device.
   public struct Settings: Hashable, Sendable {
-    /// Whether authentication or identification comes first. Both orders occur; to publish an accessory early, its name
-    /// must arrive before its certificate.
+    /// Whether authentication or identification comes first. Apple devices use both orders. To publish an accessory
+    /// early, its name must arrive before its certificate.
     public enum Order: Hashable, Sendable {
-      /// AA00 … AA05, then 1D00.
       case authenticationFirst
-      /// 1D00, 1D01, 1D02, then AA00.
       case identificationFirst
     }
 
@@ -20,19 +18,18 @@ public struct DeviceRole: PeerRole {
     public var asksForAuthentication = true
     /// How identifications are checked.
     public var judge = IdentificationJudge()
-    /// How long the accessory may take to answer the first message, where there is another order to try; nil for
-    /// `answerTimeout`.
+    /// How long to wait for the accessory's first answer before trying the other startup order, if there is one; nil
+    /// means `answerTimeout`.
     public var firstAnswerTimeout: Milliseconds?
     /// How long the accessory may take for each answer. iOS's own limit is not public; a field report mentions 30 s.
     public var answerTimeout: Milliseconds = 30_000
-    /// How many refused identifications end the link: a device was seen to stop after the second.
+    /// How many refused identifications end the link; a device was seen to stop after the second.
     public var rejectionLimit = 2
-    /// Updates for accessories that list the messages as received, sent once an accessory is ready, as Apple devices
-    /// do.
+    /// The updates that are sent to a ready accessory if it lists the messages as received, as Apple devices do.
     public var news: [DeviceUpdate] = [
       .uuid("00000000-0000-4000-8000-00000000EA51"), .language("en"), .name("easim"),
     ]
-    /// The answer to an accessory that requests power updates, limited to what it requests.
+    /// The power update that is sent to a subscribed accessory, limited to the parameters that it requested.
     public var power: PowerUpdate = {
       var power = PowerUpdate()
       power.maximumCurrentDrawn = 100
@@ -48,30 +45,28 @@ public struct DeviceRole: PeerRole {
     /// How long the first data of a session waits after EA00, unless the accessory confirms the session earlier with
     /// EA03. Some accessories lose bytes that arrive in the same read as the message that opens the session.
     public var firstWriteDelay: Milliseconds = 0
-    /// The number of the first session; devices choose it, and 1 is the most common.
+    /// The number of the first session. Devices choose the number, and 1 is the most common.
     public var firstSession: UInt16 = 1
 
-    /// The default settings.
+    /// Creates the default settings.
     public init() {}
   }
 
-  /// What the device requests from the accessory.
+  /// A step in which the device requests something from the accessory.
   public enum Step: Hashable, Sendable {
-    /// The certificate or the response to the challenge.
     case authentication
-    /// The identification.
     case identification
   }
 
-  /// Where a link ended before the accessory was ready.
+  /// The state in which a link ended before the accessory was ready.
   public struct Unfinished: Hashable, Sendable {
     /// The last message of authentication or identification that the device sent or received.
     public let last: MessageID
-    /// The step that the link began with, if the accessory did not answer that, and there was another one to begin with.
+    /// The first step of the link, if the accessory did not answer and another order could have been tried.
     public let ignoredStep: Step?
   }
 
-  /// How far the accessory has got on its way to ready. The time limit for its answer is ``PeerCore/answerDeadline``.
+  /// How far the accessory has come. The time limit for its answer is ``PeerCore/answerDeadline``.
   enum Progress: Equatable {
     case linkDown
     case asking(Step, remaining: Step?)
@@ -83,21 +78,18 @@ public struct DeviceRole: PeerRole {
   /// between AA05 and AA04 for a response (AA03).
   enum Authentication: Equatable {
     case idle
-    /// AA00 was sent.
     case awaitingCertificate
     case awaitingChallenge
-    /// AA02 was sent.
     case awaitingResponse
     case awaitingVerdict
-    /// AA05 or AA04 was sent.
     case over
   }
 
-  /// How a session reaches the accessory.
+  /// The route by which a session reaches the accessory.
   public enum SessionRoute: Equatable, Sendable {
-    /// Over the link; the value is the session's number.
+    /// The link carries the session under this number.
     case link(UInt16)
-    /// Over the native channel of this transport component, bypassing the link.
+    /// The native channel of this transport component carries the session.
     case native(component: UInt16)
   }
 
@@ -105,15 +97,13 @@ public struct DeviceRole: PeerRole {
   let memory: IdentificationMemory?
   var accepted: JudgedIdentification?
   var progress = Progress.linkDown
-  /// Which link `progress` refers to: a link may go down and a new one come up within a single read.
+  /// The link that `progress` refers to: one link may end and a new one be established within a single read.
   var followedLink = 0
   var authentication = Authentication.idle
-  /// Which step comes first on the next link.
   var order: Settings.Order
-  /// See ``Settings/firstAnswerTimeout``.
   var firstAnswerTimeout: Milliseconds?
   var answerTimeout: Milliseconds
-  /// Where the last link ended, if the accessory was not ready then.
+  /// The state in which the last link ended, if the accessory was not ready then.
   var unfinished: Unfinished?
   var rejections = 0
   var nextSession: UInt16
@@ -126,7 +116,7 @@ public struct DeviceRole: PeerRole {
     nextSession = settings.firstSession
   }
 
-  /// Takes bytes that arrived, and answers the control messages in them.
+  /// Processes received bytes and answers the control messages in them.
   public static func receive(_ bytes: RawSpan, _ peer: inout DevicePeer, now: Instant) {
     if peer.core.takesByte(of: bytes) { return }
     workThrough(bytes, &peer, now: now)
@@ -159,14 +149,13 @@ public struct DeviceRole: PeerRole {
     peer.role.linkEnded()
   }
 
-  /// Forgets the accessory's answers and progress, which belong to the link that ended.
+  /// Discards the accessory's answers and progress, which belong to the link that ended.
   mutating func linkEnded() {
     if progress != .linkDown { unfinished = unfinishedNow }
     progress = .linkDown
     accepted = nil
   }
 
-  /// Where the accessory is on its way to ready; nil once it is.
   var unfinishedNow: Unfinished? {
     switch progress {
     case .linkDown: unfinished

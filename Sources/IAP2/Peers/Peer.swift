@@ -1,4 +1,4 @@
-/// One end of the protocol: bytes and time go in, bytes and events come out.
+/// One end of the protocol, which takes bytes and time, and produces bytes and events.
 ///
 /// ```
 ///   Peer<Role>
@@ -10,22 +10,22 @@
 /// ``PeerCore/transmit(atMost:now:_:)`` until it returns false, and then reads ``PeerCore/deadline``.
 /// `AccessorySessions.Connection` is the owner everywhere except in tests.
 public struct Peer<Role: PeerRole>: ~Copyable {
-  /// What both roles share. Owners use it directly, because some of its methods are called for every packet and a
-  /// stored property costs no call.
+  /// The state that both roles share. Owners use it directly, because some of its methods are called for every packet
+  /// and a stored property costs no call.
   public var core: PeerCore
   var role: Role
 
-  /// Takes bytes that arrived.
+  /// Processes received bytes.
   public mutating func receive(_ bytes: RawSpan, now: Instant) {
     Role.receive(bytes, &self, now: now)
   }
 
-  /// Called at ``PeerCore/deadline``.
+  /// Handles everything that is due; call this at ``PeerCore/deadline``.
   public mutating func handleTimeout(now: Instant) {
     Role.handleTimeout(&self, now: now)
   }
 
-  /// Handles the end of the channel: every session ends with `reason`, and nothing more is expected.
+  /// Handles the end of the channel: every session ends with `reason`.
   public mutating func stop(_ reason: String) {
     Role.stop(&self, reason)
   }
@@ -33,23 +33,23 @@ public struct Peer<Role: PeerRole>: ~Copyable {
 
 /// What each role adds to the shared core: ``AccessoryRole`` and ``DeviceRole``.
 ///
-/// Static, with the peer as a parameter: a generic owner that calls a mutating method of `Peer<Role>` first has to look
-/// up the metadata of that type, which takes longer than a short packet.
+/// The requirements are static and take the peer as a parameter: a generic owner that calls a mutating method of
+/// `Peer<Role>` first has to look up the metadata of that type, which takes longer than a short packet.
 public protocol PeerRole {
-  /// Takes bytes that arrived, and answers the control messages in them.
+  /// Processes received bytes and answers the control messages in them.
   static func receive(_ bytes: RawSpan, _ peer: inout Peer<Self>, now: Instant)
 
   /// Handles everything that is due at `now`.
   static func handleTimeout(_ peer: inout Peer<Self>, now: Instant)
 
-  /// What this end is waiting for while the link is up.
+  /// Returns what this end is waiting for while the link is up.
   static func phase(of peer: borrowing Peer<Self>) -> PeerPhase
 
   /// Handles the end of the channel: every session ends with `reason`.
   static func stop(_ peer: inout Peer<Self>, _ reason: String)
 }
 
-// What both roles use to read control messages.
+// Reading control messages, for both roles.
 extension PeerCore {
   /// Reports the event that `read` creates from a message; a message that cannot be read is reported as malformed.
   mutating func report(_ message: ControlMessage, _ read: (ControlMessage) throws(ParameterError) -> PeerEvent?) {
@@ -74,23 +74,22 @@ extension PeerCore {
   }
 }
 
-/// What one end is waiting for, as the wire shows it. An owner uses this to limit how long the other end may be silent.
+/// What one end is waiting for, as the wire shows it. Owners use this to limit how long the other end may be silent.
 public enum PeerPhase: Hashable, Sendable, CaseIterable {
-  /// Nothing: this end has not started, or has given up, for example because the device supports only iAP1.
+  /// This end waits for nothing: it has not started, or has given up, for example because the device supports only
+  /// iAP1.
   case stopped
-  /// The other end's part in detection.
+  /// This end waits for the other end's part in detection.
   case detection
-  /// The other end's SYN or ACK.
+  /// This end waits for the other end's SYN or ACK.
   case synchronization
-  /// The other end's next authentication message.
   case authentication
-  /// The other end's next identification message.
   case identification
-  /// An answer from this end's owner.
+  /// This end's owner must answer.
   case owner
-  /// Nothing: sessions may be opened. iAP2 has no keep-alive, so silence is normal.
+  /// Sessions may be opened. iAP2 has no keep-alive, so silence is normal.
   case ready
-  /// Nothing in particular: one end refused the other, which may leave or try again.
+  /// One end refused the other, which may leave or try again.
   case refused
 
   /// Whether the link is still being established.
@@ -98,7 +97,6 @@ public enum PeerPhase: Hashable, Sendable, CaseIterable {
 }
 
 extension Link {
-  /// What the peer is waiting for while the link is not up; nil if it is up.
   var waiting: PeerPhase? {
     switch phase {
     case .stopped: .stopped
@@ -109,26 +107,21 @@ extension Link {
   }
 }
 
-/// How far a device has progressed with an accessory on one link, as the accessory sees it.
 struct AccessoryProgress: Equatable {
-  /// The end that must act next.
   enum Step: Equatable {
-    /// The device sends next.
     case device
-    /// The accessory's owner was asked for something.
     case owner
-    /// The accessory has answered, and the device decides.
+    /// The accessory has answered, and the device must decide.
     case answered
     case accepted
     case refused
   }
 
-  /// Which link this refers to; see ``LinkCounters/establishments``.
+  /// The link that this state refers to; see ``LinkCounters/establishments``.
   var link = 0
   var authentication = Step.device
   var identification = Step.device
 
-  /// What the accessory is waiting for.
   var phase: PeerPhase {
     switch (authentication, identification) {
     case (.owner, _), (_, .owner): .owner
@@ -146,7 +139,7 @@ extension Peer {
 }
 
 extension AccessoryRole {
-  /// What the accessory is waiting for while the link is up.
+  /// Returns what the accessory is waiting for while the link is up.
   public static func phase(of peer: borrowing AccessoryPeer) -> PeerPhase { peer.progressOnLink.phase }
 }
 
@@ -168,7 +161,7 @@ extension Peer where Role == AccessoryRole {
 }
 
 extension DeviceRole {
-  /// What the device is waiting for while the link is up.
+  /// Returns what the device is waiting for while the link is up.
   public static func phase(of peer: borrowing DevicePeer) -> PeerPhase {
     switch peer.role.progress {
     case .linkDown: .owner

@@ -4,9 +4,7 @@
 public struct PassedMessage: Hashable, Sendable {
   /// The direction of the message.
   public enum Direction: String, Hashable, Sendable {
-    /// This end sent the message.
     case sent
-    /// The other end sent it.
     case received
   }
 
@@ -23,8 +21,8 @@ public struct PassedMessage: Hashable, Sendable {
 }
 
 extension PeerCore {
-  /// Sends a control message, split over several packets if the other end accepts only short ones. A message that is
-  /// too long for its length field is reported and not sent. Returns whether it was sent.
+  /// Sends a control message, split into several packets if the other end accepts only short ones. Returns false, and
+  /// reports the message, if it is too long for its length field.
   @discardableResult
   public mutating func send(_ message: ControlMessage) -> Bool {
     guard let session = controlSession else { return false }
@@ -38,20 +36,20 @@ extension PeerCore {
     return true
   }
 
-  /// How many bytes of messages and files may be waiting for the other end before this end stops answering: a peer that
-  /// sends requests without acknowledging must not exhaust the memory.
+  /// The maximum number of queued message and file bytes; beyond it, this end stops answering. A peer that sends
+  /// requests without acknowledging must not exhaust the memory.
   public static let answerLimit = 4 << 20
 
-  /// Sends a control message that nothing else depends on; returns false, and sends nothing, if the other end is too
-  /// far behind.
+  /// Sends a control message that nothing else depends on. Returns false, without sending, if too many bytes are
+  /// waiting for the other end.
   public mutating func sendIfRoom(_ message: ControlMessage) -> Bool {
     guard link.unacknowledgedMessages <= Self.answerLimit else { return false }
     send(message)
     return true
   }
 
-  /// Sends a packet of a file transfer. Returns false if the link has no session for them, the packet is too long, or
-  /// the other end is too far behind.
+  /// Sends a packet of a file transfer. Returns false if the link has no file transfer session, the packet is too long,
+  /// or too many bytes are waiting for the other end.
   public mutating func send(filePacket packet: [UInt8]) -> Bool {
     guard let fileSession, packet.count <= link.maximumPayload, link.unacknowledgedMessages <= Self.answerLimit else {
       return false
@@ -60,10 +58,10 @@ extension PeerCore {
     return true
   }
 
-  /// The maximum number of bytes in a packet of a file transfer; nil if the link has no session for them.
+  /// The maximum number of bytes in a packet of a file transfer; nil if the link has no file transfer session.
   public var filePacketLimit: Int? { fileSession == nil ? nil : link.maximumPayload }
 
-  /// The next complete message; bytes that do not begin a message are reported.
+  /// Returns the next complete message, and reports bytes that do not begin a message.
   mutating func nextMessage() -> ControlMessage? {
     while let item = control.next() {
       switch item {

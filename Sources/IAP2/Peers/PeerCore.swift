@@ -1,4 +1,4 @@
-/// What both roles are built from: scanner, link, control stream, sessions, and the events for the owner. The core
+/// The parts that both roles share: scanner, link, control stream, sessions, and the events for the owner. The core
 /// moves bytes and does not know what messages mean. `advance(_:at:now:)` returns complete control messages one at a
 /// time, in order with everything else, so that a session is already open when data follows the message that opened it.
 public struct PeerCore: ~Copyable {
@@ -6,21 +6,21 @@ public struct PeerCore: ~Copyable {
   var sessions = SessionTable()
   @usableFromInline var events = EventQueue()
   @usableFromInline var scanner: PacketScanner
-  /// Whether every control message is reported as an event, see ``PeerEvent/passed(_:)``.
+  /// Whether every control message is reported as a ``PeerEvent/passed(_:)`` event.
   public var tellsMessages = false
-  /// Messages of the other end that are always reported as events.
+  /// The other end's messages that are always reported as events.
   public var heardMessages: Set<MessageID> = []
   var control = ControlStream()
   /// The time at which the session that withholds acknowledgements became full.
   private var holdingSince: Instant?
-  /// When room became available, until waiting writers are notified, which an immediate timeout does.
+  /// The time at which room became available; cleared when an immediate timeout has notified the waiting writers.
   private var roomSince: Instant?
-  /// When the incomplete packet counts as cut off. `pieceCount` is how many of its bytes had arrived when this was set.
+  /// The time at which the incomplete packet counts as truncated; `pieceCount` is the number of its bytes that had
+  /// arrived when the deadline was set.
   private var pieceDeadline: Instant?
   private var pieceCount = 0
-  /// When the accessory must have answered the device; nil if no answer is due.
+  /// The time by which the accessory must have answered the device; nil if no answer is due.
   var answerDeadline: Instant?
-  /// The numbers of the sessions of the established link.
   var controlSession: UInt8?
   private var externalAccessorySession: UInt8?
   var fileSession: UInt8?
@@ -32,7 +32,7 @@ public struct PeerCore: ~Copyable {
 
   // MARK: For the owner
 
-  /// Starts: the accessory sends the detection sequence, the device listens.
+  /// Starts the peer: the accessory sends the detection sequence, and the device listens.
   public mutating func start(now: Instant) {
     link.start(now: now)
   }
@@ -49,14 +49,14 @@ public struct PeerCore: ~Copyable {
   /// The link's counters.
   public var counters: LinkCounters { link.counters }
 
-  /// Reports bytes that belong to no packet without waiting for the next packet, for an owner that is giving up.
+  /// Reports bytes that belong to no packet without waiting for the next packet, for an owner that is about to give up.
   public mutating func reportSkippedBytes() {
     if let skipped = scanner.finish() { events.append(.skipped(skipped)) }
   }
 
   // MARK: In
 
-  /// Takes a single byte that cannot complete anything; returns false if `bytes` must be processed in full.
+  /// Stores a single byte that cannot complete anything; returns false if `bytes` must be processed in full.
   @inlinable
   mutating func takesByte(of bytes: RawSpan) -> Bool {
     scanner.keepsByte(of: bytes)
@@ -73,7 +73,8 @@ public struct PeerCore: ~Copyable {
     pieceDeadline = pieceCount > 0 ? now + timeout : nil
   }
 
-  /// Returns true if a packet was cut off: drops its beginning, so that the bytes after it can be processed again.
+  /// Drops the beginning of a truncated packet, so that the bytes after it can be processed again; returns false if no
+  /// packet was truncated.
   mutating func dropsCutPiece(now: Instant) -> Bool {
     guard let due = pieceDeadline, due <= now, let timeout = link.settings.interByteTimeout else { return false }
     // Bytes that arrive one at a time do not restart the timer.
@@ -86,7 +87,7 @@ public struct PeerCore: ~Copyable {
     return true
   }
 
-  /// Processes `bytes` starting at `offset` until a control message is complete or the bytes are used up.
+  /// Processes `bytes` starting at `offset` until a control message is complete or all bytes are used.
   mutating func advance(_ bytes: RawSpan, at offset: inout Int, now: Instant) -> ControlMessage? {
     while true {
       if let message = nextMessage() { return message }
@@ -119,7 +120,7 @@ public struct PeerCore: ~Copyable {
   private mutating func handleSpoiled(_ header: PacketHeader, _ packet: RawSpan) {
     link.handleSpoiled()
     guard link.isZeroAcknowledgement else { return }
-    // With acknowledgements, the other end would retransmit it; here this was the only copy.
+    // On this link the packet was the only copy; with acknowledgements, the other end would retransmit it.
     let end = min(packet.byteCount - 1, PacketHeader.size + 32)
     let shown = packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
     events.append(
@@ -156,7 +157,6 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// Reports deviations that the link tolerated.
   private mutating func reportTolerated(_ control: ControlBits) {
     if !link.adjustments.isEmpty {
       events.append(.synchronizationAdjusted(link.adjustments))
@@ -182,7 +182,7 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// Leaves a link that ended: its sessions end with `end`, and nothing can be sent until the next link is up.
+  /// Leaves a link that ended: its sessions end with `end`, and nothing can be sent until the next link is established.
   private mutating func leaveLink(_ end: SessionEnd) {
     endAllSessions(end)
     controlSession = nil
@@ -202,13 +202,12 @@ public struct PeerCore: ~Copyable {
 
   // MARK: Sessions
 
-  /// Whether the link has a session that can carry External Accessory data.
   var carriesSessions: Bool { externalAccessorySession != nil }
 
   /// How many unread bytes a session may have before its packets are dropped instead of merely not acknowledged.
   private var hardBound: Int { 2 * link.settings.sessionReceiveBound }
 
-  /// The External Accessory session that `payload` is for; nil if it is no External Accessory data.
+  /// Returns the External Accessory session that `payload` belongs to; nil for other payloads.
   private func sessionID(_ session: UInt8, _ payload: RawSpan) -> UInt16? {
     guard session == externalAccessorySession, payload.byteCount >= 2 else { return nil }
     return UInt16(payload.unsafeLoad(fromByteOffset: 0, as: UInt8.self)) << 8
@@ -269,9 +268,8 @@ public struct PeerCore: ~Copyable {
     releaseIfPossible()
   }
 
-  /// If the session for which acknowledgements were withheld is no longer full, everything so far is acknowledged. If
-  /// another session is full, acknowledgements are withheld from that point, and the other end's time limit starts
-  /// again.
+  /// Acknowledges everything so far if the session that withheld acknowledgements is no longer full. If another session
+  /// is full, acknowledgements are withheld from that point, and the other end's time limit restarts.
   private mutating func releaseIfPossible() {
     guard holdingSince != nil, sessions.fullSince != holdingSince else { return }
     holdingSince = sessions.fullSince
@@ -290,12 +288,12 @@ public struct PeerCore: ~Copyable {
     sessions.takeInbox(session, &buffer)
   }
 
-  /// Bytes of a session that the other end has not acknowledged.
+  /// Returns the number of a session's bytes that the other end has not acknowledged.
   public func unacknowledged(_ session: UInt16) -> Int {
     link.unacknowledged(externalAccessory: session)
   }
 
-  /// Sends as much of `bytes` as the session's limit allows and returns the number. After a short write
+  /// Sends as much of `bytes` as the session's limit allows, and returns the number of bytes sent. After a short write,
   /// ``PeerEvent/sessionWritable(_:)`` announces room.
   public mutating func write(_ bytes: RawSpan, to id: UInt16) -> Int {
     guard let index = sessions.index(of: id), sessions.entries[index].phase != .requested,
@@ -307,7 +305,7 @@ public struct PeerCore: ~Copyable {
     return taken
   }
 
-  /// Accepts nothing for a new session until `time`, or until ``releaseWrites(at:)`` is called.
+  /// Accepts no writes to a new session until `time`, or until ``releaseWrites(at:)`` is called.
   mutating func holdWrites(to id: UInt16, until time: Instant) {
     guard let index = sessions.index(of: id) else { return }
     sessions.holdWrites(at: index, until: time)
@@ -322,26 +320,25 @@ public struct PeerCore: ~Copyable {
     events.append(.sessionWritable(sessions.entries[index].id))
   }
 
-  /// Rejects a requested session: the bytes that arrived for it are dropped and reported.
+  /// Rejects a requested session; the bytes that arrived for it are dropped and reported.
   mutating func dropRequested(_ id: UInt16) {
     let bytes = sessions.drop(id)
     if bytes > 0 { events.append(.strayData(session: id, bytes: bytes)) }
     releaseIfPossible()
   }
 
-  /// Closes an open session from this side.
+  /// Closes an open session.
   public mutating func closeSession(_ id: UInt16) {
     guard sessions.isOpen(id) else { return }
     closeSession(id, link.role == .accessory ? .closedByAccessory : .closedByDevice)
   }
 
-  /// Ends a session from this side, whatever the reason, and sends the message with which this role closes sessions.
+  /// Ends a session and sends the message with which this role closes sessions.
   mutating func closeSession(_ id: UInt16, _ end: SessionEnd) {
     send(link.role == .accessory ? .sessionStatus(id, close: true) : .stopSession(id))
     endSession(id, end)
   }
 
-  /// Ends a session, or an unanswered session request.
   mutating func endSession(_ id: UInt16, _ end: SessionEnd) {
     guard sessions.end(id) else { return }
     events.append(.sessionEnded(id, end))
@@ -352,24 +349,24 @@ public struct PeerCore: ~Copyable {
     for id in sessions.entries.filter({ $0.phase != .ended }).map(\.id) { endSession(id, end) }
   }
 
-  /// Passes the next run of complete packets to `body`, which sends or copies it; false if there is nothing to send.
-  /// The run has at least one packet, and is not extended once it has `limit` bytes.
+  /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
+  /// send. A run has at least one packet, and is not extended once it has `limit` bytes.
   ///
-  /// The packets count as sent: `body` keeps what it cannot send at once. It must not call the peer.
+  /// The packets count as sent: `body` must keep what it cannot send at once. `body` must not call the peer.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
-    // Normally, acknowledgements make room; on a link without them, sending does.
+    // Normally acknowledgements make room; on a link without acknowledgements, sending does.
     if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
     return true
   }
 
-  /// Appends the next packet to `bytes`; false if there is nothing to send now. For owners that want packets one at a
-  /// time, such as tests.
+  /// Appends the next packet to `bytes`; returns false if there is nothing to send now. The method is for owners that
+  /// want one packet at a time, such as tests.
   public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
     transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 
-  /// Notifies writers that found no room.
+  /// Notifies writers that are waiting for room.
   mutating func announceRoom() {
     roomSince = nil
     guard sessions.waitingWriters > 0 else { return }
@@ -395,7 +392,7 @@ public struct PeerCore: ~Copyable {
 
   private var holdDeadline: Instant? { holdingSince.map { $0 + sleepLimit } }
 
-  /// When ``Peer/handleTimeout(now:)`` must be called; nil if there is no timeout.
+  /// The time at which ``Peer/handleTimeout(now:)`` must be called; nil if there is no timeout.
   public var deadline: Instant? {
     Instant.earlier(
       Instant.earlier(link.deadline, holdDeadline),
@@ -415,7 +412,6 @@ public struct PeerCore: ~Copyable {
     if roomSince != nil { announceRoom() }
   }
 
-  /// Handles the end of the channel.
   mutating func stop(_ reason: String) {
     leaveLink(.channelEnded(reason))
     link.stop()

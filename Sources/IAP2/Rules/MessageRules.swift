@@ -1,11 +1,11 @@
-/// Plays the rules of one end on one cable: which control messages that end sends unprompted, and when.
+/// Applies one end's rules on one cable: which control messages that end sends unprompted, and when.
 ///
 /// ```
-///   begin(…)      the accessory is identified: rules may answer from now on
+///   begin(…)      the accessory is identified: rules may answer from then on
 ///   connected(…)  it is authenticated too: rules of the connection begin
 ///   heard(…)      a message arrived: rules answer it, or stop sending
 ///   change(…)     what rules send; subscribers receive it at once
-///   next(now:)    the next message that is due, in the order of time and then of the rules
+///   next(now:)    the next message that is due, ordered by time and then by rule
 /// ```
 ///
 /// Invariants: nothing is due before ``begin(declared:)``; at most ``pendingLimit`` messages wait, however fast
@@ -13,15 +13,12 @@
 public struct MessageRules: Sendable {
   /// The result of a change.
   public enum Change: Hashable, Sendable {
-    /// This many rules sent the message immediately.
     case sent(Int)
     /// Rules will send the changed message when it is requested.
     case kept
-    /// No rule sends this message.
     case unknown
   }
 
-  /// A message that is not due yet.
   private struct Pending: Sendable {
     var rule: Int
     var due: Instant
@@ -39,41 +36,42 @@ public struct MessageRules: Sendable {
   private var allowed: [Bool] = []
   private var pending: [Pending] = []
   private var count = 0
-  /// The subscriptions: rules that have answered and not ended, each with the request's parameters.
+  /// The active subscriptions: rules that have answered and not ended, each with the parameters of the request.
   private var standing: [Int: [Parameter]] = [:]
   private var changes: [MessageID: [MessageRule.Element]] = [:]
   /// How many answers were dropped because too many were waiting.
   public private(set) var dropped = 0
 
-  /// Creates the state for rules that have not begun. `epoch` is the time at the clock's zero, in seconds since 1970.
+  /// Creates the initial state, before any rule applies. `epoch` is the time at the clock's zero, in seconds since
+  /// 1970.
   public init(_ rules: [MessageRule], epoch: UInt64 = 0) {
     self.rules = rules
     self.epoch = epoch
   }
 
-  /// The other end's messages that any rule refers to.
+  /// Returns the other end's messages that any rule refers to.
   public static func heard(by rules: [MessageRule]) -> Set<MessageID> {
     Set(rules.flatMap { [$0.heard, $0.until].compactMap(\.self) })
   }
 
-  /// Returns true if any rule has something to send to an end that declares to receive these messages; nil means all.
+  /// Returns true if any rule has something to send to an end that declares these messages as received; nil means all.
   public static func concern(_ rules: [MessageRule], declared: [MessageID]?) -> Bool {
     rules.contains { $0.isAllowed(declared) }
   }
 
-  /// Lets rules send to an end that declares to receive these messages; nil means all.
+  /// Allows rules to send to an end that declares these messages as received; nil means all.
   public mutating func begin(declared: [MessageID]?) {
     stop()
     hasBegun = true
     allowed = rules.map { $0.isAllowed(declared) }
   }
 
-  /// Starts the rules that begin with the connection.
+  /// Starts the rules that are triggered by the connection.
   public mutating func connected(now: Instant) {
     for index in rules.indices where rules[index].trigger == .connection { add(index, answering: [], now: now) }
   }
 
-  /// Drops everything that is waiting, because the link is down. Changes to parameters are kept.
+  /// Drops all waiting messages, because the link is down. Changes to parameters are kept.
   public mutating func stop() {
     hasBegun = false
     pending = []
@@ -96,7 +94,7 @@ public struct MessageRules: Sendable {
     }
   }
 
-  /// Changes parameters of a message that rules send. Rules with a subscription send it immediately.
+  /// Changes parameters of a message that rules send. Rules with an active subscription send the message immediately.
   public mutating func change(_ id: MessageID, _ parameters: [MessageRule.Element], now: Instant) -> Change {
     let changed = Set(parameters.map(\.id))
     let speaking = rules.indices.filter { index in
@@ -112,7 +110,7 @@ public struct MessageRules: Sendable {
     return subscribed.isEmpty ? .kept : .sent(subscribed.count)
   }
 
-  /// When the next message is due; nil if none is waiting.
+  /// The time at which the next message is due; nil if none is waiting.
   public var deadline: Instant? { pending.lazy.map(\.due).min() }
 
   /// Returns the next message that is due.
@@ -126,7 +124,8 @@ public struct MessageRules: Sendable {
     let entry = pending[first]
     let rule = rules[entry.rule]
     if let every = rule.every {
-      // Counted from the due time, not from now, so that the interval does not drift; missed repetitions are skipped.
+      // The interval is counted from the due time, not from now, so that it does not drift; missed repetitions are
+      // skipped.
       pending[first].due = max(entry.due + Milliseconds(max(1, every.count)), now)
       pending[first].order = nextOrder()
     } else {
@@ -164,26 +163,22 @@ extension MessageRule {
   }
 }
 
-/// A message that one end sends unprompted: an answer to a control message, or a message when the connection is
-/// established; immediately, later or repeatedly. ``MessageRules`` plays these rules.
+/// Describes a message that one end sends unprompted: immediately, later or repeatedly, in response to a control
+/// message or to the connection. ``MessageRules`` applies these rules.
 public struct MessageRule: Hashable, Sendable {
   /// What triggers the rule.
   public enum Trigger: Hashable, Sendable {
-    /// The accessory is identified and authenticated.
     case connection
-    /// This message arrived, with parameters that meet all these conditions.
+    /// This message arrived, and its parameters meet all these conditions.
     case message(MessageID, with: [Condition])
   }
 
   /// A condition for a parameter of the message.
   public struct Condition: Hashable, Sendable {
-    /// The condition.
+    /// The condition that a parameter must meet.
     public indirect enum Value: Hashable, Sendable {
-      /// The parameter is present.
       case present
-      /// These bytes.
       case bytes([UInt8])
-      /// Parameters that meet all these conditions.
       case group([Condition])
     }
 
@@ -201,21 +196,20 @@ public struct MessageRule: Hashable, Sendable {
 
   /// A parameter that is sent.
   public struct Element: Hashable, Sendable {
-    /// Its value.
+    /// The source of a parameter's value.
     public indirect enum Value: Hashable, Sendable {
-      /// These bytes.
       case bytes([UInt8])
-      /// Parameters.
       case group([Element])
-      /// The bytes of the parameter with this number in the message being answered; omitted if there is none.
+      /// The bytes of the parameter with this number in the message being answered; the parameter is omitted if there
+      /// is none.
       case copy(UInt16)
-      /// The seconds since 1970, eight bytes.
+      /// The seconds since 1970 in eight bytes.
       case time
     }
 
     /// The parameter's number.
     public var id: UInt16
-    /// Its value.
+    /// The parameter's value.
     public var value: Value
 
     /// Creates a parameter.
@@ -229,9 +223,10 @@ public struct MessageRule: Hashable, Sendable {
   public var trigger: Trigger
   /// The delay after the trigger.
   public var after: Milliseconds = 0
-  /// The interval at which the message repeats until the connection ends or ``until`` arrives; nil means once.
+  /// The interval at which the message repeats until the connection ends or ``until`` arrives; nil means that it is
+  /// sent once.
   public var every: Milliseconds?
-  /// The message from the other end that ends the rule's activity; nil for none.
+  /// The message from the other end that stops the rule; nil for none.
   public var until: MessageID?
   /// The message to send.
   public var message: MessageID
@@ -252,20 +247,20 @@ public struct MessageRule: Hashable, Sendable {
     self.parameters = parameters
   }
 
-  /// The message that triggers the rule, if any. Not inlined, because the optimizer of Swift 6.3.1 otherwise crashes on
-  /// comparisons of it in AccessoryProfiles.
+  /// The message that triggers the rule, if any. Not inlined, because otherwise the optimizer of Swift 6.3.1 crashes on
+  /// comparisons of this property in AccessoryProfiles.
   @inline(never) public var heard: MessageID? { if case .message(let id, _) = trigger { id } else { nil } }
 }
 
 extension ControlMessage {
-  /// Creates a message with these parameters that answers no other message. `seconds` is the time since 1970.
+  /// Creates a message with these parameters that answers no other message; `seconds` is the time since 1970.
   public init(_ id: MessageID, _ parameters: [MessageRule.Element], seconds: UInt64) {
     self.init(id, body: parameters.encoded(answering: [], selecting: false, seconds: seconds))
   }
 }
 
 extension [MessageRule.Element] {
-  /// The encoded parameters. `request` is the message being answered, and `seconds` the time.
+  /// Returns the encoded parameters; `request` contains the parameters of the message being answered.
   func encoded(answering request: [Parameter], selecting: Bool, seconds: UInt64) -> [UInt8] {
     var writer = ParameterWriter()
     for element in self {
@@ -285,7 +280,7 @@ extension [MessageRule.Element] {
     return writer.bytes
   }
 
-  /// Returns these parameters with the changed values; parameters with new numbers are added at the end.
+  /// Returns these parameters with the changed values; new parameters are added at the end.
   func changed(by changes: [MessageRule.Element]) -> [MessageRule.Element] {
     var result = self
     for change in changes {
@@ -304,7 +299,6 @@ extension [MessageRule.Element] {
 }
 
 extension [MessageRule.Condition] {
-  /// Returns true if the parameters meet all these conditions.
   func fit(_ parameters: [Parameter]) -> Bool {
     allSatisfy { condition in
       parameters.contains { parameter in

@@ -1,19 +1,19 @@
-/// The External Accessory sessions of one link, and each session's unread bytes.
+/// Stores the External Accessory sessions of one link, and each session's unread bytes.
 ///
-/// A linear list, because an accessory has only a handful. Bytes are passed on by swapping buffers, so that reading
-/// copies nothing and a session in a steady state allocates nothing.
+/// The list is linear, because an accessory has only a few sessions. Bytes are passed on by swapping buffers, so that
+/// reading copies nothing and a session with steady traffic allocates nothing.
 ///
-/// Invariant: `unread` counts every byte from its arrival until the reader has finished with it, wherever it is stored.
+/// Invariant: `unread` counts every byte from its arrival until the reader has finished with it, wherever the byte is
+/// stored.
 struct SessionTable {
-  /// The state of a session.
   enum Phase {
-    /// The device requested it, and the accessory has not answered. Arriving bytes are kept for the answer.
+    /// The device requested the session, and the accessory has not answered. Arriving bytes are kept until it accepts.
     case requested
-    /// Open, but nothing has arrived from the other end: an EA03 "close" now is a refusal.
+    /// The session is open, but nothing has arrived from the other end: an EA03 "close" now is a refusal.
     case open
-    /// Open, and the other end has confirmed it or sent bytes.
+    /// The session is open, and the other end has confirmed it or sent bytes.
     case heard
-    /// Ended; kept until the rest of the inbox has been read.
+    /// The session has ended; it is kept until the rest of the inbox has been read.
     case ended
   }
 
@@ -40,7 +40,7 @@ struct SessionTable {
   private(set) var waitingWriters = 0
   /// How many sessions are full, so that checking costs nothing if none is.
   private var fullCount = 0
-  /// How many sessions have ended and wait for their inbox to be collected.
+  /// How many ended sessions are kept until their inbox is read.
   private var ended = 0
   private static let uncollectedLimit = 256
 
@@ -53,7 +53,6 @@ struct SessionTable {
 
   func isOpen(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].phase != .requested } ?? false }
 
-  /// Returns true if the session is requested but not answered yet.
   func isRequested(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].phase == .requested } ?? false }
 
   mutating func open(_ id: UInt16, protocolID: UInt8, _ phase: Phase = .open) {
@@ -93,7 +92,7 @@ struct SessionTable {
     entries[index].phase = .heard
   }
 
-  /// Exchanges the inbox for an empty buffer. An ended session is then forgotten.
+  /// Exchanges the inbox for an empty buffer, and forgets an ended session.
   mutating func takeInbox(_ id: UInt16, _ buffer: inout [UInt8]) {
     guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
     swap(&entries[index].inbox, &buffer)
@@ -101,7 +100,6 @@ struct SessionTable {
     if entries[index].phase == .ended { forget(index) }
   }
 
-  /// Notes that the reader has processed `count` bytes.
   mutating func consume(_ count: Int, of id: UInt16, bound: Int) {
     guard let index = index(of: id) else { return }
     // A late reader of an earlier session with this number may have processed more bytes than this one received.
@@ -119,10 +117,10 @@ struct SessionTable {
     entries[index].fullSince = since
   }
 
-  /// When the next delayed session accepts writes; nil if no session delays writes.
+  /// The time at which the next delayed session accepts writes; nil if no session delays writes.
   private(set) var heldUntil: Instant?
 
-  /// Makes writes to a session wait until `time`, or stops making them wait.
+  /// Delays writes to a session until `time`; nil ends the delay.
   mutating func holdWrites(at index: Int, until time: Instant?) {
     entries[index].holdsWritesUntil = time
     heldUntil = entries.compactMap(\.holdsWritesUntil).min()
@@ -134,8 +132,8 @@ struct SessionTable {
     return entries.compactMap(\.fullSince).min()
   }
 
-  /// Ends a session. It is kept while its inbox has unread bytes; if inboxes are never collected, the oldest sessions
-  /// are dropped.
+  /// Ends a session. The session is kept while its inbox has unread bytes; if inboxes are never collected, the oldest
+  /// sessions are dropped.
   mutating func end(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
     setWantsRoom(false, at: index)
@@ -162,24 +160,22 @@ struct SessionTable {
   }
 }
 
-/// Why an External Accessory session ended.
+/// The reason why an External Accessory session ended.
 public enum SessionEnd: Error, Equatable, Sendable {
-  /// The device closed it (EA01), or the app closed it.
+  /// The device closed the session with EA01, or the app closed it.
   case closedByDevice
-  /// The accessory closed it (EA03 with status 1).
+  /// The accessory closed the session with EA03, status 1.
   case closedByAccessory
-  /// The accessory refused it before any byte had arrived.
+  /// The accessory refused the session before any byte had arrived.
   case refused
-  /// The link went down while the session was open.
   case linkDown(LinkEnd)
-  /// The native channel ended; the text contains the reason.
   case channelEnded(String)
   /// The session's bytes were not read, and waiting longer would have ended the whole link.
   case notRead(bytes: Int)
 }
 
 extension SessionEnd: CustomStringConvertible {
-  /// A sentence fragment for messages: "the accessory closed it".
+  /// A sentence fragment such as "the accessory closed it".
   public var description: String {
     switch self {
     case .closedByDevice: "the device closed it"
@@ -192,7 +188,7 @@ extension SessionEnd: CustomStringConvertible {
   }
 }
 
-// The three messages that begin and end sessions: EA00 and EA01 are the device's, EA03 is the accessory's.
+// Three messages begin and end sessions: the device sends EA00 and EA01, and the accessory sends EA03.
 
 extension ControlMessage {
   static func startSession(_ id: UInt16, protocolID: UInt8) -> ControlMessage {
