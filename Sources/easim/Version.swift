@@ -1,8 +1,8 @@
 import CBuild
 
-/// The version of easim: what `easim --version` prints, and what to name in a bug report.
+/// The version of easim that `easim --version` prints and bug reports should name.
 enum Version {
-  /// The newest heading in CHANGELOG.md, as a test checks.
+  /// The newest heading in CHANGELOG.md; a test compares them.
   static let current = "0.1.0"
 
   /// The commit that was built, such as `1a2b3c4d5e6f`, followed by `-changed` if files differed from it; nil if the
@@ -12,7 +12,6 @@ enum Version {
   /// The date of that commit, such as `2026-11-22`; nil if the build did not receive it.
   static var date: String? { text(easim_build_date()) }
 
-  /// One line: the version, the commit and its date.
   static var line: String {
     let origin = [commit.map { "commit \($0)" }, date].compactMap(\.self)
     return "easim \(current) (\(origin.isEmpty ? "commit and date unknown" : origin.joined(separator: ", ")))"
@@ -23,6 +22,6 @@ enum Version {
     return text.isEmpty ? nil : text
   }
 
-  /// The name used in reports: with the commit, if it is known.
+  /// The name used in reports, including the commit if it is known.
   static let program = "easim \(current)\(commit.map { " \($0)" } ?? "")"
 }

@@ -4,7 +4,7 @@ import AccessoryProfiles
 import Glibc
 import LinuxIO
 
-/// Parses, calls, and turns any error into a message and an exit code.
+/// Parses a command line, runs the command, and turns any error into a message and an exit code.
 private func execute(_ words: [String], _ console: Console) -> ExitCode {
   guard let name = words.first else {
     console.err(HelpText.overview(CommandSpec.all))
@@ -51,7 +51,6 @@ private func execute(_ words: [String], _ console: Console) -> ExitCode {
   }
 }
 
-/// The exit code of a command line.
 private func easim(_ words: [String]) -> ExitCode {
   let console = Console()
   if let complaint = CommandWords.complaint {

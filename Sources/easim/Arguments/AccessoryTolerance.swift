@@ -4,20 +4,17 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Which mistakes of an accessory a host command tolerates: `--auth`, `--identification`, `--order` and
+/// The options that tolerate an accessory's mistakes: `--auth`, `--identification`, `--order` and
 /// `--first-write-delay`.
 struct AccessoryTolerance: Sendable {
-  /// The values of `--identification`.
   enum IdentificationRules: String, CaseIterable, Sendable {
-    /// Refuse whatever Apple devices have been seen to refuse.
     case strict
-    /// Refuse only an unusable identification; everything else is a warning.
     case lenient
   }
 
   var authentication = AuthenticationMode.verify
   var identification = IdentificationRules.lenient
-  /// Nil for what the device profile says.
+  /// Nil means that the device profile decides.
   var order: HostOrder?
   var firstWriteDelay = Duration.zero
 
@@ -28,7 +25,7 @@ struct AccessoryTolerance: Sendable {
     if let order { settings.order = order }
     settings.peer.firstWriteDelay = Milliseconds(firstWriteDelay.inWholeMilliseconds)
     settings.peer.link.interByteTimeout = address.interByteTimeout
-    // A shorter limit than the command's own, so that the command ends with an error about the missing answer.
+    // The limit is shorter than the command's own, so that the command ends with an error about the missing answer.
     if let timeout, timeout > .zero {
       let limit = max(1, timeout.inWholeMilliseconds * 3 / 4)
       settings.peer.answerTimeout = Milliseconds(min(settings.peer.answerTimeout.count, limit))
@@ -47,23 +44,20 @@ extension Address {
 }
 
 extension Duration {
-  /// Milliseconds, rounded up.
   fileprivate var inWholeMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
   }
 }
 
-/// Remembers the first refusal among the events of a device, and prints it.
+/// Remembers the first event that refuses the accessory, and prints it.
 final class RefusalWatch {
   private(set) var refusal: Refusal?
 
-  /// Examines an event.
   func see(_ event: TimelineEvent) {
     if case .refused(let refusal) = event.kind, self.refusal == nil { self.refusal = refusal }
   }
 
-  /// Prints what happened and what to try.
   func explain(_ console: Console) {
     guard let refusal else { return }
     console.err("easim: \(refusal.sentence)")

@@ -1,12 +1,11 @@
 import AccessoryCore
 
-/// The bash completion of easim, generated from the command table: it offers what the parser accepts.
+/// The bash completion of easim, generated from the command table: it offers exactly what the parser accepts.
 ///
 /// ``WordCompletion`` decides what is offered for a value or an operand.
 ///
-/// Names of accessories, profiles and files are untrusted. The script never expands one: it reads them whole,
-/// compares prefixes and quotes what it inserts, so it must not use `compgen -W`, `compgen -f` or an unquoted
-/// variable.
+/// Names of accessories, profiles and files are untrusted. The script never expands one: it reads them whole, compares
+/// prefixes and quotes what it inserts, so it must not use `compgen -W`, `compgen -f` or an unquoted variable.
 enum BashCompletion {
   static func script(_ commands: [CommandSpec]) -> String {
     """

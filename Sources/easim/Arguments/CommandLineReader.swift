@@ -1,18 +1,18 @@
 import AccessoryFormats
 
-/// Reads the words of a command line into the command's options.
 struct CommandLineReader<Options: CommandOptions> {
   private var given: [(option: Option<Options>, value: String)] = []
   private var asksForHelp = false
   private var words: [String] = []
 
-  /// The options; nil if the user asks for help. An unknown word is an error that suggests the nearest valid word.
+  /// Returns the options; nil if the user asks for help. An error about an unknown word suggests the nearest valid
+  /// word.
   static func read(_ words: [String]) throws -> Options? {
     let reader = try CommandLineReader(words)
     return reader.asksForHelp ? nil : try reader.options()
   }
 
-  /// Sorts the words into options and operands; their values are read later.
+  /// Sorts the words into options and operands, whose values are read later.
   private init(_ words: [String]) throws {
     var rest = words[...]
     while let word = rest.popFirst() {
@@ -53,18 +53,17 @@ struct CommandLineReader<Options: CommandOptions> {
     given.append((option, value))
   }
 
-  /// The current names of renamed options.
   private static var renamed: [String: String] {
     ["--judge": "--identification", "--settle": "--first-write-delay", "--patience": "--handshake-timeout"]
   }
 
-  /// Returns the option that the user probably meant, or the commands that have this option.
+  /// Returns a hint: the option that the user probably meant, or the commands that have this option.
   private func hint(for name: String) -> String {
     if let renamed = Self.renamed[name] { return ": it is now \(renamed)" }
     let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
     let near = Suggestion.nearest(to: name, in: names)
     let others = CommandSpec.all.filter { $0.hasOption(name) }.map { "'easim \($0.name)'" }
-    // A complete option of another command does not count as an abbreviation here.
+    // A complete option name of another command does not count as an abbreviation here.
     guard near?.hasPrefix(name) ?? true, !others.isEmpty else { return Suggestion.nearHint(for: name, in: names) }
     return ": it is an option of \(others.joined(separator: ", "))"
   }
@@ -85,7 +84,6 @@ struct CommandLineReader<Options: CommandOptions> {
     return options
   }
 
-  /// Assigns the words to operands.
   private func operands() throws(UsageError) -> [(operand: Operand<Options>, word: String)] {
     var rest = words[...]
     var found: [(operand: Operand<Options>, word: String)] = []

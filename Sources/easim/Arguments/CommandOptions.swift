@@ -17,18 +17,14 @@ import AccessoryFormats
 /// }
 /// ```
 ///
-/// The parser, help with the defaults, and completion are derived from it. Rules that involve several options are
-/// ``rules``.
+/// The parser, help with the defaults, and completion are derived from it. ``rules`` contains the rules that involve
+/// several options.
 protocol CommandOptions: Sendable {
-  /// The defaults.
   init()
-  /// The options that several commands share; each command lists those it accepts.
   var shared: SharedOptions { get set }
-  /// The operands, in order.
   static var operands: [Operand<Self>] { get }
-  /// The options, in the order of help.
+  /// The options in the order in which help lists them.
   static var options: [Option<Self>] { get }
-  /// The rules that involve several options.
   static var rules: [OptionRule] { get }
 }
 
@@ -36,12 +32,9 @@ extension CommandOptions {
   static var operands: [Operand<Self>] { [] }
   static var rules: [OptionRule] { [] }
 
-  /// The operands, with their type erased.
   static var operandSpecs: [OperandSpec] { operands.map(\.spec) }
-  /// The options, with their type erased.
   static var optionSpecs: [OptionSpec] { options.map(\.spec) }
 
-  /// Mistakes in this description.
   static var flaws: [String] {
     let names = options.flatMap { [$0.spec.name] + [$0.spec.short].compactMap(\.self) } + ["--help", "-h"]
     let twice = names.enumerated().filter { names[..<$0.offset].contains($0.element) }.map {
@@ -52,14 +45,11 @@ extension CommandOptions {
   }
 }
 
-/// One option of a command.
 struct Option<Root: CommandOptions>: Sendable {
-  /// The option as help and completion see it.
   var spec: OptionSpec
-  /// Takes the value; an option without a value receives an empty text.
+  /// Stores the value; an option without a value receives an empty text.
   let take: @Sendable (String, inout Root) throws -> Void
 
-  /// Creates an option without a value.
   init(_ name: String, short: String? = nil, _ path: Property<Root, Bool>, _ summary: String) {
     spec = OptionSpec(name: name, short: short, summary: summary)
     take = { _, root in root[keyPath: path] = true }
@@ -80,7 +70,7 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path] = try format.read(word: word) }
   }
 
-  /// Creates an option that may be given several times; its values are collected in a list.
+  /// Creates a repeatable option, whose values are collected in a list.
   init<Value>(
     each name: String, _ path: Property<Root, [Value]>, _ format: Format<Value>, as placeholder: String? = nil,
     _ summary: String
@@ -91,8 +81,8 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path].append(try format.read(word: word)) }
   }
 
-  /// Creates an option with its own reader. An `OptionError` is about the value, any other error about the whole
-  /// command line.
+  /// Creates an option with its own reader. An `OptionError` concerns the value, any other error the whole command
+  /// line.
   init<Value>(
     _ name: String, _ path: Property<Root, Value>, as placeholder: String, _ summary: String,
     isRepeatable: Bool = false, reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -101,14 +91,12 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in try read(&root[keyPath: path], word) }
   }
 
-  /// Returns this option with a different line of help.
   func described(_ summary: String) -> Option {
     var option = self
     option.spec.summary = summary
     return option
   }
 
-  /// Returns this option as the first below a heading in help.
   func heading(_ title: String) -> Option {
     var option = self
     option.spec.group = title
@@ -125,11 +113,10 @@ struct Option<Root: CommandOptions>: Sendable {
 
 /// An operand: one or more words that belong to no option.
 struct Operand<Root: CommandOptions>: Sendable {
-  /// The operand as the usage line and completion see it.
   let spec: OperandSpec
   let take: @Sendable (String, inout Root) throws -> Void
 
-  /// Creates a required word. Completion offers the words of the format, or `offered`.
+  /// Creates a required operand. Completion offers the words of the format, or `offered`.
   init<Value>(
     _ path: Property<Root, Value>, _ format: Format<Value>, as placeholder: String? = nil, offered: [String]? = nil
   ) {
@@ -138,20 +125,18 @@ struct Operand<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path] = try format.read(word: word) }
   }
 
-  /// Creates an optional word.
   init<Value>(optional placeholder: String, _ path: Property<Root, Value>, _ format: Format<Value>) {
     self.init(placeholder: "[\(placeholder)]", 0...1, path) { $0 = try format.read(word: $1) }
   }
 
-  /// Creates an operand of this many words.
   init<Value>(
     each placeholder: String, _ count: ClosedRange<Int>, _ path: Property<Root, [Value]>, _ format: Format<Value>
   ) {
     self.init(placeholder: placeholder, count, path) { $0.append(try format.read(word: $1)) }
   }
 
-  /// Creates operands with their own reader. An `OptionError` is about the word, any other error about the whole
-  /// command line.
+  /// Creates operands with their own reader. An `OptionError` concerns the word, any other error the whole command
+  /// line.
   init<Value>(
     placeholder: String, _ count: ClosedRange<Int>, _ path: Property<Root, Value>,
     reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -161,14 +146,11 @@ struct Operand<Root: CommandOptions>: Sendable {
   }
 }
 
-/// The rules that involve several options.
 enum OptionRule: Sendable {
-  /// At most one of these, for this reason.
+  /// At most one of these options may be given, for this reason.
   case exclusive([String], because: String? = nil)
-  /// The first option requires the second.
   case needs(String, String)
 
-  /// The options that the rule is about.
   var names: [String] {
     switch self {
     case .exclusive(let names, _): names
@@ -176,7 +158,7 @@ enum OptionRule: Sendable {
     }
   }
 
-  /// Returns what is wrong with a command line; nil if it is correct.
+  /// Returns the mistake in a command line; nil if there is none.
   func complaint(given: Set<String>) -> String? {
     switch self {
     case .exclusive(let names, let reason):
@@ -190,7 +172,7 @@ enum OptionRule: Sendable {
 }
 
 extension Shape {
-  /// The accepted words, if no others are accepted.
+  /// The only accepted words; empty if others are accepted too.
   fileprivate var onlyChoices: [String] {
     if case .words(let words) = self { words } else { [] }
   }

@@ -1,7 +1,6 @@
-/// The words of the command line as the system passed them.
 enum CommandWords {
-  /// Why a word is rejected before it is parsed. Swift replaces bytes that are not UTF-8, so the word would name
-  /// another file or send other bytes to an accessory.
+  /// The reason why a word is rejected before it is parsed. Swift replaces bytes that are not UTF-8, so the word would
+  /// name another file or send other bytes to an accessory.
   static var complaint: String? {
     let words = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
     for (index, word) in words.enumerated() {

@@ -42,12 +42,10 @@ enum FishCompletion {
     """
   }
 
-  /// A word and its description, separated by a tab.
   private static func described(_ name: String, _ summary: String) -> String {
     "            \(quoted(name))\\t\(quoted(summary))"
   }
 
-  /// The cases for the word after an option.
   private static func values(_ command: CommandSpec) -> [String] {
     command.valueCompletions.map { option, completion in
       "            case \(quoted("\(command.name) \(option)"))\n                \(call(completion))\n                return"
@@ -84,7 +82,7 @@ enum FishCompletion {
     }
   }
 
-  /// Encloses a word in fish's single quotes, within which only these two characters are special.
+  /// Encloses a word in fish's single quotes, within which only a backslash and a single quote are special.
   private static func quoted(_ word: String) -> String {
     let plain = word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
     if plain && !word.isEmpty { return word }

@@ -1,6 +1,4 @@
-/// The text of `--help`, generated from the command table.
 enum HelpText {
-  /// What easim is, in one sentence.
   static let purpose =
     "easim simulates MFi accessories and the Apple device that talks to them, down to the bytes of iAP2."
 

@@ -10,7 +10,6 @@ struct HostConduct: Sendable {
   var deviceProfile: String?
   var savedFiles: String?
 
-  /// Changes the settings of a device on `loop`.
   func apply(to settings: inout DeviceSettings, on loop: any EventLoop, _ console: Console) throws {
     if let path = deviceProfile {
       settings.profile = try DeviceProfile.read(file: path)
@@ -31,10 +30,10 @@ struct HostConduct: Sendable {
     return bytes
   }
 
-  /// An accessory receives all of it at once.
+  /// The maximum size of artwork, because an accessory receives all of it at once.
   private static let artworkLimit = 1 << 20
 
-  /// Returns the function that stores files, if requested.
+  /// Returns the function that stores received files; nil unless the options request it.
   func keeper(_ console: Console) throws -> FileTransfers.Keeper {
     guard let folder = savedFiles else { return { _, _ in "not kept (--save-files DIR keeps files)" } }
     let files = try SavedFiles(in: folder)
@@ -49,9 +48,9 @@ struct HostConduct: Sendable {
   }
 }
 
-/// The folder of `--save-files`. The names are easim's own, and no existing file is overwritten.
+/// The folder of `--save-files`. easim chooses the file names, and overwrites no existing file.
 final class SavedFiles {
-  /// The maximum number of files and bytes in one run; the other end decides how many arrive.
+  /// The maximum number of files in one run, because the other end decides how many arrive.
   static let countLimit = 1_000
   static let byteLimit = 1 << 30
 
@@ -62,7 +61,6 @@ final class SavedFiles {
   private var count = 0
   private var bytes = 0
 
-  /// Creates the folder if it is missing.
   init(
     in folder: String, countLimit: Int = SavedFiles.countLimit, byteLimit: Int = SavedFiles.byteLimit
   ) throws(UsageError) {
@@ -73,7 +71,7 @@ final class SavedFiles {
     throw UsageError("--save-files \(folder): \(String(cString: strerror(errno)))")
   }
 
-  /// Writes a file, completely or not at all; returns its path.
+  /// Writes a file completely or not at all, and returns its path.
   func save(_ contents: [UInt8]) throws(SavingError) -> String {
     guard count < countLimit, bytes + contents.count <= byteLimit else { throw .limit }
     do throws(SystemError) {
@@ -88,7 +86,6 @@ final class SavedFiles {
     } catch { throw .system(error) }
   }
 
-  /// Creates an empty file with an unused name.
   private func reserve(_ ending: String) throws(SystemError) -> String {
     while true {
       let path = "\(folder)/file-\("\(next)".zeroPadded(to: 4))\(ending)"
@@ -109,7 +106,6 @@ final class SavedFiles {
   }
 }
 
-/// Why a file was not saved.
 enum SavingError: Error, Equatable {
   case limit
   case system(SystemError)

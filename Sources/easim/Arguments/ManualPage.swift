@@ -1,8 +1,7 @@
 import AccessoryCore
 
-/// The manual pages of easim in roff, generated from the command table: easim(1), and easim-run(1) and so on.
+/// The manual pages of easim in roff, generated from the command table: easim(1), easim-run(1) and others.
 enum ManualPage {
-  /// easim(1).
   static func overview(_ commands: [CommandSpec]) -> String {
     """
     \(head("easim", "simulate MFi accessories and the Apple device that talks to them"))
@@ -28,7 +27,6 @@ enum ManualPage {
     """
   }
 
-  /// The page of one command.
   static func page(_ command: CommandSpec) -> String {
     let usage = (["easim", command.name] + command.operands.map(\.placeholder) + ["[OPTIONS]"]).joined(separator: " ")
     return """
@@ -72,17 +70,16 @@ enum ManualPage {
     }.joined(separator: "\n.PP\n")
   }
 
-  /// Lines that are not filled.
   private static func asTyped(_ lines: [String]) -> String {
     ".nf\n\(lines.map(line).joined(separator: "\n"))\n.fi"
   }
 
-  /// A line of text, escaped so that roff does not interpret it as a request.
+  /// Escapes a line of text, so that roff does not interpret it as a request.
   private static func line(_ text: String) -> String {
     (text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" : "") + escaped(text)
   }
 
-  /// Text that roff shows unchanged: dashes can be copied, and quotes stay as they are.
+  /// Escapes text so that roff shows it unchanged: dashes can be copied, and quotes stay as they are.
   private static func escaped(_ text: String) -> String {
     text.unicodeScalars.map { scalar in
       switch scalar {

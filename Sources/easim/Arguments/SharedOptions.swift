@@ -5,55 +5,35 @@ import AccessoryProfiles
 import AccessoryRuns
 import Glibc
 
-/// The options that several commands share. Each command lists those it accepts.
 struct SharedOptions: Sendable {
-  /// `--json`.
   var isJSON = false
-  /// `--quiet-messages`.
   var hidesMessages = false
-  /// `--timeout`.
   var timeout = Duration.seconds(10)
-  /// `--transcript`: a path, or `-` for stderr.
+  /// The path of `--transcript`; `-` means stderr.
   var transcript: String?
-  /// `--bytes`: how many bytes of each payload the transcript shows.
+  /// How many bytes of each payload the transcript shows: `--bytes`.
   var transcriptBytes: Int?
-  /// `--capture`: a path, or `-` for stdout.
+  /// The path of `--capture`; `-` means stdout.
   var capture: String?
-  /// `--trace`: a path.
   var trace: String?
-  /// `--trace-limit`, in bytes.
+  /// The value of `--trace-limit` in bytes.
   var traceLimit: Int?
-  /// `--fault`, in the order given.
   var faults: [Fault] = []
-  /// `--allow-remote`.
   var allowsRemote = false
-  /// `--any-user`.
   var takesAnyUser = false
-  /// `--allow-exec`.
   var allowsExec = false
-  /// `--seed`.
   var seed: UInt64?
-  /// `--settle-after`.
   var settleAfter = Duration.milliseconds(200)
-  /// `--shard`.
   var shard: Shard?
-  /// `--allow-empty`.
   var allowsEmpty = false
-  /// `--report`.
   var reports: [String] = []
-  /// `--baseline`.
   var baseline: String?
-  /// `--tolerance`: 0.1 for 10%.
+  /// The value of `--tolerance`: 0.1 means 10%.
   var tolerated = 0.1
-  /// `--protocol`.
   var protocolName: String?
-  /// `--info-plist`.
   var infoPlist: String?
-  /// `--all-protocols`.
   var ignoresInfoPlist = false
-  /// `--auth`, `--identification`, `--order` and `--first-write-delay`.
   var tolerance = AccessoryTolerance()
-  /// `--device-profile` and `--save-files`.
   var conduct = HostConduct()
 }
 
@@ -140,7 +120,7 @@ extension Option {
       "random seed; the same seed gives the same run")
   }
 
-  /// If the option is missing, ``RunOutput`` chooses.
+  /// If `--shard` is missing, ``RunOutput`` chooses.
   static var shard: Option {
     Option("--shard", \.shared.shard, as: "I/N", "run part I of N, and write its report (docs/scale.md)") {
       $0 = try Shard($1)
@@ -148,7 +128,6 @@ extension Option {
     .standard("from the job's environment")
   }
 
-  /// For commands whose result is a comparison.
   static var allowEmpty: Option {
     Option("--allow-empty", \.shared.allowsEmpty, "exit with 0 even if there was nothing to compare")
   }
@@ -163,7 +142,6 @@ extension Option {
       "fail if the result is worse than in this JSON report")
   }
 
-  /// Requires ``baseline``.
   static var tolerance: Option {
     let percentage = Format<Double>.parsed(TextShape("percentage"), expected: "a percentage, such as 10%") { text in
       let digits = text.hasSuffix("%") ? text.dropLast() : text[...]
@@ -239,53 +217,45 @@ extension Option {
 }
 
 extension Format<Duration> {
-  /// A duration that is not zero.
   static let someTime = duration(.milliseconds(1)...DurationText.longest)
 }
 
 extension Operand {
-  /// One address, or the standard local directory.
   static func address(_ path: Property<Root, Address>) -> Operand {
     Operand(placeholder: "[ADDR]", 0...1, path) { $0 = try Address(typed: $1) }
   }
 
-  /// Several addresses, or none; see ``Swift/Array/orStandardLocal``.
   static func addresses(_ path: Property<Root, [Address]>) -> Operand {
     Operand(placeholder: "[ADDR…]", 0...1_000, path) { $0.append(try Address(typed: $1)) }
   }
 }
 
 extension Address {
-  /// The standard local directory, which commands use when no address is given.
   static let standardLocal = Address.local(directory: nil, serial: nil)
 
-  /// Reads an address from the command line.
   init(typed text: String) throws(UsageError) {
     do { try self.init(parsing: text) } catch { throw UsageError("\(error)") }
   }
 }
 
 extension [Address] {
-  /// Returns these addresses, or the standard local directory if there are none.
   var orStandardLocal: [Address] { isEmpty ? [.standardLocal] : self }
 }
 
 extension Quirk {
-  /// Reads the value of an option.
   init(option text: String) throws(OptionError) {
     do { try self.init(text) } catch { throw OptionError(valueOf: error) }
   }
 }
 
 extension Behavior {
-  /// Reads the value of an option.
   init(option text: String) throws(OptionError) {
     do { try self.init(text) } catch { throw OptionError(valueOf: error) }
   }
 }
 
 extension OptionError {
-  /// Creates an error about an option's value with the columns of the mistakes; the message begins with the value.
+  /// Creates an error about an option's value. The message begins with the value and gives the columns of the mistakes.
   fileprivate init(valueOf problems: SourceProblems) {
     self.init(
       problems.problems.map { problem in

@@ -6,7 +6,6 @@ import AccessoryLoad
 import AccessoryRuns
 
 extension CommandSpec {
-  /// `easim burst`.
   static let burst = CommandSpec(
     name: "burst", summary: "load test: send bursts, verify every byte, report throughput and latency",
     details: """
@@ -68,7 +67,6 @@ private func runBurst(_ options: BurstOptions, _ console: Console) throws -> Exi
   return try session.run()
 }
 
-/// `--probe`.
 private func probe(
   _ address: Address, _ plan: BurstPlan, _ shared: SharedOptions, _ runtime: CommandRuntime, _ console: Console
 ) throws -> ExitCode {

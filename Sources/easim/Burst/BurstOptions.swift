@@ -4,9 +4,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryLoad
 
-/// The options of `easim burst`. Most are properties of the plan.
 struct BurstOptions: CommandOptions {
-  /// The values of `--verify`.
   enum Verification: String, CaseIterable { case echo, reply, none }
 
   var addresses: [Address] = []
@@ -133,7 +131,7 @@ struct BurstOptions: CommandOptions {
     set { plan.extent = newValue.map { .time($0) } ?? plan.extent }
   }
 
-  /// The plan, with the options that depend on each other and the contents of files.
+  /// Combines the options that depend on each other, and reads the files.
   func wholePlan() throws -> BurstPlan {
     var plan = plan
     if pattern == .eademo { plan.payload = .eademo(size: plan.payload.size) }
@@ -188,7 +186,6 @@ struct BurstOptions: CommandOptions {
     return .reply(bytes)
   }
 
-  /// The selected addresses, without duplicates.
   func targets(_ console: Console) throws -> [Address] {
     let addresses = addresses.orStandardLocal
     for (index, address) in addresses.enumerated() where addresses[..<index].contains(address) {

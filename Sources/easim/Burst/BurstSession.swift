@@ -6,7 +6,7 @@ import AccessoryRuns
 import AccessorySessions
 import LinuxIO
 
-/// One run of `easim burst`: a device for each address, the load test over all of them, and the progress output.
+/// One run of `easim burst`: a device for each address, the load test over all of them, and the progress display.
 final class BurstSession {
   private let plan: BurstPlan
   private let output: RunOutput<BurstReport>
@@ -17,7 +17,6 @@ final class BurstSession {
   private let bar: ProgressBar
   private var door: HTTPDoor?
   private var lastBytes = 0
-  /// The plan for the accessories of all shards.
   var wholePlan: BurstPlan
   private var start: (planned: Int, clock: MachineClock)?
 
@@ -50,7 +49,7 @@ final class BurstSession {
     try cables.openFiles(console)
   }
 
-  /// Prints connects and disconnects; everything else is in the report. With --json, prints every event.
+  /// Prints connects and disconnects; the report covers everything else. With --json, prints every event.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
     console.witness(event)
@@ -62,7 +61,6 @@ final class BurstSession {
     }
   }
 
-  /// Serves live metrics for the duration of the run.
   func serveMetrics(at address: Address, _ shared: SharedOptions) throws {
     guard case .tcp(let host, let port) = address else { return }
     // Metrics need no token, because Prometheus runs as a different user.
@@ -180,7 +178,7 @@ final class BurstSession {
     return missing?.text ?? report.ending
   }
 
-  /// Which accessory was never ready, if that is why the run ended.
+  /// The accessory that was never ready, if that is why the run ended.
   private var missing: (code: ExitCode, text: String)? {
     guard case .notReached = runner.outcome else { return nil }
     let pair = zip(hosts, runner.sites).first { host, site in !site.hasConnected && host.isMissing }
@@ -201,7 +199,7 @@ final class BurstSession {
 }
 
 extension BurstProgress {
-  /// "183 bursts  2.40 MB/s  p99 4.11 ms  0 errors  3 s left".
+  /// A line such as "183 bursts 2.40 MB/s p99 4.11 ms 0 errors 3 s left".
   func text(recentBytes: Int, in period: Duration, latency: Histogram) -> String {
     let rate = BurstReport.rateText(Double(recentBytes) / period.inSeconds)
     let left = timeLeft.map { "  \(Int($0.inSeconds.rounded(.up))) s left" } ?? ""

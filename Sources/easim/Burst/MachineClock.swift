@@ -3,15 +3,15 @@ import AccessoryLoad
 import CLinux
 import Glibc
 
-/// This machine's clock, read at the same moment as the loop's, and its estimated error.
+/// This machine's clock and its estimated error, read at the same moment as the loop's clock.
 struct MachineClock {
   private let instant: Instant
-  /// The time, in microseconds since 1970.
+  /// Microseconds since 1970.
   let microseconds: Int
-  /// The maximum error, as the kernel estimates it from its time source; nil if the clock is not synchronised.
+  /// The maximum error in microseconds, as the kernel estimates it from its time source; nil if the clock is not
+  /// synchronised.
   let error: Int?
 
-  /// Reads the clock, at this instant on the loop's clock.
   init(_ instant: Instant) {
     self.instant = instant
     var time = timespec()
@@ -21,12 +21,10 @@ struct MachineClock {
     self.error = clinux_clock_error(&error) == 0 && error >= 0 ? Int(error) : nil
   }
 
-  /// The time at another instant on the loop's clock.
   func microseconds(at other: Instant) -> Int {
     max(0, microseconds + Int((other - instant).wholeNanoseconds / 1_000))
   }
 
-  /// A description of the clock's error.
   var text: String {
     guard let error else {
       return "nothing synchronises this machine's clock (no NTP), so other machines may begin at other times"

@@ -2,7 +2,6 @@ import AccessoryLoad
 import Glibc
 
 extension BurstReport.Making {
-  /// The description of this program, started now on this machine.
   static var now: Self {
     var made = Self()
     made.program = Version.program
@@ -16,7 +15,7 @@ extension BurstReport.Making {
     return made
   }
 
-  /// A field of `utsname`, which ends with a zero.
+  /// Returns a field of `utsname`, which ends with a zero byte.
   private static func text<Field>(_ field: inout Field) -> String {
     withUnsafeBytes(of: &field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }

@@ -4,7 +4,6 @@ import AccessoryRuns
 import Glibc
 
 extension CommandSpec {
-  /// `easim check`.
   static let check = CommandSpec(
     name: "check", summary: "check an accessory against the rules of iAP2 and print what to change",
     details: """

@@ -1,7 +1,6 @@
 import AccessoryCheck
 import AccessoryCore
 
-/// The options of `easim check`.
 struct CheckOptions: CommandOptions {
   var address = Address.standardLocal
   var selection: String?

@@ -5,10 +5,8 @@ import AccessoryRuns
 import AccessorySessions
 import Certificates
 
-/// One run of `easim check`.
 final class CheckSession {
   private let options: CheckOptions
-  /// The cases that are run here, and those of all shards.
   private let cases: [CheckCase]
   private let planned: [CheckCase]
   private var output: RunOutput<CheckReport>

@@ -1,5 +1,4 @@
 extension CommandSpec {
-  /// All commands.
   static let all: [CommandSpec] = [
     .demo, .run, .list, .watch, .info, .check, .send, .pipe, .proxy, .burst, .report, .console, .pair, .unpair, .plug, .decode,
     .trace, .redact,

@@ -2,16 +2,13 @@ import AccessoryCaptures
 import AccessoryCore
 import AccessoryFormats
 
-/// Prints a capture packet by packet while it is read, or a summary of its links and sessions.
+/// Prints a capture packet by packet while reading it, or a summary of its links and sessions.
 final class CaptureTeller {
-  /// What to print.
   struct Wish {
     var isVerbose = false
-    /// Prints figures for each cable and direction, instead of packets.
     var wantsStatistics = false
-    /// Prints broken rules, instead of packets.
     var checks = false
-    /// A folder for the bytes of sessions, or `-` for lines of hex, instead of packets.
+    /// A folder for the bytes of sessions, or `-` for lines of hex.
     var sessions: String?
 
     var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
@@ -36,7 +33,7 @@ final class CaptureTeller {
     if let folder = wish.sessions, folder != "-" { files = try SessionFiles(in: folder) }
   }
 
-  /// Decodes a file, or stdin with `-`.
+  /// Decodes a file; `-` means stdin.
   func tell(_ path: String) throws -> ExitCode {
     let name = path == "-" ? "stdin" : path
     let progress = ReadingProgress(path, console)

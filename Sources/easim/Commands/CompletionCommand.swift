@@ -4,7 +4,6 @@ import AccessoryHost
 import AccessoryProfiles
 
 extension CommandSpec {
-  /// `easim completion`.
   static let completion = CommandSpec(
     name: "completion", summary: "print a completion script for bash, zsh or fish",
     details: """
@@ -32,12 +31,11 @@ extension CommandSpec {
       return .done
     })
 
-  /// Names end with a zero byte, because a name may contain a newline.
+  /// Each name ends with a zero byte, because a name may contain a newline.
   private static func list(_ names: [String], _ console: Console) {
     for name in names { console.out(name, ending: "\0") }
   }
 
-  /// The prefixes of all kinds of addresses, and the addresses of local accessories.
   private static func addresses() -> [String] {
     let found = (try? LocalDirectory.standard().look().accessories) ?? []
     return Address.Kind.allCases.map { "\($0.rawValue):" }

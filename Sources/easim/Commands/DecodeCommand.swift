@@ -1,7 +1,6 @@
 import AccessoryCaptures
 
 extension CommandSpec {
-  /// `easim decode`.
   static let decode = CommandSpec(
     name: "decode",
     summary: "decode captures: pcap, pcapng, Bluetooth logs, raw bytes, hex dumps, transcripts, other logs",

@@ -6,7 +6,6 @@ import Glibc
 import LinuxIO
 
 extension CommandSpec {
-  /// `easim demo`.
   static let demo = CommandSpec(
     name: "demo", summary: "run a demonstration: an accessory, the flicker, a session, 10,000 bytes echoed",
     details: """

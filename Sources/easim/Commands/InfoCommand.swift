@@ -5,7 +5,6 @@ import AccessoryProfiles
 import AccessorySessions
 
 extension CommandSpec {
-  /// `easim info`.
   static let info = CommandSpec(
     name: "info", summary: "show all properties of one accessory in Apple's format",
     details: """
@@ -48,7 +47,7 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
   _ = try host.run(
     until: { onlooker.seen?.protocols.isEmpty == false || !host.app.hiddenAccessories.isEmpty }, limit: timeout
   ) {
-    // Taken before unplugging; an accessory that never offered a protocol is shown without one.
+    // The sightings are saved before unplugging; an accessory that never offered a protocol is shown without one.
     seen = onlooker.seen
   }
   if let seen {
@@ -75,7 +74,6 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
   return code
 }
 
-/// Records the accessories that an app sees.
 private final class Onlooker: AppHandler {
   private(set) var seen: PublishedAccessory?
 
@@ -87,7 +85,7 @@ private final class Onlooker: AppHandler {
 }
 
 extension PublishedAccessory {
-  /// The accessory as Apple prints it.
+  /// Formats the accessory as Apple's frameworks print it.
   fileprivate func dump(_ layout: AccessoryDescription.Generation, address: UInt64) -> String {
     var identity = Profile.Identity(
       name: name.printable, manufacturer: manufacturer.printable, modelNumber: modelNumber.printable,
@@ -103,7 +101,7 @@ extension PublishedAccessory {
     return description.text
   }
 
-  /// The accessory as one line of JSON, as a `connect` event with all known properties.
+  /// Formats the accessory as a line of JSON: a `connect` event with all known properties.
   fileprivate func listing(at time: Instant) -> String {
     var accessory = JSONObject()
     accessory.add("name", name)

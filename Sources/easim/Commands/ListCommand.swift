@@ -2,7 +2,6 @@ import AccessoryCables
 import AccessoryCore
 
 extension CommandSpec {
-  /// `easim list`.
   static let list = CommandSpec(
     name: "list", summary: "list connected accessories",
     details: """

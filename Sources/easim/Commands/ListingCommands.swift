@@ -3,7 +3,6 @@ import AccessoryFormats
 import AccessoryProfiles
 
 extension CommandSpec {
-  /// `easim quirk`.
   static let quirk = CommandSpec(
     name: "quirk", summary: "list the quirks of accessories and devices",
     details: """
@@ -12,7 +11,6 @@ extension CommandSpec {
     examples: ["easim quirk list"],
     run: runQuirk)
 
-  /// `easim fault`.
   static let fault = CommandSpec(
     name: "fault", summary: "list the faults of cables",
     details: """
@@ -67,7 +65,6 @@ private func show(_ format: OneOfShape, as key: String, _ options: ListingOption
 }
 
 extension RecordShape {
-  /// A description, the example and the parameters.
   fileprivate func object(as key: String) -> JSONObject {
     var object = JSONObject()
     object.add("v", 1)

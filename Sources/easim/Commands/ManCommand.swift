@@ -1,7 +1,6 @@
 import AccessoryFormats
 
 extension CommandSpec {
-  /// `easim man`.
   static let man = CommandSpec(
     name: "man", summary: "print a manual page",
     details: """

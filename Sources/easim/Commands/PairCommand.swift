@@ -5,7 +5,6 @@ import AccessorySessions
 import Glibc
 
 extension CommandSpec {
-  /// `easim pair`.
   static let pair = CommandSpec(
     name: "pair", summary: "find Bluetooth devices and pair this machine with one",
     details: """
@@ -21,7 +20,6 @@ extension CommandSpec {
     ],
     run: runPair)
 
-  /// `easim unpair`.
   static let unpair = CommandSpec(
     name: "unpair", summary: "remove the pairing with a Bluetooth device",
     details: """
@@ -57,7 +55,6 @@ private struct UnpairOptions: CommandOptions {
   static let options: [Option<Self>] = [.timeout, .json]
 }
 
-/// Returns the part of an address that names a device and an adapter.
 private func selector(of address: Address, needsDevice: Bool) throws(UsageError) -> Address.BluetoothSelector {
   guard case .bluetooth(let selector) = address else {
     throw UsageError("\(address) is not on Bluetooth: bt:AA:BB:CC:DD:EE:FF")
@@ -154,11 +151,11 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
   return .done
 }
 
-/// Answers BlueZ's questions during pairing: from the options, or by asking on the terminal.
+/// Answers BlueZ's questions during pairing from the options, or by asking on the terminal.
 private final class PairingAnswers {
-  /// What the user can do, in BlueZ's words.
+  /// BlueZ's name for the user's means of input and output.
   let capability: String
-  /// The question that could not be answered, with the option that answers it.
+  /// The unanswered question and the option that answers it.
   private(set) var unanswered: String?
 
   private let options: PairOptions
@@ -228,14 +225,13 @@ private final class PairingAnswers {
 }
 
 extension BluetoothDevice {
-  /// Returns true if the change is worth printing; the signal strength changes constantly.
+  /// Returns true if the change is worth printing; signal strength alone is not, because it changes constantly.
   fileprivate func isNews(_ now: BluetoothDevice) -> Bool {
     (name, services, isPaired) != (now.name, now.services, now.isPaired)
   }
 }
 
 extension Console {
-  /// Prints a line about a device that was found, paired or forgotten.
   fileprivate func show(_ device: BluetoothDevice, paired: Bool? = nil) {
     if isJSON {
       var object = JSONObject(event: paired == nil ? "found" : "result", at: .origin)
@@ -255,7 +251,6 @@ extension Console {
 }
 
 extension BluetoothError {
-  /// The exit code of a command that ends for this reason.
   fileprivate var exitCode: ExitCode {
     switch self {
     case .noLibrary, .noBus, .noService, .noAdapter, .adapterOff, .notPermitted, .notPaired, .outOfRange: .unreachable

@@ -6,7 +6,6 @@ import Glibc
 import LinuxIO
 
 extension CommandSpec {
-  /// `easim plug`.
   static let plug = CommandSpec(
     name: "plug", summary: "attach USB/IP accessories to this machine's kernel, again after each flicker",
     details: """
@@ -45,7 +44,7 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   guard case .usbip(let host, let port) = address else {
     throw UsageError("\(address): expected the address of a USB/IP server, usbip:HOST:PORT")
   }
-  // Checked strictly, because this kernel accepts every device that the server describes.
+  // The check is strict, because this kernel accepts every device that the server describes.
   guard options.shared.allowsRemote || Transports.isThisMachine(host) else {
     throw TransportError.remoteNotAllowed(address)
   }
@@ -79,8 +78,8 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
 }
 
 extension PlugRules {
-  /// The rules that follow from the options. On this machine, only servers of root and of the user who called sudo are
-  /// trusted, unless an option allows others.
+  /// Creates the rules that follow from the options. On this machine, only servers of root and of the user who called
+  /// sudo are trusted, unless an option allows others.
   fileprivate init(_ options: PlugOptions) {
     let users = TrustedUsers()
     let takesAnyUser = options.takesAnyUser
@@ -107,7 +106,6 @@ extension TrustedUsers {
 }
 
 extension PlugProblem {
-  /// The problem, with the option that overrides it.
   fileprivate var withOption: String {
     switch self {
     case .failed: description
@@ -118,7 +116,6 @@ extension PlugProblem {
 }
 
 extension KernelPlugs.Event {
-  /// The event for the timeline.
   fileprivate var kind: TimelineEvent.Kind {
     switch self {
     case .attached(let busID, let port): .attach("this kernel's virtual port \(port), from bus id \(busID)")

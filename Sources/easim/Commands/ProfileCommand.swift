@@ -5,7 +5,6 @@ import AccessoryReplay
 import Glibc
 
 extension CommandSpec {
-  /// `easim profile`.
   static let profile = CommandSpec(
     name: "profile", summary: "list, show, check, create and import profiles",
     details: """
@@ -106,7 +105,7 @@ private func check(_ reference: String, _ console: Console) throws -> ExitCode {
 }
 
 extension Console {
-  /// Prints a file; with `--json`, one line with its name, its text, and its contents as JSON.
+  /// Prints a file; with `--json`, prints one line with its name, its text, and its contents as JSON.
   func show(file text: String, as key: String, _ name: String) throws {
     guard isJSON else { return out(text, ending: "") }
     var object = JSONObject()
@@ -117,7 +116,6 @@ extension Console {
     out(object.text)
   }
 
-  /// Prints the problems of a file.
   fileprivate func show(_ problems: [SourceProblem]) {
     for problem in problems {
       isJSON ? show(event: "problem", problem.description, severity: problem.severity) : complain(problem.description)
@@ -186,7 +184,7 @@ private func importProfiles(_ path: String, _ second: String?, _ console: Consol
   return result.problems.contains { $0.severity == .error } ? .checkFailed : .done
 }
 
-/// The recording in a capture; nil if the file is no capture; it may be text from a log.
+/// Reads a capture. Returns nil for any other file, which may be text from a log.
 private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
   do { return try Recording(capture: bytes) } catch let error as RecordingError {
     if error == .transcript || error == .noIdentification, !CaptureForm.isFile(bytes) { return nil }
@@ -195,6 +193,5 @@ private func recording(in bytes: [UInt8], _ path: String) throws -> Recording? {
 }
 
 extension OneOf<Behavior> {
-  /// Each kind of behavior by name.
   fileprivate var starters: [(word: String, value: Behavior)] { examples.map { (name(of: $0), $0) } }
 }

@@ -3,15 +3,14 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// A folder with one file for each direction of each session of a capture.
+/// A folder that contains one file for each direction of each session of a capture.
 final class SessionFiles {
-  /// A limit, so that a capture cannot exhaust the file descriptors.
+  /// The number of files is limited, so that a capture cannot exhaust the file descriptors.
   private static let mostFiles = 512
 
   private let folder: String
   private var descriptors: [String: Int32] = [:]
 
-  /// Creates the folder if it does not exist.
   init(in folder: String) throws {
     self.folder = folder
     guard mkdir(folder, 0o777) == 0 || errno == EEXIST else {
@@ -21,7 +20,6 @@ final class SessionFiles {
 
   deinit { for descriptor in descriptors.values { close(descriptor) } }
 
-  /// Appends bytes to their session's file.
   func add(_ bytes: CaptureAnalysis.SessionBytes) throws {
     let from = bytes.from.isEmpty ? "" : "-\(bytes.from)"
     let path = "\(folder)/cable\(bytes.cable)-session\(bytes.session)\(from).bin"

@@ -1,9 +1,8 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// A commented profile to start from: the output of `easim profile new NAME --behavior B`.
+/// A commented profile to start from, as `easim profile new NAME --behavior B` prints it.
 enum StarterProfile {
-  /// The file for an accessory with this name and behavior.
   static func text(_ name: String, _ behavior: Behavior) -> String {
     """
     // \(name): adapt it to your accessory, then run
@@ -30,7 +29,6 @@ enum StarterProfile {
     """
   }
 
-  /// The key `behavior`, with its possible values.
   private static func lines(_ name: String, _ behavior: Behavior) -> String {
     switch behavior {
     case .echo:

@@ -4,7 +4,6 @@ import AccessoryPages
 import AccessorySessions
 
 extension CommandSpec {
-  /// `easim trace`.
   static let trace = CommandSpec(
     name: "trace", summary: "turn a capture into a trace: one HTML file that shows it in any browser",
     details: """

@@ -5,7 +5,6 @@ import AccessorySessions
 import Certificates
 
 extension CommandSpec {
-  /// `easim watch`.
   static let watch = CommandSpec(
     name: "watch", summary: "report accessories as they connect and disconnect",
     details: """

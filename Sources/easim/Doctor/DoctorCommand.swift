@@ -2,7 +2,6 @@ import AccessoryFormats
 import AccessorySessions
 
 extension CommandSpec {
-  /// `easim doctor`.
   static let doctor = CommandSpec(
     name: "doctor", summary: "check this machine and print the fix for whatever is missing",
     details: """
@@ -33,7 +32,6 @@ private func runDoctor(_ options: DoctorOptions, _ console: Console) throws -> E
 }
 
 extension Examination {
-  /// The examination as one line of JSON: a `result` event.
   fileprivate var json: String {
     var object = JSONObject(event: "result", at: .origin)
     object.add("check", name)

@@ -7,9 +7,8 @@ import Certificates
 import Glibc
 import LinuxIO
 
-/// What `easim doctor` examines on this machine. Every check performs the actual operation once, and undoes it.
+/// The checks of `easim doctor`. Each check performs the actual operation and undoes it.
 enum Machine {
-  /// All checks, in the order in which they run.
   static func examine() -> [Examination] {
     [
       kernel, local, inotify, processes, tcp, pty, cryptography, descriptors, usb, bluetooth, virtualHost, devicePort,
@@ -185,7 +184,7 @@ enum Machine {
       let count = objects.deviceList.count { $0.isAccessory && $0.isPaired }
       finding = .works("BlueZ, \(adapter.name), \(count.counted("paired accessory", "paired accessories"))")
     } catch {
-      // A USB adapter without an interface needs its driver; without an adapter, loading it does no harm.
+      // A USB adapter without an interface needs its driver; without an adapter, loading the driver does no harm.
       let driver = if case .noAdapter = error { KernelModule.bluetoothOnUSB.remedy } else { String?.none }
       finding = .limited(error.detail, remedy: error.remedy ?? driver ?? SystemService.bluetooth.restart)
     }

@@ -5,7 +5,6 @@ import Certificates
 import Glibc
 
 extension CommandSpec {
-  /// `easim console`.
   static let console = CommandSpec(
     name: "console", summary: "use accessories by hand, like Apple's EADemo: list, open sessions, send, count",
     details: """

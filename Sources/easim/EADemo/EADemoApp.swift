@@ -2,54 +2,44 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryHost
 
-/// EADemo without its screen: tracks accessories and sessions, decides what commands do, and reports events as lines.
-/// ``EADemoScreen`` draws them; with a pipe, the lines are printed.
+/// EADemo without its screen: it tracks accessories and sessions, decides what commands do, and reports events as
+/// lines. ``EADemoScreen`` draws the lines; with a pipe, they are printed.
 ///
-/// States: any number of sessions are open, and commands apply to the current one. A command can be `waiting`; until it
-/// finishes, only commands that end the wait are accepted, and at the deadline it fails.
+/// Any number of sessions may be open; commands apply to the current one. A command can be `waiting`; until it
+/// finishes, only commands that end the wait are accepted, and at its deadline it fails.
 ///
 /// Invariants: the bytes of a session are counted from its opening to its end; the first failure decides the exit code.
 struct EADemoApp: Equatable {
-  /// Bytes that are sent several times.
   private struct Repetition: Equatable {
     let bytes: [UInt8]
     let times: Int
     let interval: Duration
     var done = 0
-    /// When the next repetition begins.
     var next: Instant
   }
 
-  /// The maximum number of simultaneous sessions.
   static let mostSessions = 100
 
-  /// Where accessories are searched for, for messages.
+  /// The place where accessories are searched for, used in messages.
   let place: String
-  /// How long a command may wait.
   let patience: Duration
   private(set) var accessories: [PublishedAccessory] = []
   private(set) var sessions: [EADemoSession] = []
-  /// The number of the current session.
   private var current = 0
   private var opened = 0
   private var repetition: Repetition?
   private(set) var state = AppState.foreground
   private(set) var waiting: Waiting?
-  /// When the waiting command fails.
   private var limit: Instant?
-  /// The exit code of the first failed command.
   private(set) var failure: ExitCode?
 
-  /// Creates an app that sees no accessories yet.
   init(lookingAt place: String, patience: Duration) {
     self.place = place
     self.patience = patience
   }
 
-  /// The current session.
   var session: EADemoSession? { sessions.first { $0.number == current } }
 
-  /// When the waiting command fails or continues.
   var deadline: Instant? {
     switch waiting {
     case .pausing: repetition?.next
@@ -63,17 +53,15 @@ struct EADemoApp: Equatable {
     }
   }
 
-  /// Whether the next command has to wait.
   var isBusy: Bool { waiting != nil }
 
-  /// Returns true if a command is accepted now: while another waits, only one that ends the wait is.
+  /// Returns true if a command is accepted now: while another command waits, only one that ends the wait is.
   func mayPerform(_ command: EADemoCommand) -> Bool {
     !isBusy || command == .close || command == .quit || command == .stop
   }
 
   // MARK: Commands
 
-  /// Performs a command.
   mutating func perform(_ command: EADemoCommand, now: Instant) -> [Action] {
     precondition(mayPerform(command), "a command waits for the previous one")
     switch command {
@@ -91,7 +79,7 @@ struct EADemoApp: Equatable {
     case .sessions: return listSessions()
     case .use(let number): return use(number)
     case .unplug: return [say("unplugged"), .unplug]
-    // Sent by the device; see `EADemoDriver`.
+    // The device sends control messages, not the app; see `EADemoDriver`.
     case .message: return []
     case .close: return close(now)
     case .background: return move(to: .background)
@@ -101,7 +89,6 @@ struct EADemoApp: Equatable {
     }
   }
 
-  /// Handles a line that is not a command.
   mutating func refuse(_ error: EADemoCommandError) -> [Action] {
     fail(.usage, error.description)
   }
@@ -185,7 +172,7 @@ struct EADemoApp: Equatable {
     return [say("session \(number) on \(chosen.protocolName)")]
   }
 
-  /// How lines refer to a session: by its number once there have been several.
+  /// Returns the session's name in lines: its number once there have been several sessions.
   private func name(of session: EADemoSession) -> String {
     opened > 1 ? "session \(session.number) on \(session.protocolName)" : "session on \(session.protocolName)"
   }
@@ -199,7 +186,7 @@ struct EADemoApp: Equatable {
     return missing + [.save(session.received.bytes, path: path)]
   }
 
-  /// Handles the result of writing a file: nil, or why it failed.
+  /// Handles the result of writing a file; `failure` is nil after success.
   mutating func saved(_ path: String, _ failure: String?, count: Int) -> [Action] {
     if let failure { return fail(.checkFailed, "\(path): \(failure)") }
     return [say("\(count.counted("byte")) saved to \(path)")]
@@ -211,7 +198,6 @@ struct EADemoApp: Equatable {
     return readOn(now)
   }
 
-  /// Passes the bytes that have arrived to the awaited reply.
   private mutating func readOn(_ now: Instant) -> [Action] {
     guard case .reading(var collector, let rule) = waiting, let session else { return [] }
     let unread = Array(session.received.from(session.readCount))
@@ -249,7 +235,6 @@ struct EADemoApp: Equatable {
 
   // MARK: Events
 
-  /// Handles an external event.
   mutating func handle(_ event: Event, now: Instant) -> [Action] {
     switch event {
     case .appeared(let accessory):
@@ -321,7 +306,6 @@ struct EADemoApp: Equatable {
     }
   }
 
-  /// Checks whether the waiting command can continue.
   private mutating func lookAgain(_ now: Instant) -> [Action] {
     guard case .opening(let name, let number) = waiting else { return settle(.connect) }
     switch EADemoChoice(among: accessories, protocolName: name, number: number) {
@@ -333,7 +317,6 @@ struct EADemoApp: Equatable {
     }
   }
 
-  /// Completes the waiting command if it is waiting for `what` and `what` holds.
   private mutating func settle(_ what: EADemoWait) -> [Action] {
     guard waiting == .asked(what) else { return [] }
     switch what {
@@ -354,7 +337,6 @@ struct EADemoApp: Equatable {
 
   // MARK: Time
 
-  /// Called at ``deadline``.
   mutating func handleTimeout(now: Instant) -> [Action] {
     guard let deadline, deadline <= now, let waiting else { return [] }
     if case .pausing = waiting, let repetition { return sendOnce(repetition.bytes, now) }

@@ -4,62 +4,44 @@ import AccessoryHost
 import AccessoryProfiles
 import IAP2
 
-/// A command of the console: a key on EADemo's screen, or a line from a pipe.
+/// A console command: a key on EADemo's screen, or a line from a pipe.
 enum EADemoCommand: Equatable {
-  /// Print the connected accessories.
   case list
-  /// Print everything about one accessory, by its number in the list.
   case show(Int)
-  /// Open a session: for the named protocol, or the only one; with the accessory of this number, or the only one that
-  /// offers the protocol.
+  /// Opens a session with the named or the only protocol, on the accessory with this number or the only one that offers
+  /// the protocol.
   case open(protocolName: String?, number: Int?)
-  /// Send these bytes.
   case send([UInt8])
-  /// Send these bytes this many times, at this interval.
+  /// Sends these bytes this many times, at this interval.
   case again(Int, every: Duration, [UInt8])
-  /// Stop repeating.
   case stop
-  /// Print received bytes, up to this extent; without an extent, wait until the session is quiet.
+  /// Prints received bytes up to this extent; without an extent, waits until the session is quiet.
   case read(ReplyRule.Extent?)
-  /// Compare the reply.
   case expect(ReplyRule)
-  /// Write the received bytes to a file.
   case save(String)
-  /// Print the open sessions.
   case sessions
-  /// Make another session the current one.
   case use(Int)
-  /// Unplug the cables.
   case unplug
-  /// Print the counters.
   case counters
-  /// Wait until a condition holds.
   case wait(EADemoWait)
-  /// Send a control message, or change the device's answer.
+  /// Sends a control message, or changes the device's answer.
   case message(MessageID, [MessageRule.Element])
-  /// Close the session.
   case close
-  /// Go to the background.
   case background
-  /// Return to the foreground.
   case foreground
-  /// Print the commands.
   case help
-  /// Quit.
   case quit
 }
 
-/// What a line can wait for.
 enum EADemoWait: Equatable {
-  /// An accessory that offers protocols.
+  /// An accessory that offers protocols has connected.
   case connect
-  /// The last accessory to leave.
   case disconnect
-  /// A total of this many bytes received in the session.
+  /// The session has received at least this many bytes in total.
   case received(Int)
 }
 
-/// Why a line is not a command; the description is a sentence fragment.
+/// The reason why a line is not a command; the description is a sentence fragment.
 struct EADemoCommandError: Error, Equatable, CustomStringConvertible {
   let description: String
 
@@ -69,7 +51,7 @@ struct EADemoCommandError: Error, Equatable, CustomStringConvertible {
 }
 
 extension EADemoCommand {
-  /// The output of `help`: every command and its description, and the lines for commands without arguments.
+  /// The commands and descriptions that `help` prints, and the commands for lines without arguments.
   static let table: [(form: String, summary: String, plain: EADemoCommand?)] = [
     ("list", "list connected accessories", .list),
     ("show [N]", "show all properties of accessory N in the list", .show(1)),
@@ -97,7 +79,7 @@ extension EADemoCommand {
     ("quit", "quit; the end of input also quits", .quit),
   ]
 
-  /// Reads a line; nil when it is empty or a comment.
+  /// Parses a line; nil if it is empty or a comment.
   init?(line: String) throws(EADemoCommandError) {
     let text = Self.trimmed(line)
     if text.isEmpty || text.hasPrefix("#") { return nil }
@@ -142,14 +124,13 @@ extension EADemoCommand {
     }
   }
 
-  /// Sends a string with escapes.
   static func escaped(_ text: String) throws(EADemoCommandError) -> EADemoCommand {
     do { return .send(try EscapedText.bytes(text)) } catch let error as UsageError {
       throw EADemoCommandError(error.message)
     } catch { throw EADemoCommandError("\(error)") }
   }
 
-  /// `N [every TIME]`, for the bytes; or followed by a command that provides the bytes.
+  /// Parses `N [every TIME]`, which applies to `bytes` or to the command that follows.
   static func again(_ text: String, _ bytes: [UInt8]? = nil) throws(EADemoCommandError) -> EADemoCommand {
     let form = "repeat N [every TIME] COMMAND, such as repeat 10 every 100ms 10k"
     var rest = trimmed(text)

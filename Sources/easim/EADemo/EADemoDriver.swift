@@ -3,19 +3,13 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Carries out the decisions of ``EADemoApp`` with a device's app: sessions, bytes, timers. Calls the front end: screen
-/// or pipe.
+/// Carries out the decisions of ``EADemoApp`` through a device's app, and calls the front end: screen or pipe.
 final class EADemoDriver: AppHandler {
-  /// The current state.
   private(set) var app: EADemoApp
-  /// Whether the user asked to quit.
   private(set) var isOver = false
-  /// Receives lines to show.
   var say: (EADemoApp.Line) -> Void = { _ in }
-  /// Called after every change of ``app``.
   var changed: () -> Void = {}
 
-  /// A session and its unsent bytes.
   private final class OpenSession: SessionHandler {
     let session: Session
     var outbox: [UInt8] = []
@@ -48,20 +42,17 @@ final class EADemoDriver: AppHandler {
     view = device.makeApp(self, settings: settings)
   }
 
-  /// Performs a command.
   func perform(_ command: EADemoCommand) {
     guard case .message(let id, let parameters) = command else { return execute(app.perform(command, now: loop.now)) }
-    // Sent by the device, not the app.
+    // The device sends the message, not the app.
     let count = device.say(id, parameters)
     execute([
       .say(EADemoApp.Line(text: "\(id) sent to \(count.counted("accessory", "accessories"))", isError: false))
     ])
   }
 
-  /// Reports a line that is not a valid command.
   func refuse(_ error: EADemoCommandError) { execute(app.refuse(error)) }
 
-  /// Closes the session, if there is one.
   func close() {
     timer?.cancel()
     for (_, open) in sessions.sorted(by: { $0.key < $1.key }) { open.session.close() }
@@ -144,7 +135,7 @@ final class EADemoDriver: AppHandler {
       if !bytes.isEmpty { handle(.received(bytes, session: number)) }
     case .writable: flush(number)
     case .ended(let end):
-      // The session is calling now.
+      // This code runs in a call from the session.
       if let open = sessions.removeValue(forKey: number) {
         loop.schedule(after: .zero) { withExtendedLifetime(open) {} }
       }

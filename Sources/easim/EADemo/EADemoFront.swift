@@ -3,20 +3,17 @@ import AccessoryHost
 import AccessorySessions
 import Glibc
 
-/// Shows EADemo to the user and takes commands.
+/// The front end of EADemo, which shows lines to the user and takes commands.
 protocol EADemoFront: AnyObject {
   /// Whether the commands come from a script, so that the exit code shows whether they succeeded.
   var isScripted: Bool { get }
-  /// Begins.
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws
-  /// Receives the events of the device.
   func tell(_ event: TimelineEvent)
-  /// Ends.
   func close()
 }
 
 extension TimelineEvent {
-  /// The text to show for events that concern the device rather than the app; nil for all others.
+  /// The text for an event that concerns the device rather than the app; nil for all other events.
   fileprivate var complaint: String? {
     switch kind {
     case .warning(let text), .alert(let text): text
@@ -25,7 +22,7 @@ extension TimelineEvent {
       case .refused, .refusedByDevice: "authentication \(step)"
       case .succeeded, .accepted, .unanswered: nil
       }
-    // Already shown when it happened.
+    // The refusal was already shown when authentication failed.
     case .refused(.authentication): nil
     case .refused(let refusal): "\(refusal.sentence); \(refusal.advice)"
     case .attach, .detach, .link, .message, .identification, .connect, .disconnect, .sessionOpen, .sessionClose, .fault,
@@ -36,7 +33,7 @@ extension TimelineEvent {
   }
 }
 
-/// A pipe: one command per line in, one or more lines per command out.
+/// The front end for a pipe: each input line is a command, and each command prints one or more lines.
 final class EADemoPipeFront: EADemoFront {
   let isScripted = true
   private let console: Console
@@ -61,8 +58,8 @@ final class EADemoPipeFront: EADemoFront {
     askForMore(driver)
   }
 
-  /// Requests the next line when no command is waiting any more. Deferred to a later turn, because a command is still
-  /// being performed.
+  /// Requests the next line once no command is waiting. The request is deferred to a later turn, because a command is
+  /// still being performed.
   private func askForMore(_ driver: EADemoDriver) {
     guard !isAsked, !driver.app.isBusy, !driver.isOver else { return }
     isAsked = true
@@ -95,9 +92,8 @@ final class EADemoPipeFront: EADemoFront {
   func close() { input?.close() }
 }
 
-/// A terminal: a screen and keys.
+/// The front end for a terminal, with a screen and keys.
 final class EADemoScreenFront: EADemoFront {
-  /// The minimum time between two drawings of the screen.
   private static let drawingTime = Duration.milliseconds(20)
 
   let isScripted = false

@@ -1,32 +1,27 @@
 import AccessoryFormats
 import AccessoryHost
 
-/// Text that describes accessories: the list, the details, and a one-line summary.
 enum EADemoList {
-  /// Every accessory with its number; if there are none, a message with the place that easim searched.
+  /// Returns every accessory with its number; if there are none, a message with the place that easim searched.
   static func lines(_ accessories: [PublishedAccessory], place: String) -> [String] {
     if accessories.isEmpty { return [nothing(place)] }
     return accessories.enumerated().map { "\($0.offset + 1)  \(line($0.element))" }
   }
 
-  /// The text when nothing is connected.
   static func nothing(_ place: String) -> String { "No Accessories Connected (looked at \(place))" }
 
-  /// A one-line summary of an accessory.
   static func line(_ accessory: PublishedAccessory) -> String {
     let offer = accessory.protocols.isEmpty ? "no protocols" : accessory.protocols.joined(separator: " ")
     return "\(accessory.name.spelledOut) (\(accessory.serialNumber.spelledOut)) [\(offer.spelledOut)] connectionID "
       + "\(accessory.connectionID)"
   }
 
-  /// All details of one accessory.
   static func details(_ accessory: PublishedAccessory) -> [String] {
     properties(accessory)
       + (accessory.protocols.isEmpty
         ? ["protocols: none yet"] : accessory.protocols.map { "protocol: \($0.spelledOut)" })
   }
 
-  /// All details except the protocols.
   static func properties(_ accessory: PublishedAccessory) -> [String] {
     let fields = [
       ("name", accessory.name), ("manufacturer", accessory.manufacturer), ("model", accessory.modelNumber),
@@ -36,7 +31,6 @@ enum EADemoList {
     return fields.map { "\($0.0): \($0.1.spelledOut)" }
   }
 
-  /// The commands.
   static var help: [String] {
     let width = EADemoCommand.table.map(\.form.count).max() ?? 0
     return EADemoCommand.table.map { form, summary, _ in
@@ -44,7 +38,7 @@ enum EADemoList {
     }
   }
 
-  /// Describes the connected accessories when none of them matches.
+  /// Describes the connected accessories if none of them matches.
   static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
     let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     guard let name, !offered.isEmpty else { return "no connected accessory offers \(name ?? "a protocol")" }
@@ -53,16 +47,14 @@ enum EADemoList {
   }
 }
 
-/// The selected accessory and protocol of a session.
 enum EADemoChoice: Equatable {
-  /// A unique accessory and protocol.
   case one(PublishedAccessory, String)
-  /// No match yet, but one may appear: in the second half of a flicker, or as another accessory of a local directory.
+  /// No accessory matches yet, but one may appear: an accessory that reconnects with protocols, or another in a local
+  /// directory.
   case notYet
-  /// The selection is wrong or incomplete; the text explains it.
+  /// The selection is wrong or incomplete for the reason in the text.
   case wrong(String)
 
-  /// Selects among the connected accessories.
   init(among accessories: [PublishedAccessory], protocolName name: String?, number: Int?) {
     let meant = number.map { $0 <= accessories.count ? [accessories[$0 - 1]] : [] } ?? accessories
     let fit = meant.filter { name.map($0.protocols.contains) ?? !$0.protocols.isEmpty }

@@ -2,9 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import IAP2
 
-/// The rows of the screen; the terminal only prints them.
 extension EADemoScreen {
-  /// One line of the screen.
   struct Row: Equatable {
     enum Style: Equatable {
       case plain
@@ -18,7 +16,6 @@ extension EADemoScreen {
     var style = Style.plain
   }
 
-  /// The screen, no wider and no taller than the terminal.
   func rows(_ app: EADemoApp, width: Int, height: Int) -> [Row] {
     let bottom = footer(app).flatMap { row in
       let lines = row.style == .quiet ? Self.flowed(row.text, width) : Self.wrapped(row.text, width)
@@ -80,7 +77,7 @@ extension EADemoScreen {
     return rows + [Row(text: "")] + dumpRows(session.received, width, dump)
   }
 
-  /// Received bytes as hex and ASCII side by side: the last rows, or those scrolled to.
+  /// Shows received bytes as hex and ASCII side by side: the last rows, or those scrolled to.
   private func dumpRows(_ received: ReceivedBytes, _ width: Int, _ count: Int) -> [Row] {
     // Each row has a two-column indent, three hex columns and one ASCII column for each byte, and a separator.
     let wide = width >= 67 ? 16 : width >= 35 ? 8 : 4
@@ -127,7 +124,7 @@ extension EADemoScreen {
     return [Row(text: keys, style: .quiet)]
   }
 
-  /// Items separated by three spaces, wrapped to as many lines as needed.
+  /// Returns items separated by three spaces, wrapped to as many lines as needed.
   static func flowed(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     for item in text.split(separator: "   ", omittingEmptySubsequences: false).map(String.init) {
@@ -140,7 +137,7 @@ extension EADemoScreen {
     return lines
   }
 
-  /// Text in lines of this many columns, with all but the first indented.
+  /// Returns text wrapped to this many columns, with all lines but the first indented.
   static func wrapped(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     var rest = text[...]
@@ -153,7 +150,6 @@ extension EADemoScreen {
     return lines
   }
 
-  /// As much of a string as fits into this many columns.
   static func fit(_ text: String, _ width: Int) -> String {
     var used = 0
     var out = ""
@@ -167,7 +163,6 @@ extension EADemoScreen {
 }
 
 extension Terminal {
-  /// Draws these rows and clears the rest of the screen.
   func draw(_ rows: [EADemoScreen.Row]) {
     let lines = rows.map { row in "\(style(row.style))\(row.text.printable)\u{1B}[0m\u{1B}[K" }
     console.draw("\u{1B}[H\(lines.joined(separator: "\r\n"))\u{1B}[J", onStdout: true)

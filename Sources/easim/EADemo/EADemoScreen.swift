@@ -1,6 +1,7 @@
 import AccessoryHost
 
-/// EADemo's three screens, operated by keys: the accessories, one accessory with its protocols, and the session.
+/// EADemo's three screens, operated by keys: the list of accessories, one accessory with its protocols, and the
+/// session.
 ///
 /// ```
 ///   accessories ──enter──▶ accessory ──enter on a protocol──▶ session
@@ -13,50 +14,40 @@ import AccessoryHost
 struct EADemoScreen: Equatable {
   enum Page: Equatable {
     case accessories
-    /// One accessory, by its connection ID.
+    /// The page of the accessory with this connection ID.
     case accessory(Int)
     case session
   }
 
-  /// Text that is being typed.
   struct Prompt: Equatable {
     enum Kind: Equatable {
-      /// A string with escapes.
       case string
       case hex
-      /// How often and at what interval to resend the last bytes: `10 every 100ms`.
+      /// How often and at what interval to resend the last bytes, such as `10 every 100ms`.
       case again
-      /// A file for all received bytes.
+      /// The path of a file for all received bytes.
       case save
     }
 
     var kind: Kind
     var text = ""
-    /// The index of the earlier text shown, counted from the latest; nil for none.
+    /// The index of the recalled text, counted from the latest; nil for none.
     var past: Int?
   }
 
-  /// How many earlier inputs are kept.
   static let historyLimit = 100
-  /// How many events are kept for display.
   static let newsLimit = 100
 
   private(set) var page = Page.accessories
   private(set) var prompt: Prompt?
-  /// Which line of the page is selected.
   private(set) var choice = 0
-  /// Events, the latest last.
   private(set) var news: [EADemoApp.Line] = []
   /// How many rows of received bytes are hidden below the screen.
   private(set) var scroll = 0
-  /// Earlier inputs, the latest last.
   private var history: [Prompt] = []
-  /// The last text that was sent.
   private var lastSent: [UInt8]?
-  /// The current or most recently shown session.
   private var shownSession: Int?
 
-  /// Handles a key; returns the app's command, if any.
   mutating func press(_ key: Key, _ app: EADemoApp) -> EADemoCommand? {
     if key == .control("c") { return .quit }
     if prompt != nil { return type(key, app) }
@@ -156,7 +147,6 @@ struct EADemoScreen: Equatable {
     return .open(protocolName: app.accessories[index].protocols[choice], number: index + 1)
   }
 
-  /// How many lines can be selected.
   private func count(_ app: EADemoApp) -> Int {
     switch page {
     case .accessories: app.accessories.count
@@ -172,7 +162,6 @@ struct EADemoScreen: Equatable {
     prompt = nil
   }
 
-  /// Takes a line to show.
   mutating func tell(_ line: EADemoApp.Line) {
     news.append(line)
     if news.count > Self.newsLimit { news.removeFirst() }

@@ -1,13 +1,12 @@
 import AccessoryCore
 import AccessoryHost
 
-/// An open session of EADemo: its counters, the received bytes, and the expected bytes.
+/// An open session of EADemo: its counters, received bytes and expected bytes.
 struct EADemoSession: Equatable {
-  /// The session's number: 1 for the first that was opened.
+  /// The session's number; the first opened session has the number 1.
   let number: Int
   let connectionID: Int
   let protocolName: String
-  /// Bytes to be sent, bytes sent, and bytes received.
   private(set) var asked = 0
   private(set) var sent = 0
   /// The received bytes; once there are more than ``ReceivedBytes/limit``, the most recent ones.
@@ -20,7 +19,7 @@ struct EADemoSession: Equatable {
     (self.number, self.connectionID, self.protocolName) = (number, connectionID, protocolName)
   }
 
-  /// Expects an echo of `times` 10,000 bytes, after all bytes sent before.
+  /// Expects an echo of the 10,000-byte pattern, `times` times, after everything sent earlier.
   mutating func expectPattern(times: Int) {
     checks.append(EchoCheck(start: max(received.count, asked), unit: CountingPattern.usual, times: times))
   }
@@ -28,7 +27,7 @@ struct EADemoSession: Equatable {
   mutating func ask(_ count: Int) { asked += count }
   mutating func note(sent count: Int) { sent += count }
 
-  /// Takes received bytes; returns the verdicts on patterns that are complete or differ.
+  /// Takes received bytes; returns verdicts on patterns that are complete or differ.
   mutating func take(_ bytes: [UInt8]) -> [EchoCheck.Verdict] {
     let start = received.count
     received.append(bytes)
@@ -42,20 +41,18 @@ struct EADemoSession: Equatable {
 }
 
 extension CountingPattern {
-  /// The bytes of EADemo's "Send 10K".
+  /// The number of bytes that EADemo's "Send 10K" sends.
   static let usual = 10_000
 }
 
-/// Compares the returned bytes with the pattern that was sent.
 struct EchoCheck: Equatable {
   enum Verdict: Equatable {
     /// This many bytes came back as sent.
     case same(Int)
-    /// The first wrong byte, counted from 0.
+    /// The first wrong byte is at this offset, counted from 0.
     case differs(at: Int, UInt8, expected: UInt8)
   }
 
-  /// Where the pattern begins in the received bytes.
   let start: Int
   let unit: Int
   let times: Int
@@ -64,7 +61,6 @@ struct EchoCheck: Equatable {
 
   init(start: Int, unit: Int, times: Int) { (self.start, self.unit, self.times) = (start, unit, times) }
 
-  /// Takes the bytes received at an offset.
   mutating func take(_ bytes: [UInt8], at offset: Int) -> Verdict? {
     guard !isOver, offset + bytes.count > start + done else { return nil }
     for byte in bytes.dropFirst(max(0, start + done - offset)) where done < unit * times {
@@ -93,16 +89,13 @@ extension EchoCheck.Verdict {
   }
 }
 
-/// The bytes of a session; beyond a limit the oldest are dropped.
+/// The received bytes of a session; beyond a limit the oldest are dropped.
 struct ReceivedBytes: Equatable {
-  /// At least this many bytes are kept.
   static let limit = 8 << 20
 
-  /// The index of the first byte that is kept.
   private(set) var first = 0
   private(set) var bytes: [UInt8] = []
 
-  /// The number of received bytes.
   var count: Int { first + bytes.count }
 
   mutating func append(_ more: [UInt8]) {

@@ -1,10 +1,10 @@
 import AccessoryCore
 import Glibc
 
-/// Stdin line by line, read only as fast as lines are requested. Stdin is shared with the process that started this
-/// one, so it is not made non-blocking: each read happens only after the loop reports input.
+/// Reads stdin line by line, only as fast as lines are requested. The process that started this one shares stdin, so it
+/// is not put into nonblocking mode: each read happens only after the loop reports input.
 final class LineInput: DescriptorHandler {
-  /// Longer lines are cut, and the rest becomes the next line.
+  /// A longer line is split, and its remainder becomes the next line.
   static let longestLine = 1 << 20
 
   private let onEvent: (String?) -> Void
@@ -13,7 +13,7 @@ final class LineInput: DescriptorHandler {
   private var isOver = false
   private var isWanted = false
 
-  /// Nothing is read before ``want()``. `onEvent` receives each line, and nil at the end.
+  /// Creates the input. Nothing is read before ``want()``; `onEvent` receives each line, and nil at the end.
   init(on loop: any PollingLoop, onEvent: @escaping (String?) -> Void) throws {
     self.onEvent = onEvent
     watch = try loop.watch(STDIN_FILENO, for: [], self)
@@ -52,7 +52,6 @@ final class LineInput: DescriptorHandler {
     return String(decoding: line, as: UTF8.self)
   }
 
-  /// Called by the loop.
   func descriptorReady(_ readiness: Readiness) {
     guard isWanted else { return }
     var block = [UInt8](repeating: 0, count: 65_536)

@@ -3,7 +3,6 @@ import AccessoryFormats
 import Glibc
 
 extension CommandSpec {
-  /// `easim extcap`.
   static let extcap = CommandSpec(
     name: "extcap", summary: "let Wireshark list and record the cables of running easim programs",
     details: """
@@ -76,24 +75,21 @@ private func runExtcap(_ options: ExtcapOptions, _ console: Console) throws -> E
   return try interface.record(to: fifo, console)
 }
 
-/// An accessory of a running easim program, as Wireshark sees it.
 struct ExtcapInterface {
-  /// `easim-PROCESS-ID`.
   let name: String
   private let id: String
   private let display: String
   private let socket: String
 
-  /// The line in Wireshark's list.
   var line: String { "interface {value=\(name)}{display=\(display)}" }
 
-  /// The cables offered by all running programs that use this local directory.
+  /// Returns the cables offered by all running programs that use this local directory.
   static func all(in local: LocalDirectory) throws -> [ExtcapInterface] {
     guard try local.check() else { return [] }
     return doors(in: local).flatMap { of($0.process, $0.line, local.captureSocket(of: $0.process)) }
   }
 
-  /// Connections to all running programs that use this local directory. Removes sockets of programs that have exited.
+  /// Connects to all running programs that use this local directory, and removes sockets of programs that have exited.
   static func doors(in local: LocalDirectory) -> [(process: Int32, line: ControlLine)] {
     local.sweep()
     return local.capturingProcesses.compactMap { process in
@@ -116,7 +112,7 @@ struct ExtcapInterface {
     return found
   }
 
-  /// Copies the capture until one end closes it.
+  /// Copies the capture until either end closes it.
   func record(to path: String, _ console: Console) throws -> ExitCode {
     let output = try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: "--fifo \(path)")
     defer { close(output) }
@@ -144,7 +140,7 @@ struct ExtcapInterface {
     }
   }
 
-  /// Writes everything; returns the error number, if any.
+  /// Writes everything; returns the error number if writing fails.
   private static func write(_ bytes: ArraySlice<UInt8>, to output: Int32) -> Int32? {
     var rest = bytes
     while !rest.isEmpty {

@@ -1,21 +1,15 @@
-/// The exit codes of easim.
 enum ExitCode: Int32, CaseIterable {
-  /// Success; everything that was verified was correct.
+  /// Success: everything that was verified was correct.
   case done = 0
-  /// A check failed.
   case checkFailed = 1
   /// Usage error, wrong input, or output that could not be written.
   case usage = 2
-  /// No accessory found.
   case unreachable = 3
-  /// The time limit was reached.
   case timedOut = 4
-  /// The accessory disconnected.
   case gone = 5
-  /// The accessory was refused, or refused to work: authentication, identification, an unusable SYN, iAP1 only.
+  /// The accessory was refused or unusable: authentication, identification, SYN, or iAP1 only.
   case refused = 6
 
-  /// The description in the manual.
   var meaning: String {
     switch self {
     case .done: "success, and every check passed"
@@ -30,7 +24,6 @@ enum ExitCode: Int32, CaseIterable {
   }
 }
 
-/// What is wrong with a command line.
 struct UsageError: Error {
   let message: String
 
@@ -39,7 +32,6 @@ struct UsageError: Error {
   }
 }
 
-/// Why a command ends, and its exit code.
 struct CommandFailure: Error {
   let code: ExitCode
   let message: String

@@ -8,26 +8,24 @@ import Synchronization
 
 /// All output of easim: results on stdout, progress and errors on stderr, transcripts in their files.
 ///
-/// A command that only prints writes directly, and blocks while its reader is slow. After ``goLive(on:)``, a loop runs
-/// that must not block, so each file gets a thread (``OutputLane``):
+/// A command that only prints writes directly, and blocks while the reader of its output is slow. A loop, however, must
+/// not block: after ``goLive(on:)``, each file has its own thread (``OutputLane``):
 ///
-/// - Lines for stdout and stderr wait up to a limit. Beyond it the oldest are dropped, and a line in their place says how
-///   many.
+/// - Lines for stdout and stderr wait in a bounded queue. When it is full, the oldest lines are dropped and replaced by
+/// a line with their number.
 /// - Lines of a transcript are never dropped. While too many are waiting, the cables pause (``TranscriptFile``).
 /// - ``finish()`` writes everything that is waiting, within a time limit.
 final class Console {
-  /// How long ``finish()`` waits without progress: normally, and after a signal.
+  /// How long ``finish()`` waits without progress, unless a signal has arrived.
   private static let patience = Duration.seconds(10)
   private static let patienceAfterSignal = Duration.seconds(1)
   /// The maximum duration of ``finish()`` after a signal, even with progress.
   private static let timeAfterSignal = Duration.seconds(5)
 
-  /// Whether stdout carries JSON lines instead of text.
   var isJSON: Bool {
     get { shared.isJSON.load(ordering: .relaxed) }
     set { shared.isJSON.store(newValue, ordering: .relaxed) }
   }
-  /// Whether control messages are shown.
   var showsMessages = true
   /// Whether the reader of stdout has exited, as `head` does.
   var hasNoReader: Bool { shared.hasNoReader.load(ordering: .acquiring) }
@@ -41,7 +39,6 @@ final class Console {
   private var stderr: (outlet: Outlet, lane: OutputLane)
   private let shared: Shared
 
-  /// The state that the lanes' threads share.
   private final class Shared: Sendable {
     let isJSON = Atomic<Bool>(false)
     let hasNoReader = Atomic<Bool>(false)
@@ -49,9 +46,8 @@ final class Console {
     let loop = Locked<EpollLoop?>(nil)
     let complain = Locked<(@Sendable (String) -> Void)?>(nil)
 
-    /// Handles a failed write.
     func failed(_ outlet: Outlet, _ code: Int32) {
-      // The reader has exited on purpose and needs no more output.
+      // The reader exited on purpose and needs no more output.
       if code == EPIPE {
         if outlet.name == "stdout" { hasNoReader.store(true, ordering: .releasing) }
         // Wakes the loop, which may be waiting for this.
@@ -66,7 +62,6 @@ final class Console {
       complain.withLock { $0 }?("easim: \(name): \(reason); the rest was not written")
     }
 
-    /// The line printed in place of dropped lines on stdout.
     func gapOnStdout(_ gap: LineQueue.Gap) -> String {
       let text = "\(gap.lines.counted("line was", "lines were")) dropped here, because stdout was not read"
       guard isJSON.load(ordering: .relaxed) else { return "easim: \(text)\n" }
@@ -98,12 +93,12 @@ final class Console {
     }
   }
 
-  // Breaks a retain cycle: the error handler retains stderr's lane and outlet, which retain the handler.
+  // This statement breaks a retain cycle: the error handler retains stderr's lane and outlet, which retain the handler.
   deinit { shared.complain.withLock { $0 = nil } }
 
   // MARK: Lines
 
-  /// Prints a line of the result; if the string already ends in a line end, `ending` is empty.
+  /// Prints a line of the result; `ending` is omitted if the string already ends with a line break.
   func out(_ line: String, ending: String = "\n") {
     let isShared = stdout.lane === stderr.lane
     stdout.lane.add(isShared ? aboveFooter(line + ending) : line + ending, .line, to: stdout.outlet, at: now)
@@ -118,26 +113,24 @@ final class Console {
     if isatty(STDERR_FILENO) == 1 { err("easim: open this address in a browser; Ctrl-C ends") }
   }
 
-  /// A line that stays below all other output if stderr is a terminal; nil for none. It must not be wider than the
-  /// terminal.
+  /// A line that stays below all other output if stderr is a terminal; nil for none. The line must not be wider than
+  /// the terminal.
   var footer: String? {
     didSet { if footer != oldValue { drawFooter() } }
   }
 
-  /// Redraws the footer, because the terminal has changed.
   func drawFooter() { draw("\r\u{1B}[2K\(footer ?? "")") }
 
   private func aboveFooter(_ text: String) -> String {
     footer.map { "\r\u{1B}[2K\(text)\($0)" } ?? text
   }
 
-  /// Prints bytes of the result unchanged. Called last, because this blocks until the reader has taken them.
+  /// Prints bytes of the result unchanged. Call this last, because it blocks until the reader has taken all bytes.
   func outRaw(_ bytes: [UInt8]) {
     guard let code = FileWriting.write(bytes, to: STDOUT_FILENO) else { return }
     shared.failed(stdout.outlet, code)
   }
 
-  /// Prints a line of progress or an error.
   func err(_ line: String) {
     trace?.lastLine = line.hasPrefix("easim: ") ? String(line.dropFirst("easim: ".count)) : line
     // Errors quote names from untrusted sources.
@@ -162,21 +155,17 @@ final class Console {
     place.lane.add(text, .frame, to: place.outlet, at: now)
   }
 
-  /// The file of `--trace`, if there is one.
   var trace: TraceFile?
 
-  /// Called with every event: captures, for example.
   var witnesses: [(TimelineEvent) -> Void] = []
 
-  /// Passes an event that is not shown to the witnesses.
+  /// Passes an unprinted event to the witnesses.
   func witness(_ event: TimelineEvent) {
     for witness in witnesses { witness(event) }
   }
 
-  /// Prints an event in the requested form.
   func show(_ event: TimelineEvent) { show(event) { _ in } }
 
-  /// Prints an event, with further keys in JSON.
   func show(_ event: TimelineEvent, adding more: (inout JSONObject) -> Void) {
     witness(event)
     if case .result(let passed, let text) = event.kind { trace?.conclude(passed ? "passed" : "failed", text) }
@@ -187,13 +176,12 @@ final class Console {
     out(object.text)
   }
 
-  /// Prints an event as progress on stderr, for commands with a different result.
+  /// Prints an event as progress on stderr, for commands that print something else on stdout.
   func showProgress(_ event: TimelineEvent) {
     witness(event)
     err(TimelineText.line(event, colors: false))
   }
 
-  /// Prints a command's result in the requested form.
   func result(_ verdict: Verdict, _ text: String, at time: Instant) {
     show(TimelineEvent(time: time, side: .app, kind: .result(passed: verdict.isPassed, text))) {
       $0.add("verdict", verdict.word)
@@ -204,11 +192,11 @@ final class Console {
 
   // MARK: Files
 
-  /// Prints later results to stderr as well, because stdout carries a file.
+  /// Prints later results on stderr as well, because stdout carries a file.
   func leaveStdout() { stdout = stderr }
 
-  /// Opens a queue for a file whose lines are never dropped. It stays open until the process exits; `name` is used in
-  /// error messages.
+  /// Opens a queue for a file whose lines are never dropped. The queue stays open until the process exits; error
+  /// messages contain `name`.
   func makeKeeper(_ descriptor: Int32, named name: String) -> LineKeeper {
     let file = FileIdentity(of: descriptor)
     let lane: OutputLane
@@ -219,7 +207,7 @@ final class Console {
       lanes.append((file, lane))
       if loop != nil { lane.start() }
     }
-    // The lines that are kept are consecutive.
+    // No line is ever dropped here, so there is no gap to describe.
     let outlet = lane.makeOutlet(descriptor, name, gap: { _ in "" }, failed: shared.failed)
     keepers.append(LineKeeper(lane: lane, outlet: outlet))
     return keepers[keepers.count - 1]
@@ -241,13 +229,12 @@ final class Console {
     file.lane.whenThereIsRoom { loop.execute { bound.value.open() } }
   }
 
-  /// Stops writing to a file that is not being read, and reports it if lines are lost.
+  /// Stops writing to a file that is not being read, and reports any lost lines.
   private func giveUp(_ keeper: LineKeeper) {
     guard !keeper.outlet.isOver, keeper.lane.abandon(keeper.outlet) > 0 else { return }
     lose(keeper.outlet.name, "it was not read")
   }
 
-  /// Reports that a file is incomplete.
   func lose(_ name: String, _ reason: String) { shared.lose(name, reason) }
 
   // MARK: With a loop, up to the end
@@ -259,7 +246,6 @@ final class Console {
     for entry in lanes { entry.lane.start() }
   }
 
-  /// Writes waiting output within a time limit, and reports what remains unwritten.
   func finish() {
     guard loop != nil else { return }
     flush(lanes.map(\.lane))
@@ -271,7 +257,6 @@ final class Console {
     flush([stderr.lane])
   }
 
-  /// Waits until everything is written, or the time limits pass.
   private func flush(_ lanes: [OutputLane]) {
     let began = ContinuousClock.now
     var progress = -1
@@ -291,7 +276,6 @@ final class Console {
     }
   }
 
-  /// Waits until all output to stderr is written.
   func settleErrors(atMost limit: Duration) {
     let lane = stderr.lane
     _ = OutputLane.news.wait(atMost: limit) { _ in lane.isIdle ? true : nil }
@@ -304,19 +288,17 @@ final class Console {
   }
 }
 
-/// A file whose lines are never dropped.
 struct LineKeeper {
   let lane: OutputLane
   let outlet: Outlet
 
-  /// Queues a line, and returns how much room is left.
   func add(_ line: String) -> LineQueue.Room { lane.add(line + "\n", .kept, to: outlet, at: .origin) }
 
-  /// Queues bytes that are written together, and returns how much room is left.
+  /// Queues bytes to be written as a unit, and returns how much room is left.
   func add(_ bytes: [UInt8]) -> LineQueue.Room { lane.add(block: bytes, to: outlet) }
 }
 
-/// Identifies the file behind a descriptor.
+/// The device and inode numbers that identify a descriptor's file.
 private struct FileIdentity: Equatable {
   private let device: UInt
   private let number: UInt

@@ -1,12 +1,12 @@
 import AccessoryProfiles
 import Glibc
 
-/// A file that the user named, or stdin with `-`, read completely.
+/// Reads a whole file that the user named; `-` means stdin.
 enum InputFile {
   /// Larger files are not read, because no profile, capture or payload needs more.
   static let sizeLimit = 256 << 20
 
-  /// Reads a file of any size, in parts, until `take` returns false.
+  /// Reads a file of any size in parts, until `take` returns false.
   static func read(_ path: String, named given: String? = nil, _ take: ([UInt8]) throws -> Bool) throws {
     let name = given ?? (path == "-" ? "stdin" : path.isEmpty ? "''" : path)
     let descriptor = path == "-" ? STDIN_FILENO : try PatientFile.open(path, O_RDONLY, named: name)
@@ -20,11 +20,11 @@ enum InputFile {
     }
   }
 
-  /// How long a file that is not stdin may take.
+  /// The time limit for reading a file other than stdin.
   private static let patience = Duration.seconds(60)
 
-  /// Reads a file; errors name `option` if the path came from one. A signal that asks easim to stop ends the wait for a
-  /// file; the wait for stdin has no limit.
+  /// Reads a file; errors name `option` if the path came from an option. A stop signal ends the wait for a file; the
+  /// wait for stdin has no time limit.
   static func read(_ path: String, option: String? = nil) throws -> [UInt8] {
     let isStandard = path == "-" || path == "/dev/stdin"
     let name = (option.map { "\($0) " } ?? "") + (isStandard ? "stdin" : path.isEmpty ? "''" : path)

@@ -9,7 +9,6 @@ enum JudgedText {
   ]
   private static let counted = ["passed": green, "failed": red, "skipped": yellow]
 
-  /// The same lines with the colors of a terminal.
   static func colored(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let indent = line.prefix { $0 == " " }

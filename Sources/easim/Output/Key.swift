@@ -1,6 +1,4 @@
-/// A terminal key that EADemo uses.
 enum Key: Equatable {
-  /// A key that types a character.
   case character(Character)
   case enter
   case escape
@@ -11,24 +9,23 @@ enum Key: Equatable {
   case right
   case pageUp
   case pageDown
-  /// A control key: `c` for Ctrl-C.
+  /// A control key; `c` means Ctrl-C.
   case control(Character)
 }
 
-/// Recognises keys in a terminal's input.
+/// Recognizes keys in a terminal's input.
 ///
-/// The escape key and the beginning of an arrow key's sequence are the same byte; only the next byte distinguishes
-/// them. An escape at the end of the input is therefore held until ``finish()``, called a moment later, treats it as
-/// the key. Unknown keys are dropped.
+/// The escape key and the beginning of an arrow key's sequence are the same byte; only the next byte tells them apart.
+/// An escape at the end of the input is therefore held until ``finish()``, called a moment later, treats it as the key.
+/// Unknown keys are dropped.
 struct KeyReader: Equatable {
   /// No terminal sends a longer sequence for a key.
   private static let longestSequence = 16
   private var held: [UInt8] = []
 
-  /// Whether an escape is held that only a timeout can decide.
+  /// Whether an escape byte is held until a timeout or another byte decides its meaning.
   var isHolding: Bool { !held.isEmpty }
 
-  /// Returns the keys that these bytes complete.
   mutating func read(_ bytes: some Sequence<UInt8>) -> [Key] {
     var keys: [Key] = []
     for byte in bytes {
@@ -41,7 +38,7 @@ struct KeyReader: Equatable {
     return keys
   }
 
-  /// Treats a held escape as a key, because nothing followed.
+  /// Treats a held escape byte as a key, because nothing followed.
   mutating func finish() -> [Key] {
     defer { held = [] }
     return held.first == 0x1B && held.count == 1 ? [.escape] : []
@@ -69,7 +66,7 @@ struct KeyReader: Equatable {
     return (text?.first.map(Key.character), length)
   }
 
-  /// `ESC [ A`, with or without parameters, or `ESC O A`; a second escape makes the first one a key.
+  /// Parses `ESC [ A`, with or without parameters, or `ESC O A`; a second escape byte turns the first one into a key.
   private func sequence() -> (Key?, Int)? {
     guard held.count >= 2 else { return nil }
     guard held[1] == UInt8(ascii: "[") || held[1] == UInt8(ascii: "O") else {

@@ -3,13 +3,13 @@ import AccessoryFormats
 
 /// A bounded queue of lines that are waiting to be written.
 ///
-/// It has three kinds of entries, which are treated differently when the queue is full:
+/// A full queue treats its three kinds of entries differently:
 ///
 /// - `line`: the oldest lines are dropped and counted. The next ``take()`` returns the count, as a ``Gap``.
 /// - `kept`: never dropped. ``room`` tells the caller to stop adding for now.
 /// - `frame`: a drawing. A newer frame replaces one that is still waiting.
 ///
-/// A plain value; ``OutputLane`` adds the lock and the thread.
+/// This type has no lock and no thread; ``OutputLane`` adds them.
 struct LineQueue {
   enum Kind {
     case line
@@ -24,20 +24,18 @@ struct LineQueue {
     var lines: Int
   }
 
-  /// The lines dropped just before the next piece.
   struct Gap: Equatable {
     let target: Int
     var lines: Int
-    /// When the last line was dropped.
     var time: Instant
   }
 
-  /// How much room is left for kept lines.
+  /// The room left for kept lines.
   enum Room {
     case some
     /// The caller should stop adding.
     case full
-    /// The caller added far more than that.
+    /// The caller kept adding although the queue was full.
     case tooFull
   }
 
@@ -53,8 +51,8 @@ struct LineQueue {
   static let lineLimit = 4 << 20
   /// The number of bytes of kept lines at which the queue counts as full.
   static let keptLimit = 1 << 20
-  /// The multiple of ``keptLimit`` at which the queue counts as overfull. Lines already on their way when it became
-  /// full still fit.
+  /// The multiple of ``keptLimit`` at which the queue counts as overfull. Lines that were already being added when it
+  /// became full still fit.
   private static let tooMuch = 32
 
   private struct Entry {
@@ -79,10 +77,8 @@ struct LineQueue {
 
   var isEmpty: Bool { lines.isEmpty && kept.isEmpty && gaps.isEmpty }
 
-  /// How much room is left for kept lines.
   var room: Room { keptBytes < keptLimit ? .some : keptBytes < keptLimit * Self.tooMuch ? .full : .tooFull }
 
-  /// Whether a queue that was full has drained far enough to continue.
   var hasRoom: Bool { keptBytes <= keptLimit / 2 }
 
   mutating func add(_ text: String, _ kind: Kind, to target: Int, at time: Instant) {
@@ -91,7 +87,6 @@ struct LineQueue {
     add(bytes, lines: count, kind, to: target, at: time)
   }
 
-  /// Adds bytes, which count as this many lines.
   mutating func add(_ bytes: [UInt8], lines count: Int, _ kind: Kind, to target: Int, at time: Instant) {
     let batch = Batch(target: target, bytes: bytes, lines: count)
     if kind == .frame, let last = lines.last, last.kind == .frame, last.order == nextOrder - 1,
@@ -126,7 +121,6 @@ struct LineQueue {
     }
   }
 
-  /// Removes and returns the next piece to write.
   mutating func take() -> Piece? {
     if !gaps.isEmpty { return .gap(gaps.removeFirst()) }
     guard var batch = popNext()?.batch else { return nil }

@@ -3,15 +3,14 @@ import AccessoryFormats
 import AccessorySessions
 import LinuxIO
 
-// Messages of libraries do not mention options, because other programs have none; these extensions add easim's.
+// Messages of libraries do not mention command-line options, because other programs have none; these extensions add
+// easim's.
 
 extension Refusal {
-  /// The possible remedies.
   var advice: String { advice(naming: \.option) }
 }
 
 extension Refusal.Remedy {
-  /// The option, with its value.
   var option: String? {
     switch self {
     case .acceptAuthentication: "--auth accept"
@@ -23,12 +22,10 @@ extension Refusal.Remedy {
 }
 
 extension TimelineEvent {
-  /// The object printed by `--json`.
   var printed: JSONObject { object(naming: \.option) }
 }
 
 extension RecordingError {
-  /// A sentence that includes the option.
   var text: String {
     switch self {
     case .transcript: "a transcript does not contain all bytes; record with --capture FILE instead"
@@ -39,7 +36,6 @@ extension RecordingError {
 }
 
 extension TransportError {
-  /// A sentence that includes the command.
   var text: String {
     guard case .simulatorsOnly(let address) = self else { return description }
     let other = if case .usbip = address { "a host" } else { "the host at the other end of the cable" }

@@ -4,33 +4,30 @@ import LinuxIO
 import Synchronization
 
 /// Writes lines to one file (a terminal, a pipe, a disk) in order and on a separate thread, so that a blocked write
-/// does not stop anything else.
+/// stops nothing else.
 ///
-/// stdout and stderr share a lane if they are the same file, so that their lines keep their order. O_NONBLOCK would
-/// need no thread, but the flag belongs to the open file, and other programs that share it would fail with EAGAIN.
+/// stdout and stderr share a lane if they are the same file, so that their lines keep their order. Nonblocking mode
+/// would need no thread, but it belongs to the open file, and other programs that share the file would fail with
+/// EAGAIN.
 ///
-/// Before ``start()`` there is no thread: ``add(_:_:to:at:)`` writes immediately and blocks. That suits commands
+/// Before ``start()`` there is no thread: ``add(_:_:to:at:)`` writes immediately and blocks. Blocking suits commands
 /// without a loop, which SIGINT may end at any point.
 final class OutputLane: Sendable {
   fileprivate struct State {
     var queue = LineQueue()
     var outlets: [Outlet] = []
     var hasThread = false
-    /// The batch that the thread is writing now.
     var writing: LineQueue.Batch?
-    /// The number of batches written.
     var progress = 0
-    /// Called when the queue is no longer full.
     var waiters: [@Sendable () -> Void] = []
   }
 
   private let state = Monitor(State())
 
   /// Counts how often a lane has written something, a call in ``PatientFile`` has returned, or a signal has arrived.
-  /// Outside the loop, the main thread waits on it.
+  /// Outside the loop, the main thread waits for changes of this counter.
   static let news = Monitor<UInt64>(0)
 
-  /// Adds a file to this lane.
   func makeOutlet(
     _ descriptor: Int32, _ name: String, gap: @escaping @Sendable (LineQueue.Gap) -> String,
     failed: @escaping @Sendable (Outlet, Int32) -> Void
@@ -42,7 +39,7 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Starts the thread that writes. If no thread can be created, `add` keeps writing directly.
+  /// Starts the writing thread. If no thread can be created, `add` keeps writing directly.
   func start() {
     let mustStart = state.withLock { state in
       defer { state.hasThread = true }
@@ -82,7 +79,6 @@ final class OutputLane: Sendable {
     return .some
   }
 
-  /// Calls `work`, on any thread, once the queue is no longer full.
   func whenThereIsRoom(_ work: @escaping @Sendable () -> Void) {
     let isNow = state.withLock { state -> Bool in
       if state.queue.hasRoom { return true }
@@ -92,10 +88,8 @@ final class OutputLane: Sendable {
     if isNow { work() }
   }
 
-  /// Whether everything is written.
   var isIdle: Bool { state.withLock { $0.queue.isEmpty && $0.writing == nil } }
 
-  /// The number of batches written.
   var progress: Int { state.withLock { $0.progress } }
 
   /// Stops writing to a file, and returns how many of its lines were not written.
@@ -127,14 +121,12 @@ final class OutputLane: Sendable {
 }
 
 extension OutputLane.State {
-  /// The callbacks to call now.
   fileprivate mutating func takeWaiters() -> [@Sendable () -> Void] {
     guard queue.hasRoom else { return [] }
     defer { waiters = [] }
     return waiters
   }
 
-  /// The next bytes to write, and their file.
   fileprivate mutating func next() -> (Outlet?, [UInt8])? {
     switch queue.take() {
     case nil: return nil
@@ -150,11 +142,11 @@ extension OutputLane.State {
   }
 }
 
-/// An open file: stdout, stderr, a transcript.
+/// An open file, such as stdout, stderr or a transcript.
 final class Outlet: Sendable {
   let name: String
   let number: Int
-  /// The text printed in place of dropped lines.
+  /// Returns the text printed in place of dropped lines.
   let gap: @Sendable (LineQueue.Gap) -> String
   private let descriptor: Int32
   private let failed: @Sendable (Outlet, Int32) -> Void
@@ -171,7 +163,6 @@ final class Outlet: Sendable {
     self.failed = failed
   }
 
-  /// Whether a write failed, or the file was abandoned.
   var isOver: Bool { isEnded.load(ordering: .acquiring) }
 
   fileprivate func end() { isEnded.store(true, ordering: .releasing) }

@@ -2,8 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Opens and writes files that may block without limit, such as a FIFO without a reader or a disk that does not
-/// respond.
+/// Opens and writes files that may block without limit, such as a FIFO without a reader or an unresponsive disk.
 ///
 /// The system call runs on a separate thread. The caller waits until it returns, a signal asks easim to stop, or the
 /// time limit passes.
@@ -11,8 +10,8 @@ enum PatientFile {
   /// The time limit; when several files are opened, it covers all of them together.
   static let limit = Duration.seconds(10)
   private static let left = Locked(limit)
-  /// The additional time for each file: on a busy machine, opening a thousand files at once takes as long as a stuck
-  /// one.
+  /// The additional time for each file: on a busy machine, opening a thousand files together takes as long as one
+  /// blocked open.
   private static let grace = Duration.milliseconds(100)
 
   private enum Ending<Result> {
@@ -29,7 +28,6 @@ enum PatientFile {
     }
   }
 
-  /// Checks that a complete file can be written later.
   static func whole(_ path: String, named name: String) throws -> WholeFile {
     try opened(path, forReading: false, named: name, late: { _ in }) {
       Result { () throws(SystemError) in try WholeFile(path) }
@@ -57,7 +55,7 @@ enum PatientFile {
     }
   }
 
-  /// Reads a file with a call that may block on a pipe. A signal that asks easim to stop ends the wait.
+  /// Reads a file with a call that may block on a pipe. A stop signal ends the wait.
   static func read<Content: Sendable>(
     named name: String, atMost limit: Duration? = limit * 2, _ read: @escaping @Sendable () throws -> Content
   ) throws -> Content {
@@ -75,7 +73,7 @@ enum PatientFile {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
   }
 
-  /// Writes a complete file, and returns an error as text. After an error the file is unchanged.
+  /// Writes a complete file; returns the error as text. After an error the file is unchanged.
   static func write(_ bytes: [UInt8], to file: WholeFile) -> String? {
     write {
       do throws(SystemError) { try file.write(bytes) } catch { return error.code }
@@ -83,10 +81,10 @@ enum PatientFile {
     }
   }
 
-  /// Calls `write`, which returns an error number or nil, and returns an error as text.
+  /// Calls `write`, which returns an error number or nil; returns the error as text.
   static func write(_ write: @escaping @Sendable () -> Int32?) -> String? {
     switch perform(atMost: limit, late: { _ in }, write) {
-    // The reader has exited on purpose.
+    // The reader exited on purpose.
     case .done(nil), .done(EPIPE?): nil
     case .done(let code?): String(cString: strerror(code))
     case .stopped: "stopped"

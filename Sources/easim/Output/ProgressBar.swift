@@ -1,6 +1,6 @@
 import Glibc
 
-/// One line on a terminal that is redrawn: `[######    ] 61 %  2.4 MB/s  0 errors  3 s left`.
+/// A progress line that is redrawn on the terminal: `[###### ] 61 % 2.4 MB/s 0 errors 3 s left`.
 ///
 /// Nothing is drawn if stderr is not a terminal.
 final class ProgressBar {

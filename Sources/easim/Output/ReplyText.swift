@@ -5,7 +5,6 @@ import AccessorySessions
 import IAP2
 
 extension Console {
-  /// A reply, as one JSON object or in readable form.
   func show(_ reply: [UInt8], at time: Instant) {
     guard isJSON else {
       for line in ReplyText.lines(reply) { out(line) }
@@ -19,20 +18,17 @@ extension Console {
   }
 }
 
-/// Replies of accessories, as `easim send` prints them.
 enum ReplyText {
-  /// The maximum number of bytes of one reply that are shown.
   static let mostShown = 4_096
-  /// The maximum number of bytes of one reply in JSON.
   static let mostInJSON = 1 << 20
 
-  /// Formats text as text and other bytes as hex and ASCII side by side.
+  /// Formats readable bytes as text, and other bytes as hex and ASCII side by side.
   static func lines(_ bytes: [UInt8]) -> [String] {
     let shown = Array(bytes.prefix(mostShown))
     let rest = bytes.count - shown.count
     let more = rest > 0 ? ["… and \(rest.counted("more byte")); --raw prints all of them"] : []
     if let text = text(bytes.count > mostShown ? wholeCharacters(shown) : shown) {
-      // A final line end completes the last line; it does not begin another.
+      // A final line break completes the last line; it does not begin another.
       var lines = text.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
       if lines.last?.isEmpty == true { lines.removeLast() }
       return lines.map { $0.replacing("\r", with: "\\r").printable } + more
@@ -55,7 +51,6 @@ enum ReplyText {
     return start < bytes.endIndex && bytes[start] >= 0xC0 ? Array(bytes[..<start]) : bytes
   }
 
-  /// Describes how a reply differs from the expected one.
   static func difference(_ expectation: ReplyRule.Expectation, _ reply: [UInt8]) -> [String] {
     switch expectation {
     case .anything: []

@@ -1,9 +1,8 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// Shows the progress of a run: with `--json` a line each second, otherwise a bar.
+/// Shows the progress of a run: one JSON line each second with `--json`, otherwise a bar.
 final class RunProgress {
-  /// The intervals at which the bar is drawn and a line is written.
   private static let barPeriod = Duration.milliseconds(100)
   private static let linePeriod = Duration.seconds(1)
 
@@ -30,10 +29,8 @@ final class RunProgress {
     timer?.arm(at: loop.now + period)
   }
 
-  /// Clears the bar, so that another line can be printed.
   func clear() { bar.clear() }
 
-  /// Stops showing progress.
   func stop() {
     timer?.cancel()
     bar.clear()

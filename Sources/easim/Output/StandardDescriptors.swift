@@ -1,8 +1,9 @@
 import Glibc
 
-/// The three standard descriptors, which some programs close before they start others.
+/// The three standard descriptors, which some programs close before they start other programs.
 ///
-/// The next file or socket to be opened would get a closed one's number, and would then receive the output for stdout.
+/// Without replacements, the next opened file or socket would get a closed descriptor's number and receive the output
+/// for stdout.
 enum StandardDescriptors {
   /// Opens replacements for closed descriptors; reading stdin and writing stdout and stderr still fail.
   static func hold() {
@@ -12,8 +13,8 @@ enum StandardDescriptors {
     }
     // Exceeding the limit of `ulimit -f` should be an error, like a full disk, instead of ending this process.
     signal(SIGXFSZ, SIG_IGN)
-    // The same applies to a reader or peer that is gone. The exit code is the same whether or not `head` reads the rest
-    // of stdout.
+    // A reader or peer that has exited should also cause an error. The exit code is the same whether or not `head`
+    // reads the rest of stdout.
     signal(SIGPIPE, SIG_IGN)
   }
 }

@@ -2,21 +2,19 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// SIGINT, SIGTERM and SIGHUP, received by a separate thread, so that they work whatever the other threads are waiting
+/// Receives SIGINT, SIGTERM and SIGHUP on a separate thread, so that they work whatever the other threads are waiting
 /// for.
 enum StopSignals {
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
-  // Static, because signals belong to the process.
+  // The state is static, because signals belong to the process.
   private static let firstSignal = Atomic<Int32>(0)
   private static let howMany = Atomic<Int>(0)
 
-  /// The first signal; nil if there was none.
   static var first: Int32? {
     let signal = firstSignal.load(ordering: .acquiring)
     return signal == 0 ? nil : signal
   }
 
-  /// How many signals arrived.
   static var count: Int { howMany.load(ordering: .acquiring) }
 
   /// Starts to receive the signals. Call this before other threads start, because they inherit the signal mask.
@@ -55,7 +53,6 @@ enum StopSignals {
     }
   }
 
-  /// Ends the process by the signal's default action.
   private static func die(_ signal: Int32) -> Never {
     Terminal.giveBack()
     var set = sigset_t()
@@ -78,12 +75,11 @@ enum StopSignals {
 /// parent process may both send the same Ctrl-C. After that, any signal ends the process immediately, except for the
 /// second Ctrl-C of `easim soak`, which stops the shrinking.
 struct StopRule {
-  /// The minimum time from the first signal to a forced end.
   static let leastTime = Duration.milliseconds(500)
 
-  /// How long the process may continue after a second signal that is a SIGINT.
+  /// How long the process may continue if the second signal is a SIGINT.
   private let secondInterrupt: Duration
-  /// When the process ends by force; nil before the second signal.
+  /// The time at which the process ends by force; nil before the second signal.
   private(set) var deadline: ContinuousClock.Instant?
   /// The most recent signal, with which the process is then killed.
   private(set) var last = SIGTERM
@@ -92,7 +88,6 @@ struct StopRule {
 
   init(secondInterrupt: Duration) { self.secondInterrupt = secondInterrupt }
 
-  /// A signal has arrived.
   mutating func take(_ signal: Int32, at now: ContinuousClock.Instant) {
     last = signal
     guard let earliest else {

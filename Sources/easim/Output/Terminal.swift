@@ -3,12 +3,12 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// The terminal as EADemo's screen: keys in, rows out.
+/// The terminal as EADemo's screen, which delivers keys and shows rows.
 ///
-/// The terminal is restored by ``close()``, at the end of the process and after a crash; Ctrl-Z returns it to the shell
-/// until easim continues.
+/// The terminal is restored by ``close()``, at the end of the process and after a crash. Ctrl-Z returns the terminal to
+/// the shell until easim continues.
 final class Terminal: DescriptorHandler {
-  /// How long an escape waits for the rest of an arrow key's sequence.
+  /// How long an escape byte waits for the rest of an arrow key's sequence.
   private static let escapeTime = Duration.milliseconds(50)
 
   /// How long to wait for a terminal that accepts no output.
@@ -24,10 +24,9 @@ final class Terminal: DescriptorHandler {
   private var signals: SignalWatch?
   private var escapeTimer: LoopTimer?
 
-  /// Whether stdin and stdout are a terminal that can show a screen.
   static var isThere: Bool { isThere(showingOn: STDOUT_FILENO) }
 
-  /// Whether keys come from a terminal, and this descriptor is a terminal that can move its cursor.
+  /// Returns true if keys come from a terminal, and this descriptor is a terminal that can move its cursor.
   static func isThere(showingOn descriptor: Int32) -> Bool {
     let kind = getenv("TERM").map { String(cString: $0) } ?? "dumb"
     return isatty(STDIN_FILENO) == 1 && isatty(descriptor) == 1 && kind != "dumb"
@@ -53,7 +52,6 @@ final class Terminal: DescriptorHandler {
     }
   }
 
-  /// Restores the terminal.
   func close() {
     watch?.cancel()
     watch = nil
@@ -62,7 +60,6 @@ final class Terminal: DescriptorHandler {
     release()
   }
 
-  /// Switches to the alternate screen and hides the cursor.
   private func showScreen() { console.out("\u{1B}[?1049h\u{1B}[?25l", ending: "") }
 
   private func release() {
@@ -70,7 +67,7 @@ final class Terminal: DescriptorHandler {
     Self.giveBack()
   }
 
-  /// Restores the terminal if it was held; does not block even if the terminal accepts no output.
+  /// Restores the terminal if it was set up; does not block even if the terminal accepts no output.
   static func giveBack() {
     let isBack = Monitor(false)
     do {
@@ -84,13 +81,12 @@ final class Terminal: DescriptorHandler {
     _ = isBack.wait(atMost: patience) { $0 ? true : nil }
   }
 
-  /// Called by the loop.
   func descriptorReady(_ readiness: Readiness) {
     var bytes = [UInt8](repeating: 0, count: 4_096)
     let count = read(STDIN_FILENO, &bytes, bytes.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return }
     guard count > 0 else {
-      // The terminal's other end is gone: there will be no more keys.
+      // The terminal's other end has closed, so no more keys will arrive.
       watch?.cancel()
       watch = nil
       return onEvent(.control("d"))
@@ -121,10 +117,9 @@ final class Terminal: DescriptorHandler {
 
   // MARK: The screen
 
-  /// Columns and lines.
   var size: (width: Int, height: Int) { Self.size(of: STDOUT_FILENO) }
 
-  /// Columns and lines of a terminal; the usual values if it does not report them.
+  /// Returns the columns and lines of a terminal, or the usual values if it does not report them.
   static func size(of descriptor: Int32) -> (width: Int, height: Int) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }

@@ -1,8 +1,7 @@
 import AccessoryCore
 
-/// Rows of words in columns.
 enum TextTable {
-  /// One line per row, each column as wide as its widest word.
+  /// Returns one line per row, with each column as wide as its widest word.
   static func lines(_ rows: [[String]]) -> [String] {
     let rows = rows.map { $0.map(\.printable) }
     var widths: [Int] = []
@@ -22,7 +21,7 @@ enum TextTable {
     }
   }
 
-  /// How many columns of a terminal a word takes: a Chinese or Japanese character takes two.
+  /// Returns how many terminal columns a word takes; a Chinese or Japanese character takes two.
   static func width(of word: String) -> Int {
     word.unicodeScalars.reduce(0) { width, scalar in
       switch scalar.value {

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Events as lines for users: time, role, mark and text, in columns.
+/// Formats events as lines for users: time, role, mark and text, in columns.
 enum TimelineText {
   static func line(_ event: TimelineEvent, colors: Bool) -> String {
     let (mark, text, style) = content(event)
@@ -19,10 +19,10 @@ enum TimelineText {
     static let quiet = "\u{1B}[2m"
   }
 
-  /// The length at which a message is cut; `--json` and `--transcript` show all of it.
+  /// The length at which a message is truncated; `--json` and `--transcript` show all of it.
   private static let messageLimit = 100
 
-  /// A scenario's error has several lines; elsewhere a line end is part of a name.
+  /// A scenario's error has several lines; in other events a line break is part of a name.
   private static func isOneLine(_ event: TimelineEvent) -> Bool {
     if case .result = event.kind { false } else { true }
   }
@@ -83,7 +83,7 @@ enum TimelineText {
 }
 
 extension Instant {
-  /// Seconds with three decimal places: "0.250 s".
+  /// The duration in seconds with three decimal places, such as "0.250 s".
   var shortSeconds: String {
     String(secondsText.dropLast(3))
   }

@@ -4,7 +4,7 @@ import AccessoryRuns
 import Glibc
 import LinuxIO
 
-/// The file of `--trace`: the run as a page of HTML, written when the command ends.
+/// The file of `--trace`: an HTML page about the run, written when the command ends.
 final class TraceFile {
   let recorder: TraceRecorder
   /// Whether the page is written at the end; `easim soak` writes one only for a failed seed.
@@ -19,7 +19,7 @@ final class TraceFile {
   /// The last line for users, which is the result if the command has no verdict.
   var lastLine = ""
 
-  /// Prepares a file that is written at the end, and checks now whether that is possible.
+  /// Checks that the file can be written when the command ends.
   init(_ path: String, time: String, limit: Int?) throws {
     name = "--trace \(path)"
     (self.path, self.time) = (path, time)
@@ -59,16 +59,13 @@ final class TraceFile {
     (["easim"] + CommandLine.arguments.dropFirst().map(\.shellWord)).joined(separator: " ")
   }
 
-  /// Records the outcome of the run from its report.
   func conclude(_ report: some Report) {
     let verdict = report.outcome
     conclude(verdict.word, ([report.headline] + verdict.reasons).joined(separator: "; "))
   }
 
-  /// Records the outcome of the run; the last call counts.
   func conclude(_ word: String, _ text: String) { verdict = TraceVerdict(word, text) }
 
-  /// Writes the page.
   func finish(_ code: ExitCode, _ console: Console) {
     guard isWanted else { return }
     var verdict = verdict ?? TraceVerdict(code == .done ? "finished" : "failed", lastLine)

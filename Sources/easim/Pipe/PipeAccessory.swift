@@ -4,16 +4,15 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// The accessory's end of `easim pipe`: connects the sessions that a device opens with streams, in order. With a
+/// The accessory's end of `easim pipe`: connects each session that a device opens to the next stream, in order. With a
 /// listener, sessions wait for connections, and connections wait for sessions.
 final class PipeAccessory: PipeRole {
-  /// The maximum number of sessions that wait for a connection.
   private static let mostSessions = 64
 
   weak var door: PipeDoor?
-  /// How the command ended; nil while it is running.
+  /// The exit code for the end of the command; nil while the command is running.
   private(set) var verdict: ExitCode?
-  /// Ends the stream: the device decides when sessions open, and a client that has disconnected would waste one.
+  /// Ends the stream: the device decides when sessions open, and a disconnected client would waste a session.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)
   /// The protocol whose sessions are connected; nil means all.
   let protocolName: String?
@@ -55,7 +54,6 @@ final class PipeAccessory: PipeRole {
     return false
   }
 
-  /// Takes a session that a device opened, or refuses it.
   func take(_ session: Session, in context: BehaviorContext) -> any SessionHandler {
     if let relay = relays.first {
       relays.removeFirst()

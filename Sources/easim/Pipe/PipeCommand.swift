@@ -5,7 +5,6 @@ import AccessorySimulator
 import IAP2
 
 extension CommandSpec {
-  /// `easim pipe`.
   static let pipe = CommandSpec(
     name: "pipe", summary: "connect stdin and stdout, or sockets, to a session, as netcat does",
     details: """
@@ -91,8 +90,8 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
     options.shared, at: options.address ?? .standardLocal, for: host, on: runtime, cables, console,
     adjust: { settings in
       var settings = settings
-      // Each connection of a listener has its own session. iAP2 allows this, but Apple's systems do not give an app
-      // several.
+      // Each connection of a listener has its own session. iAP2 allows several sessions for one protocol, but Apple's
+      // systems do not give an app more than one.
       if options.listen != nil { settings.rules.secondSession = .sideBySide }
       return settings
     }, report: report.show)
@@ -100,7 +99,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   try cables.openFiles(console)
   cables.openDoor(console)
   defer { cables.closeDoor() }
-  // Closing the sessions also sets a verdict, which after Ctrl-C must not be mistaken for the end of the bytes.
+  // Closing the sessions also sets a verdict, which after Ctrl-C must not be mistaken for end-of-stream.
   var verdict: ExitCode?
   var progress = ""
   let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {
@@ -174,7 +173,6 @@ extension CommandRuntime {
   }
 }
 
-/// Which events are shown on stderr.
 struct PipeReport {
   private let isVerbose: Bool
   private let console: Console

@@ -2,21 +2,19 @@ import AccessoryCore
 import AccessorySessions
 import LinuxIO
 
-/// The end that opens sessions for the streams of a pipe: device or accessory.
+/// The end that opens sessions for a pipe's streams: device or accessory.
 protocol PipeRole: AnyObject {
-  /// Requests a session for a stream.
   func admit(_ relay: SessionRelay)
-  /// Handles the end of a session. Returns true if the stream waits for another one.
+  /// Handles the end of a session; returns true if the stream waits for another session.
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool
-  /// What happens to a socket whose client disconnects.
+  /// What to do with a socket whose client disconnects.
   var whenClientLeaves: SessionRelay.WhenReaderLeaves { get }
-  /// Where the streams come from; the door sets this itself.
+  /// The source of the streams, which sets this property itself.
   var door: PipeDoor? { get set }
 }
 
-/// Where the bytes of a pipe come from and go to: stdin and stdout, or the connections of a listener.
+/// The source and destination of a pipe's bytes: stdin and stdout, or the connections of a listener.
 final class PipeDoor {
-  /// The maximum number of connections at a time.
   private static let mostConnections = 256
 
   private let loop: any PollingLoop
@@ -28,7 +26,7 @@ final class PipeDoor {
   private var refusals: ReportLimit?
   private var whenEmpty: (() -> Void)?
 
-  /// Opens the door. The role must outlive it.
+  /// Opens the door. The role must outlive the door.
   init(_ options: PipeOptions, on loop: any PollingLoop, _ console: Console, to role: any PipeRole) throws {
     (self.loop, self.role, linger) = (loop, role, options.linger)
     tell = { console.err("easim: \($0)") }
@@ -45,7 +43,6 @@ final class PipeDoor {
     console.out("\(listener?.address ?? address)")
   }
 
-  /// The number of bytes sent and received, for a message.
   var progress: String {
     let counts = relays.reduce(into: (0, 0)) { $0 = ($0.0 + $1.counts.sent, $0.1 + $1.counts.received) }
     return "\(counts.0.counted("byte")) sent, \(counts.1) received"
@@ -80,7 +77,6 @@ final class PipeDoor {
     role.admit(relay)
   }
 
-  /// Ends a connection after its last byte.
   func remove(_ relay: SessionRelay) {
     relay.finish { [weak self] in
       guard let self else { return }
@@ -102,7 +98,6 @@ final class PipeDoor {
     for relay in relays { remove(relay) }
   }
 
-  /// Ends all streams without waiting for their readers.
   func abandon() {
     for relay in relays { relay.finish() }
     relays = []
@@ -120,7 +115,7 @@ extension SessionRelay.Ending {
 }
 
 extension SessionRelay {
-  /// The exit code for the end of a session on stdin and stdout, and the message to print.
+  /// Returns the exit code and the message for the end of a session on stdin and stdout.
   func verdict(_ ending: Ending, otherEnd: String) -> (code: ExitCode, text: String?) {
     let missing = counts.lost + unsent
     let loss = missing == 0 ? "" : "; \(missing.counted("byte was", "bytes were")) not acknowledged"

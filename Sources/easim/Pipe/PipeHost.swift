@@ -4,11 +4,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// The app inside `easim pipe`: opens a session for each stream as soon as the accessory offers the protocol.
+/// The app inside `easim pipe`, which opens a session for each stream as soon as the accessory offers the protocol.
 final class PipeHost: AppHandler, PipeRole {
   weak var door: PipeDoor?
-  /// How the command ended; nil while it is running. Without an accessory it is `unreachable`, and nothing has been
-  /// printed yet.
+  /// The exit code for the end of the command; nil while it is running. The value is `unreachable`, without a printed
+  /// message, if there is no accessory.
   private(set) var verdict: ExitCode?
   /// Keeps the stream: a client may have sent its last bytes and disconnected before its session could be opened.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: true)
@@ -43,7 +43,7 @@ final class PipeHost: AppHandler, PipeRole {
 
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool {
     forget(relay)
-    // The next session waits for the next connect; even the preceding disconnect may still be due.
+    // The next session waits for the next connect; even the preceding disconnect may not have been reported yet.
     if ending.isGone { target = nil }
     let (code, text) = relay.verdict(ending, otherEnd: "the accessory")
     if ending.isGone, options.reconnects {
@@ -97,7 +97,8 @@ final class PipeHost: AppHandler, PipeRole {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     self.app = app
-    // During the first half of a flicker there are no protocols to open a session for; the next connect has them.
+    // An accessory that connects twice has no protocols the first time, so no session can be opened until the next
+    // connect.
     guard !accessory.protocols.isEmpty, target == nil else { return }
     do {
       target = (accessory, try ProtocolChoice.choose(options.shared.protocolName, among: accessory.protocols))

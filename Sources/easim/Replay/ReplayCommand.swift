@@ -8,7 +8,6 @@ import AccessorySessions
 import AccessorySimulator
 
 extension CommandSpec {
-  /// `easim replay`.
   static let replay = CommandSpec(
     name: "replay", summary: "replay a recorded accessory, or a recorded app against an accessory",
     details: """
@@ -41,7 +40,7 @@ extension CommandSpec {
     run: runReplay)
 }
 
-/// How fast a recording is played: a factor, or `max`.
+/// The speed at which a recording is played: a factor, or `max`.
 private enum SpeedWord {
   static func read(_ word: String) throws(UsageError) -> ReplaySettings.Speed {
     if word == "max" { return .max }
@@ -129,7 +128,6 @@ private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> E
   return report.verdict.isPassed ? .done : .checkFailed
 }
 
-/// The result of a replay.
 private struct Played {
   var code = ExitCode.done
   var progress: ReplayProgress?
@@ -187,7 +185,7 @@ private func playAccessory(
   }
   _ = runtime.run(until: { accessory.isOver || accessory.failure != nil })
   notice.stop()
-  // Taken before unplugging, which cuts short the time that sessions are watched.
+  // The progress is saved before unplugging, because unplugging cuts short the time that sessions are watched.
   let progress = accessory.progress
   // The last bytes must be sent before the cable ends.
   accessory.unplug(runtime.signal.map { _ in runtime.signalName } ?? "the recording is over")
@@ -241,7 +239,7 @@ private func playApp(
       return settings
     }, report: console.show)
   try cables.openFiles(console)
-  // Taken before unplugging, which cuts short the time that sessions are watched.
+  // The progress is saved before unplugging, because unplugging cuts short the time that sessions are watched.
   var progress = app.progress
   _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil) { progress = app.progress }
   if host.refusal != nil {

@@ -4,42 +4,34 @@ import AccessoryReplay
 import AccessoryRuns
 import AccessorySessions
 
-/// The result of a replay.
 struct ReplayReport: Equatable {
-  /// One session of the recording, with its result.
   struct Row: Equatable, Sendable {
     var number = 0
     var protocolName = ""
     var isPlayed = false
-    /// Bytes that arrived as recorded, and how many of them were not compared because of the mask.
+    /// The number of bytes that matched the recording.
     var received = 0
     var masked = 0
-    /// The result, in words.
     var text = ""
-    /// The first difference; nil if there was none.
+    /// The offset of the first difference; nil if there was none.
     var offset: Int?
     /// The packet of the recording that contains the expected bytes.
     var packet: Int?
-    /// Where ``expected`` and ``got`` begin.
+    /// The offset at which ``expected`` and ``got`` begin.
     var contextOffset: Int?
     var expected: [UInt8]?
     var got: [UInt8]?
 
     var passed: Bool { isPlayed && offset == nil }
 
-    /// The text of a session in which nothing differed.
     static let asRecorded = "as recorded"
   }
 
-  /// The recording.
   var file = ""
-  /// The end that easim played.
   var role = Recording.End.accessory
   /// What stopped the replay before everything was played.
   var stoppedBy: String?
-  /// Whether a replay in which nothing was compared passes.
   var allowsEmpty = false
-  /// The sessions of the recording.
   var rows: [Row] = []
   /// Differences that do not belong to a session of the recording.
   var strays: [String] = []
@@ -65,7 +57,6 @@ struct ReplayReport: Equatable {
     }
   }
 
-  /// The first difference overall, in words.
   private var difference: String? {
     let different = rows.filter { $0.offset != nil }
     return strays.first ?? (different.first { !$0.isPlayed } ?? different.first)?.text
@@ -91,7 +82,6 @@ struct ReplayReport: Equatable {
       gap: isAsRecorded ? nil : playedText, nothing: nil)
   }
 
-  /// One sentence.
   var headline: String {
     if let sentence = difference ?? nothing { return sentence }
     guard isAsRecorded else {
@@ -147,7 +137,6 @@ extension ReplayReport: Report {
     ]
   }
 
-  /// A case for each session.
   var suite: ReportSuite {
     var cases = rows.map { row in
       ReportCase(
@@ -200,7 +189,6 @@ extension ReplayReport.Row {
     }
   }
 
-  /// The expected and the received bytes at a difference.
   var lines: [String] {
     guard let offset, let contextOffset else { return [] }
     return ReplyText.comparison(expected ?? [], got ?? [], from: contextOffset, at: offset)

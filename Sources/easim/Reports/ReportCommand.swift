@@ -7,7 +7,6 @@ import AccessorySoak
 import AccessoryWorlds
 
 extension CommandSpec {
-  /// `easim report`.
   static let report = CommandSpec(
     name: "report", summary: "show, merge or compare reports",
     details: """
@@ -53,7 +52,7 @@ private struct ReportOptions: CommandOptions {
       "--fail-if", \.limits, as: "LIMIT",
       "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true
     ) { limits, word in
-      // Which of the two applies is known only after the whole command line is read.
+      // Only the complete command line tells which kind of limit this is.
       do { limits.run.append(try BurstLimit(word)) } catch {
         guard let change = try? ChangeLimit(word) else { throw UsageError("--fail-if \(error)") }
         limits.change.append(change)
@@ -64,7 +63,6 @@ private struct ReportOptions: CommandOptions {
   static let rules: [OptionRule] = [.needs("--tolerance", "--baseline")]
 }
 
-/// Every kind of report.
 private let kinds: [any Report.Type] = [
   BurstReport.self, CheckReport.self, ScenarioReport.self, SoakReport.self, ReplayReport.self,
 ]
@@ -85,7 +83,6 @@ private func runReport(_ options: ReportOptions, _ console: Console) throws -> E
   return options.verb == .compare ? try compare(type, first, options, console) : try add(type, first, options, console)
 }
 
-/// Shows one report, or adds up several.
 private func add<Result: Report>(
   _ type: Result.Type, _ first: ReportInput, _ options: ReportOptions, _ console: Console
 ) throws -> ExitCode {
@@ -109,7 +106,6 @@ private func add<Result: Report>(
   return sum.report.outcome.isPassed && isWhole ? .done : .checkFailed
 }
 
-/// `easim report compare`.
 private func compare<Result: Report>(
   _ type: Result.Type, _ first: ReportInput, _ options: ReportOptions, _ console: Console
 ) throws -> ExitCode {

@@ -4,7 +4,6 @@ import AccessoryLoad
 import AccessoryRuns
 import Glibc
 
-/// A report file that was read, but not interpreted yet.
 struct ReportInput {
   let path: String
   private let bytes: [UInt8]
@@ -14,7 +13,6 @@ struct ReportInput {
     bytes = try InputFile.read(path)
   }
 
-  /// The kind of report that the file declares; nil if it declares none.
   var kind: String? {
     // Reports begin with their kind, so that a large file need not be read twice.
     let head = bytes.prefix(60)
@@ -27,10 +25,11 @@ struct ReportInput {
     return (try? JSON5.read(bytes, file: path, limits: limits)).flatMap { ReportHeader.kind(of: $0) }
   }
 
-  /// The report; the error contains everything that is wrong with the file.
+  /// Returns the report; an error lists everything that is wrong with the file.
   func report<Result: Report>(_ type: Result.Type) throws -> Result { try Result(json: bytes, file: path) }
 
-  /// Returns the files that the words of a command line refer to; a folder stands for all its .json files, by name.
+  /// Returns the files that the words of a command line refer to; a folder stands for all its .json files, sorted by
+  /// name.
   static func paths(_ words: [String]) throws -> [String] {
     try words.flatMap { word -> [String] in
       guard isFolder(word) else { return [word] }

@@ -1,11 +1,11 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// Adds up the reports of shards, one after another, so that thousands need only the memory of one report and the sum.
+/// Adds up the reports of shards one after another, so that even thousands need only the memory of one report and the
+/// sum.
 struct ReportSum<Result: Report> {
-  /// The sum.
   var report: Result
-  /// Incomplete shards, which are not part of the sum: what to print about each.
+  /// The messages about incomplete shards, which are not part of the sum.
   private(set) var unfinished: [String] = []
 
   init(_ first: ReportInput, _ others: some Sequence<String>, _ console: Console) throws {
@@ -18,7 +18,7 @@ struct ReportSum<Result: Report> {
         continue
       }
       if let reason = lastUnfinished {
-        // The sum so far was incomplete: a new sum begins here.
+        // The sum so far was incomplete, so a new sum begins here.
         unfinished.append(reason)
         lastUnfinished = nil
         sum = next

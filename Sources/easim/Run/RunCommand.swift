@@ -7,7 +7,6 @@ import AccessoryWorlds
 import Certificates
 
 extension CommandSpec {
-  /// `easim run`.
   static let run = CommandSpec(
     name: "run", summary: "run a simulated accessory until Ctrl-C",
     details: """
@@ -141,7 +140,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   let terminal = try RunTerminal(places.options, options.shared, console, on: runtime.loop) { action in
     let isPossible = action.needsPlug.map { needed in accessories.contains { $0.isAttached == needed } } ?? true
     for accessory in accessories {
-      // During a flicker, an accessory can be unplugged even while it is not attached.
+      // An accessory that is about to reconnect can be unplugged even while it is not attached.
       guard action == .unplug() || action.needsPlug != !accessory.isAttached else { continue }
       try accessory.perform(action, "unplugged by hand")
     }
@@ -160,14 +159,14 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
       runtime.signal.map { _ in runtime.signalName }
         ?? (terminal?.isOver == true ? "q was pressed" : "the --for time is over"))
   }
-  // Gives the programs of the last sessions time to exit.
+  // The programs of the last sessions need time to exit.
   runtime.settle(until: { accessories.allSatisfy { $0.runningPrograms == 0 } }, limit: ExecBehavior.grace * 3)
   let served = sessions.counted("session was served", "sessions were served")
   console.err("easim: unplugged; \(served), \(bytes.counted("byte")) in all")
   return .done
 }
 
-/// The accessories of all given profiles, each with its own serial number.
+/// Returns the accessories of all given profiles, each with its own serial number.
 private func profiles(_ options: RunOptions) throws -> [Profile] {
   var named: [(reference: String, times: Int)] = []
   for word in options.profiles {
@@ -190,7 +189,6 @@ private func profiles(_ options: RunOptions) throws -> [Profile] {
   }
 }
 
-/// Plays the accessories and the cables of a scenario.
 private func runScenario(_ name: String, _ options: RunOptions, _ console: Console) throws -> ExitCode {
   let file = try ScenarioLibrary(profiles: Profiles.library).file(name)
   guard case .scenario(var scenario) = file else {

@@ -5,8 +5,8 @@ import AccessorySessions
 import AccessorySoak
 import AccessoryWorlds
 
-/// A scenario with `apps`, as `easim soak` writes them, played in virtual time and judged by the rules of the
-/// worlds.
+/// Plays a scenario with `apps`, as `easim soak` writes them, in virtual time and checks the rules that every simulated
+/// world must obey.
 struct PlanPlay {
   private var plan: SoakPlan
   private let console: Console

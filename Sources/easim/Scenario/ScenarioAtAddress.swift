@@ -83,9 +83,9 @@ final class ScenarioAtAddress {
   }
 }
 
-/// Where the accessories of a scenario are: all in one local directory, or each at its own address.
+/// The addresses of a scenario's accessories: all in one local directory, or each at its own address.
 enum ScenarioAddresses {
-  /// The address of each accessory, from a pattern in which `{index}` is its number.
+  /// Returns the address of each accessory, from a pattern in which `{index}` is its number.
   static func addresses(
     _ pattern: String, for scenario: Scenario, option: String
   ) throws -> [Address] {
@@ -101,7 +101,7 @@ enum ScenarioAddresses {
     return addresses
   }
 
-  /// Rejects scenarios that silently unplug USB: the host always sees the device disappear.
+  /// Rejects scenarios that unplug USB without a notification, because a USB host always sees the device disappear.
   static func check(
     _ address: Address, for scenario: Scenario, option: String
   ) throws {

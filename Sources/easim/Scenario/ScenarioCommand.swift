@@ -10,7 +10,6 @@ import AccessoryWorlds
 import LinuxIO
 
 extension CommandSpec {
-  /// `easim scenario`.
   static let scenario = CommandSpec(
     name: "scenario", summary: "list, show and run scenarios that reproduce failures from the field",
     details: """
@@ -81,13 +80,11 @@ struct ScenarioOptions: CommandOptions {
     ]
     + ["--real-time", "--at", "--transcript", "--file"].map { .exclusive(["--all", $0]) }
 
-  /// The words that identify a run of all scenarios in its report.
   fileprivate var reportedWords: [String] {
     (client.map { ["--client", $0] } ?? []) + shared.faults.flatMap { ["--fault", $0.description] }
       + (shared.seed.map { ["--seed", "\($0)"] } ?? [])
   }
 
-  /// The name of the simulated app.
   fileprivate func clientName(for scenario: Scenario) -> String {
     let name = client ?? ScenarioClients.robust.name
     return name == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : name
@@ -164,7 +161,6 @@ private func play(_ file: ScenarioFile, _ options: ScenarioOptions, _ console: C
   }
 }
 
-/// Plays all scenarios of the library, one after another.
 private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ console: Console) throws -> ExitCode {
   let names = library.names
   let output = try RunOutput<ScenarioReport>(options.shared, dividing: names.count, console)
@@ -303,7 +299,6 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
 }
 
 extension ScenarioVerdict {
-  /// Prints the final line.
   func tell(_ console: Console, at time: Instant) -> ExitCode {
     console.show(TimelineEvent(time: time, side: .app, kind: .result(passed: passed, text)))
     return passed ? .done : .checkFailed

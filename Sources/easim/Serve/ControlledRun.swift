@@ -5,7 +5,7 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// `easim run --control`: the accessories of a run, which other programs can control while it is running.
+/// The accessories of `easim run --control`, which other programs can control while the command is running.
 struct ControlledRun {
   private let profiles: [Profile]
   private let runtime: CommandRuntime
@@ -25,7 +25,6 @@ struct ControlledRun {
     socket = try ControlPort(server, path: path, settings.transport, on: runtime.loop) { console.err("easim: \($0)") }
   }
 
-  /// Runs until a signal, or until the time is over.
   func run(
     at places: RunPorts, handshakeTimeout: Duration, limit: Duration?, interByteTimeout: Milliseconds?
   ) throws -> ExitCode {

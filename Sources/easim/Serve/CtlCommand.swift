@@ -3,7 +3,6 @@ import AccessoryFormats
 import Glibc
 
 extension CommandSpec {
-  /// `easim ctl`.
   static let ctl = CommandSpec(
     name: "ctl", summary: "send one request to a running 'easim serve --control'",
     details: """
@@ -75,7 +74,6 @@ private func runCtl(_ options: CtlOptions, _ console: Console) throws -> ExitCod
   return .unreachable
 }
 
-/// The parameters of a request as words `key=value`.
 enum ControlWords {
   static func params(_ words: [String], for name: String) throws -> [JSON5Member] {
     let fields = ControlMethods.all.first { $0.name == name }?.params.fields ?? []

@@ -6,34 +6,28 @@ import LinuxIO
 
 /// The control protocol over HTTP: `POST /rpc`, `GET /events`, `/healthz` and `/metrics`, using libmicrohttpd.
 ///
-/// The library has its own epoll descriptor, which our loop watches; it uses no thread. ``HTTPGate`` decides what a
-/// request may do, and the listener decides which users may connect, as with the byte sockets. Bodies, headers,
-/// connections and streams are limited, and a connection that is silent for ``Limits/silence`` is closed, except for
-/// event streams. ``HTTPPlaces`` decides which connection is closed when the limit is reached.
+/// The library has its own epoll descriptor, which the event loop watches; it uses no thread. ``HTTPGate`` decides what
+/// a request may do, and the listener decides which users may connect, as for sockets that carry bytes. Bodies,
+/// headers, connections and streams are limited, and a connection that is silent for ``Limits/silence`` is closed,
+/// except for event streams. ``HTTPPlaces`` decides which connection is closed when the limit is reached.
 final class HTTPDoor: DescriptorHandler {
-  /// The limits of the server.
   struct Limits {
-    /// Simultaneous connections.
     var connections = 1_200
-    /// Simultaneous event streams.
     var streams = 1_024
     /// How long a request may be silent while it arrives, in seconds.
     var silence = 10
     /// The total time limit for a request's headers, and then for its body.
     var arrival = Duration.seconds(30)
-    /// How often a silent event stream sends a comment, so that it notices when its reader is gone.
+    /// How often a silent event stream sends a comment, so that a missing reader is noticed.
     var heartbeat = Duration.seconds(15)
-    /// The memory for one connection's headers.
+    /// The memory for one connection's headers in bytes.
     var memory = 32 * 1024
   }
 
-  /// Problems with clients, for the log.
   enum Trouble: Equatable {
     /// An event reader did not read; this many events were dropped.
     case readerDropped(events: Int)
-    /// A connection was refused.
     case refused(reason: String, peer: String)
-    /// Connections cannot be accepted now.
     case cannotAccept(String)
   }
 
@@ -54,7 +48,6 @@ final class HTTPDoor: DescriptorHandler {
   private var exchanges: [UnsafeRawPointer: HTTPExchange] = [:]
   private(set) var streams = 0
 
-  /// Creates a server that offers only these metrics.
   convenience init(
     metrics: @escaping () -> String, host: String, port: UInt16, _ options: TransportOptions, on loop: any PollingLoop
   ) throws {
@@ -74,7 +67,7 @@ final class HTTPDoor: DescriptorHandler {
       throw UsageError(
         "the HTTP server needs a library: \(String(cString: reason)); on Debian: apt install libmicrohttpd12")
     }
-    // Set later: the gate needs the port of the listener, which must exist first.
+    // The gate needs the port of the listener, which must exist first, so this is set later.
     var accept: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { accept($0) }
     guard case .tcp(_, let bound) = listener.address else { preconditionFailure("a TCP listener has a port") }
@@ -96,7 +89,6 @@ final class HTTPDoor: DescriptorHandler {
 
   deinit { stop() }
 
-  /// Closes every connection.
   func stop() {
     listener?.close()
     guard let daemon else { return }
@@ -111,7 +103,6 @@ final class HTTPDoor: DescriptorHandler {
 
   // MARK: The loop
 
-  /// Runs the library, which has work to do.
   func descriptorReady(_ readiness: Readiness) { run() }
 
   private func run() {
@@ -161,7 +152,7 @@ final class HTTPDoor: DescriptorHandler {
   private func makeRoom() {
     guard let daemon, let stranger = places.stranger else { return }
     Self.shutDown(stranger)
-    // Lets the library notice this and drop the connection now.
+    // The library notices the closed connection now and drops it.
     MHD_run(daemon)
   }
 
@@ -240,7 +231,7 @@ final class HTTPDoor: DescriptorHandler {
     }
   }
 
-  /// Answers an admitted request: the only place that maps paths to answers.
+  /// Answers an admitted request; this is the only place that maps paths to answers.
   private func serve(
     _ route: HTTPGate.Route, _ path: String, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {
@@ -306,7 +297,6 @@ final class HTTPDoor: DescriptorHandler {
     }
     exchange.body = []
     if exchange.answer != nil { return call(connection, exchange) }
-    // The answer follows later.
     exchange.suspend()
     return Self.yes
   }

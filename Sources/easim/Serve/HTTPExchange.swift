@@ -2,7 +2,6 @@ import AccessoryControl
 import AccessoryCore
 import CMicroHTTPD
 
-/// One HTTP request and its answer.
 final class HTTPExchange {
   let connection: OpaquePointer
   let began: Instant
@@ -14,7 +13,6 @@ final class HTTPExchange {
   private var isSuspended = false
   var isStream = false
   var isEnding = false
-  /// The answer is an event stream.
   var unsent = UnsentNews(.events)
   var onEnd: (() -> Void)?
 
@@ -35,7 +33,7 @@ final class HTTPExchange {
     return true
   }
 
-  /// Fills a part of an event stream; returns 0 if there is nothing to send, and the connection then waits.
+  /// Fills a part of an event stream. Returns 0 if there is nothing to send; the connection then waits.
   func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     if isEnding { return -1 }
     guard unsent.count > 0 else {
@@ -64,13 +62,11 @@ final class HTTPExchange {
     resume()
   }
 
-  /// The connection waits until there is something to send.
   func suspend() {
     MHD_suspend_connection(connection)
     isSuspended = true
   }
 
-  /// Resumes the connection; returns true if it was waiting.
   @discardableResult
   func resume() -> Bool {
     guard isSuspended else { return false }
@@ -79,7 +75,6 @@ final class HTTPExchange {
     return true
   }
 
-  /// Handles the end of the connection.
   func end() {
     isEnding = true
     client?.close("the connection was closed")

@@ -4,21 +4,20 @@ import AccessoryFormats
 /// Tracks which connections of an HTTP server are waiting for a request, and which one to close when the limit is
 /// reached.
 ///
-/// A connection that has sent a request with the token is never closed. The others are strangers: if the limit is
-/// reached and another connection arrives, the oldest stranger is closed. Connections that send their headers very
-/// slowly therefore do not lock out a client whose request arrives complete.
+/// A connection that has sent a request with the token is never closed. Other connections are strangers: if another
+/// connection arrives at the limit, the oldest stranger is closed. Connections that send their headers very slowly
+/// therefore cannot lock out a client whose request arrives complete.
 struct HTTPPlaces<Connection: Hashable> {
   private struct Place {
-    /// When the connection was accepted, or its last request was answered.
+    /// The time at which the connection was accepted, or its last request was answered.
     var since: Instant
-    /// Whether its headers have not arrived yet.
+    /// Whether the request's headers have not arrived yet.
     var isWaiting = true
     var isTrusted = false
   }
 
   private var places: [Connection: Place] = [:]
 
-  /// The number of connections.
   var count: Int { places.count }
 
   /// The stranger to close for another connection.
@@ -30,16 +29,14 @@ struct HTTPPlaces<Connection: Hashable> {
     places[connection]?.since = now
   }
 
-  /// Notes that the headers of a request have arrived.
   mutating func arrived(_ connection: Connection, isTrusted: Bool) {
     places[connection]?.isWaiting = false
     if isTrusted { places[connection]?.isTrusted = true }
   }
 
-  /// Removes a connection that has ended.
   mutating func leave(_ connection: Connection) { places[connection] = nil }
 
-  /// The connections whose headers should have arrived by now, and the next such deadline.
+  /// Returns the connections whose headers should have arrived by now, and the next such deadline.
   func overdue(at now: Instant, limit: Duration) -> (connections: [Connection], next: Instant?) {
     let waiting = places.filter(\.value.isWaiting)
     let late = waiting.filter { $0.value.since + limit <= now }

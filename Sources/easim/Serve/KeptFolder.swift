@@ -4,14 +4,13 @@ import AccessoryProfiles
 import Glibc
 import LinuxIO
 
-/// The folder of `easim serve --keep DIR`: captures as they are recorded, and the reports of runs.
+/// The folder of `easim serve --keep DIR`, which receives captures as they are recorded, and reports of runs.
 final class KeptFolder: KeptFiles {
   /// The largest file that is read back.
   private static let longestFile = 256 << 20
 
   private let path: String
 
-  /// Creates the folder if it is missing.
   init(_ path: String) throws(UsageError) {
     self.path = path
     for folder in [path, "\(path)/captures", "\(path)/runs"] {

@@ -4,7 +4,7 @@ import AccessoryPages
 import CMicroHTTPD
 import Glibc
 
-/// The live page: its files from the program, or from the folder that `EASIM_PAGE` names, for development.
+/// Serves the files of the live page from the program or, for development, from the folder that `EASIM_PAGE` names.
 extension HTTPDoor {
   /// Answers with a file of the page. The files are the same for everyone and contain no secrets, so they need no
   /// token.

@@ -5,8 +5,8 @@ import AccessoryProfiles
 
 /// `easim demo --page`: repeats the demonstration in the world `main` of a server, for the live page.
 ///
-/// It is a client of the control protocol like any other: an accessory flickers, an app waits for its protocol, opens a
-/// session, sends a string and 10,000 bytes several times, and the accessory is unplugged.
+/// The demonstration is a client of the control protocol like any other. An accessory connects twice, an app waits for
+/// its protocol, opens a session, sends a string and 10,000 bytes several times, and the accessory is unplugged.
 final class PageDemo {
   private static let pause = Duration.seconds(3)
   private static let exchanges = 6
@@ -15,7 +15,7 @@ final class PageDemo {
   private let loop: any EventLoop
   private let profile: String
   private let flicker: Quirk
-  /// Why the demonstration stopped, if it did.
+  /// Called with the reason if the demonstration stops early.
   private let failed: (String) -> Void
   private var accessory = ""
   private var app = ""
@@ -36,7 +36,7 @@ final class PageDemo {
     }
   }
 
-  /// Adds the accessory and the app; everything else follows.
+  /// Adds the accessory and the app, which trigger the following steps.
   func start() {
     call(
       "accessory.add",
@@ -81,7 +81,7 @@ final class PageDemo {
       rounds += 1
       loop.schedule(after: .seconds(1)) { [self] in
         if rounds > Self.exchanges { return unplug() }
-        // EADemo's bytes: 0 to 255 repeatedly, here as letters in a line.
+        // EADemo's bytes are 0 to 255 repeatedly; the page sends them as printable characters in a line.
         let line = String((0..<10_000).map { Character(Unicode.Scalar(UInt8(32 + $0 % 95))) })
         send([.init("text", .text(line))], count: 10_000)
       }
@@ -96,12 +96,11 @@ final class PageDemo {
 
   private func call(_ method: String, _ params: [JSON5Member], _ done: @escaping (JSON5Value) -> Void) {
     client.call(method, .object(params)) { [weak self, loop] result in
-      // In a later turn, because the client is in the middle of a request.
+      // The step is deferred to a later turn, because the client is in the middle of a request.
       loop.schedule(after: .zero) {
         switch result {
         case .success(let answer): done(answer)
-        // Users may press the page's buttons during the demonstration, which therefore ends if a step no longer
-        // applies.
+        // Users may press the page's buttons during the demonstration, which ends if a step no longer applies.
         case .failure(let error): self?.failed(error.message)
         }
       }
@@ -110,7 +109,6 @@ final class PageDemo {
 }
 
 extension CommandRuntime {
-  /// Serves the page with the demonstration until Ctrl-C.
   func serveDemo(_ profile: String, _ flicker: Quirk, _ shared: SharedOptions, _ console: Console) throws -> ExitCode {
     let server = ControlServer(ControlServer.Settings(shared, on: loop), on: loop)
     let token = SecretToken.make()

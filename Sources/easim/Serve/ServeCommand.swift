@@ -3,7 +3,6 @@ import AccessoryCore
 import Glibc
 
 extension CommandSpec {
-  /// `easim serve`.
   static let serve = CommandSpec(
     name: "serve", summary: "let programs in any language control accessories and apps",
     details: """
@@ -111,7 +110,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   return code
 }
 
-/// The token of `--remote`: from the environment, where other users cannot see it, or a new one.
+/// Returns the token of `--remote`: from the environment, where other users cannot see it, or a new one.
 private func remoteToken() throws(UsageError) -> String {
   guard let chosen = getenv("EASIM_TOKEN") else { return SecretToken.make() }
   let token = String(cString: chosen)

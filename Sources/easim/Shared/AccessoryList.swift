@@ -4,14 +4,12 @@ import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 
-/// Accessories as their medium sees them, one line each. Unusable ones are shown with the reason.
+/// Lists accessories as their medium sees them, one per line. An unusable one is shown with the reason.
 enum AccessoryList {
-  /// Indented lines, for the end of a message.
   static func text(_ accessories: [FoundAccessory]) -> String {
     TextTable.lines(rows(accessories)).joined(separator: "\n")
   }
 
-  /// One row for each accessory.
   static func rows(_ accessories: [FoundAccessory]) -> [[String]] {
     accessories.map { accessory in
       let offer = accessory.protocols.map { $0.isEmpty ? "(no protocols)" : $0.joined(separator: " ") }
@@ -25,8 +23,7 @@ enum AccessoryList {
 }
 
 extension FoundAccessory {
-  /// The accessory as one line of JSON, in the form of an `attach` event; an unusable one is a `warning` with the
-  /// reason.
+  /// The accessory as a line of JSON in the form of an `attach` event; an unusable one is a `warning` with the reason.
   var listing: String {
     var accessory = JSONObject()
     accessory.add("name", name)
@@ -50,7 +47,6 @@ extension FoundAccessory {
 }
 
 extension AccessoryChange {
-  /// Converts a change into events.
   func events(at time: Instant) -> [TimelineEvent] {
     func event(_ kind: TimelineEvent.Kind, _ accessory: FoundAccessory?) -> TimelineEvent {
       TimelineEvent(time: time, side: .accessory, kind: kind, subject: accessory?.subject)

@@ -6,7 +6,6 @@ import LinuxIO
 
 /// The accessory that a command is about: at a fixed address, or the only matching one among those connected.
 final class AccessoryTarget {
-  /// Keeps the device connected to the accessory.
   let dialer: Dialer
   private let address: Address
 
@@ -41,7 +40,7 @@ final class AccessoryTarget {
     func choice() -> AccessoryChoice {
       AccessoryChoice(among: found, protocolName: protocolName, isNamed: address.namesOneAccessory)
     }
-    // Several accessories are remembered, but perhaps only one is connected.
+    // The medium remembers several accessories, but perhaps only one is connected.
     if case .several = choice() { found = try RollCall.of(sighting, at: address) { runtime } }
     let wanted = protocolName.map { Excerpt.of($0) }
     switch choice() {
@@ -51,7 +50,7 @@ final class AccessoryTarget {
       if let hint = address.hintWhereNothingIs { console.err("easim: \(hint)") }
       return nil
     case .several(let list):
-      // In the first half of a flicker, an accessory offers no protocols yet.
+      // An accessory that connects twice offers no protocols the first time.
       let isCertain = list.allSatisfy { $0.protocols?.isEmpty == false }
       let which =
         wanted.map { isCertain ? " offer \($0)" : " offer \($0) or may offer it later" } ?? " are connected"
@@ -67,8 +66,8 @@ final class AccessoryTarget {
     }
   }
 
-  /// How to select one of several accessories with the same address and serial number, for example when one profile
-  /// runs twice.
+  /// Returns advice on selecting one of several accessories with the same address and serial number, for example when
+  /// one profile runs twice.
   private static func advice(on list: [FoundAccessory]) -> String {
     guard Set(list.map(\.identity)).count < list.count else { return "" }
     return """
@@ -78,7 +77,7 @@ final class AccessoryTarget {
       """
   }
 
-  /// The exit code and the message when no accessory was ready: either time ran out, or none can appear.
+  /// Returns the exit code and the message when no accessory was ready: either time ran out, or none can appear.
   func explanation(within timeout: Duration) -> (code: ExitCode, text: String) {
     if dialer.isUnfinished, let trouble = dialer.trouble {
       return (.gone, "the accessory was not ready within \(DurationText.format(timeout)): \(trouble.detail)")
@@ -97,7 +96,6 @@ extension Address {
       """
   }
 
-  /// The message when no accessory appeared here in time.
   func explanation(of trouble: TransportError?, within timeout: Duration) -> String {
     let limit = DurationText.format(timeout)
     guard let trouble else { return "\(nothingThere) within \(limit)" }

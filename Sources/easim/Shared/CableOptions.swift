@@ -5,19 +5,15 @@ import AccessoryFormats
 import AccessorySessions
 import LinuxIO
 
-/// All media that easim supports.
 let media = MediumTable.linked
 
-/// The options of a command that apply to all its cables: `--allow-remote`, `--any-user`, `--fault`, `--transcript` and
+/// The options that apply to all cables of a command: `--allow-remote`, `--any-user`, `--fault`, `--transcript` and
 /// `--capture`.
 final class CableOptions {
-  /// Which sockets may be opened.
   let transport: TransportOptions
-  /// The faults of each cable.
   let faults: [Fault]
   /// Whether faults can be switched on and off while cables are in use.
   var mayToggleFaults = false
-  /// Which of the faults are switched on.
   private(set) var areOn: [Bool]
 
   private let shared: SharedOptions
@@ -33,7 +29,7 @@ final class CableOptions {
     weak var channel: FaultChannel?
   }
 
-  /// Reads the options. No file is touched yet.
+  /// Reads the options, without touching any file.
   init(_ shared: SharedOptions, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.shared = shared
     self.loop = loop
@@ -46,15 +42,15 @@ final class CableOptions {
     self.transport = transport
   }
 
-  /// Empties the files of the transcript and the capture, if there are any. Called after the rest of the command line
-  /// is known to be correct, so that a mistake destroys no file.
+  /// Empties the files of the transcript and the capture. Called after the rest of the command line is known to be
+  /// correct, so that a mistake destroys no file.
   func openFiles(_ console: Console) throws {
     recorder = try CaptureFile.asked(for: shared, console, origin: loop.now)
     transcript = try TranscriptFile.asked(for: shared, console)
   }
 
-  /// Wraps the channels of a cable, at this end, with faults, the transcript and the capture. The capture names the
-  /// cable after its place and accessory, if known.
+  /// Wraps the channels at this end of a cable with faults, the transcript and the capture. The capture names the cable
+  /// after its place and accessory, if known.
   func wrap(_ bare: Cable, at end: Cable.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
     var cable = bare.faulty(
@@ -79,7 +75,7 @@ final class CableOptions {
     if let door { console.witnesses.append { [weak door] in door?.note($0) } }
   }
 
-  /// Offers the cables of an accessory or an address before the first of them is plugged in.
+  /// Offers an accessory's cables to Wireshark before the first of them is plugged in.
   func expect(place: String, accessory: String) { _ = offer(place, accessory) }
 
   private func offer(_ place: String, _ accessory: String) -> CaptureDoor.Offer {
@@ -91,7 +87,6 @@ final class CableOptions {
     return made
   }
 
-  /// Ends Wireshark's recordings.
   func closeDoor() {
     door?.close()
     door = nil
@@ -99,7 +94,7 @@ final class CableOptions {
 
   private var faultsNow: [Fault] { zip(faults, areOn).filter(\.1).map(\.0) }
 
-  /// Switches a fault on or off, including on the cables that are plugged in. Requires ``mayToggleFaults``.
+  /// Switches a fault on or off, including on connected cables. Requires ``mayToggleFaults``.
   func toggle(fault index: Int) {
     areOn[index].toggle()
     for entry in faultyChannels {

@@ -9,12 +9,12 @@ import LinuxIO
 /// The socket through which Wireshark records the cables of a running easim program, in the standard local directory,
 /// for processes of the same user.
 ///
-/// A client sends one line. `list` is answered with a JSON object for each accessory, and `record ID` with a pcapng
-/// file of that accessory's cables, which continues until either end closes the connection.
+/// A client sends one line. The answer to `list` is a JSON object for each accessory. The answer to `record ID` is a
+/// pcapng file of that accessory's cables, which continues until either end closes the connection.
 ///
 /// A reader that is too slow never holds up a cable: if too many bytes are unread, its connection is closed.
 final class CaptureDoor {
-  /// A recording on offer: the cables of one accessory, or of one address.
+  /// An available recording: the cables of one accessory, or of one address.
   struct Offer {
     let id: String
     let name: String
@@ -23,11 +23,10 @@ final class CaptureDoor {
     let epoch: Int64
     let taps: CableTaps
 
-    /// "Lawk View at local:"; only the address while the accessory is unknown.
+    /// A title such as "Lawk View at local:"; only the address while the accessory is unknown.
     var title: String { name.isEmpty ? place : "\(name) at \(place)" }
   }
 
-  /// The maximum number of readers at a time.
   static let mostReaders = 64
 
   private let offers: () -> [Offer]
@@ -38,7 +37,6 @@ final class CaptureDoor {
   /// Captures of the control protocol use keys starting at 1.
   private var lastKey = 0
 
-  /// Starts listening.
   init(
     on loop: any PollingLoop, offers: @escaping () -> [Offer], warn: @escaping (String) -> Void
   ) throws {
@@ -90,14 +88,12 @@ final class CaptureDoor {
     }
   }
 
-  /// Adds an event as a comment to every capture.
   func note(_ event: TimelineEvent) {
     for reader in readers { reader.recorder?.note(CaptureFile.comment(on: event), at: event.time) }
   }
 
   private func remove(_ reader: CaptureReader) { readers.removeAll { $0 === reader } }
 
-  /// Ends every capture and removes the socket.
   func close() {
     listener?.close()
     listener = nil
@@ -119,9 +115,8 @@ extension CaptureDoor {
   }
 }
 
-/// One connection to a ``CaptureDoor``.
 private final class CaptureReader {
-  /// How many bytes may wait for a slow reader.
+  /// The maximum number of bytes that may wait for a slow reader.
   static let mostUnread = 64 << 20
   private static let longestRequest = 256
 
@@ -171,7 +166,6 @@ private final class CaptureReader {
     flush()
   }
 
-  /// Ends the connection when everything is written.
   func finish() {
     isFinishing = true
     flush()
@@ -187,7 +181,6 @@ private final class CaptureReader {
     if isFinishing { stream.endOutput() }
   }
 
-  /// Ends the connection in the next turn.
   private func leave() {
     isOver = true
     unsent = ByteQueue()

@@ -20,7 +20,6 @@ enum CaptureFile {
     return followed
   }
 
-  /// Opens the file of `--trace`, if given.
   static func trace(for shared: SharedOptions, _ console: Console, isVirtual: Bool) throws -> TraceFile? {
     guard let path = shared.trace else { return nil }
     let made = try TraceFile(path, time: isVirtual ? "virtual" : "real", limit: shared.traceLimit)
@@ -63,12 +62,11 @@ enum CaptureFile {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - now.nanoseconds
   }
 
-  /// Formats an event as a packet's comment.
   static func comment(on event: TimelineEvent) -> String { TimelineText.line(event, colors: false).trimmed }
 }
 
 extension String {
-  /// The line without its time, which the packet contains, and without surrounding blanks.
+  /// The line without surrounding blanks and without its time, which the packet contains.
   fileprivate var trimmed: String {
     let time: Substring = drop { $0 == " " }
     let rest: Substring = time.drop { $0 != " " }

@@ -1,8 +1,8 @@
 import Glibc
 import LinuxIO
 
-/// The runtime of every command with a loop: the loop on the main thread, signals as events, and output that does not
-/// block.
+/// The runtime of every command with a loop: the loop runs on the main thread, signals arrive as events, and output
+/// does not block.
 final class CommandRuntime {
   let loop: EpollLoop
 
@@ -25,13 +25,11 @@ final class CommandRuntime {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
-  /// The signal that asked the program to stop, if any.
   var signal: Int32? { StopSignals.first }
 
   /// The number of stop signals; after the second, easim stops waiting.
   var signalCount: Int { StopSignals.count }
 
-  /// The signal's name for users.
   var signalName: String {
     switch signal {
     case SIGINT: "Ctrl-C"
@@ -40,7 +38,7 @@ final class CommandRuntime {
     }
   }
 
-  /// Runs until `condition` holds, a signal arrived, or `limit` has passed; returns true if the condition holds.
+  /// Runs until `condition` holds, a signal arrives, or `limit` passes; returns true if the condition holds.
   func run(until condition: () -> Bool, limit: Duration? = nil) -> Bool {
     loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
   }

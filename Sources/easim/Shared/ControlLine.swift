@@ -39,7 +39,6 @@ final class ControlLine {
     }
   }
 
-  /// The next line; nil at the end.
   func receive() -> [UInt8]? {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {

@@ -6,18 +6,15 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The common parts of all commands that connect: a device with one app, the selected accessory, and the transcript and
-/// capture, if any.
+/// The common parts of all commands that connect to accessories: a device with one app, the selected accessory, and the
+/// transcript and capture.
 final class HostCommandContext {
-  /// The selected accessory.
   let target: AccessoryTarget
-  /// The app.
   let app: AppView
-  /// Whether any cable was plugged in when the command ended.
   private(set) var hadCable = false
   /// Whether there was no cable when the command ended, or only one after others whose accessory never became ready.
   var isMissing: Bool { !hadCable || target.dialer.isUnfinished }
-  /// An address as an Apple process would print it; it means nothing outside this one.
+  /// An address as an Apple process would print it; it has no meaning outside this process.
   var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
   /// The message for an app whose Info.plist hides all accessories that are present.
   static let nothingVisible = "there are accessories, but the app sees none of them"
@@ -42,7 +39,7 @@ final class HostCommandContext {
   ///
   /// - Parameters:
   ///   - adjust: changes the app's settings after the options are applied.
-  ///   - tap: wrapped around the main channel of each cable, nearest to the device.
+  ///   - tap: a wrapper for each cable's main channel, placed closest to the device.
   init(
     _ shared: SharedOptions, at address: Address, policy: PublicationMachine.Policy = .ready,
     for handler: any AppHandler,
@@ -71,16 +68,14 @@ final class HostCommandContext {
     self.app = device.makeApp(handler, settings: app)
   }
 
-  /// Why the accessory cannot be used, if it was refused; otherwise nil.
+  /// The reason why the accessory was refused; nil if it was not.
   var refusal: Refusal? { refusals.refusal }
 
   /// Prints why the accessory was refused, and what to try.
   func explainRefusal(_ console: Console) { refusals.explain(console) }
 
-  /// What the links have done.
   var linkCounters: LinkCounters { device.linkCounters }
 
-  /// The app's settings according to the options.
   static func app(_ shared: SharedOptions) throws -> AppSettings {
     var settings = AppSettings()
     settings.filterSwitch = "--all-protocols"
@@ -96,7 +91,7 @@ final class HostCommandContext {
     return settings
   }
 
-  /// Runs until a condition holds, a signal arrived, time is up or no accessory can appear; returns true if the
+  /// Runs until a condition holds, a signal arrives, time is up or no accessory can appear; returns true if the
   /// condition holds. Then calls `closing` and unplugs everything in an orderly way.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
     do { try target.dialer.start() } catch {
@@ -120,6 +115,5 @@ final class HostCommandContext {
     device.unplugAll("easim is exiting")
   }
 
-  /// Whether no cable is left, and none is being connected.
   var isUnplugged: Bool { device.cableCount == 0 && options.isQuiet }
 }

@@ -4,8 +4,8 @@ import Glibc
 import LinuxIO
 
 /// The terminal of a command that prints lines and takes keys: each key arrives immediately, nothing is echoed, and the
-/// last line lists the keys. Ctrl-C remains a signal. Ctrl-Z returns the terminal to the shell until easim continues;
-/// no keys are read in the background.
+/// last line lists the keys. Ctrl-C still sends a signal. Ctrl-Z returns the terminal to the shell until easim
+/// continues; no keys are read in the background.
 final class KeyTerminal: DescriptorHandler {
   /// How often a program in the background checks whether it is in the foreground again.
   private static let period = Duration.milliseconds(500)
@@ -19,7 +19,7 @@ final class KeyTerminal: DescriptorHandler {
   private var signals: SignalWatch?
   private var timer: LoopTimer?
 
-  /// Whether there is a terminal for keys and for the last line.
+  /// Whether a terminal is available for keys and for the last line.
   static var isThere: Bool { Terminal.isThere(showingOn: STDERR_FILENO) }
 
   init(
@@ -41,14 +41,12 @@ final class KeyTerminal: DescriptorHandler {
     take()
   }
 
-  /// Restores the terminal.
   func close() {
     timer?.cancel()
     signals?.close()
     release()
   }
 
-  /// Redraws the last line, because its contents have changed.
   func show() {
     if watch != nil { console.footer = line(max(1, Terminal.size(of: STDERR_FILENO).width - 1)) }
   }
@@ -78,7 +76,6 @@ final class KeyTerminal: DescriptorHandler {
     take()
   }
 
-  /// Called by the loop.
   func descriptorReady(_ readiness: Readiness) {
     guard clinux_terminal_is_ours(STDIN_FILENO) != 0 else {
       release()
@@ -89,7 +86,7 @@ final class KeyTerminal: DescriptorHandler {
     let count = read(STDIN_FILENO, &bytes, bytes.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return }
     guard count > 0 else {
-      // The terminal is gone; a signal reports it, or nothing more is typed.
+      // The terminal has closed: a signal reports this, or no more keys arrive.
       return release()
     }
     for key in keys.read(bytes[..<count]) { onKey(key) }

@@ -2,7 +2,7 @@ import AccessoryProfiles
 import Certificates
 import Glibc
 
-/// Where commands find profiles: at a path, in the user's folder, or among those compiled in.
+/// Finds profiles: at a path, in the user's folder, or among those compiled in.
 enum Profiles {
   static var library: ProfileLibrary {
     let home =
@@ -10,7 +10,8 @@ enum Profiles {
     return ProfileLibrary(userFolder: home.map { "\($0)/easim/profiles" })
   }
 
-  /// The coprocessor that a profile requires. The same serial number gets the same coprocessor in every process.
+  /// Returns the coprocessor that a profile requires. The same serial number gets the same coprocessor in every
+  /// process.
   static func coprocessor(for profile: Profile) -> SimulatedCoprocessor {
     SimulatedCoprocessor(
       seed: profile.identity.serialNumber.utf8.stableHash,

@@ -2,17 +2,17 @@ import AccessoryCore
 import AccessoryRuns
 import LinuxIO
 
-/// A file to which a report is written, in the format that its extension selects.
+/// A file for a report, in the format that its extension selects.
 ///
-/// Checked before the run, so that an hour of measuring does not end in a missing folder; later written completely or
-/// not at all.
+/// The path is checked before the run, so that a missing folder is not discovered after an hour of measuring. The file
+/// is then written completely or not at all.
 struct ReportFile {
   private let form: ReportForm
   private let path: String
   private let file: WholeFile
   private let name: String
 
-  /// The file of an option for reports with these formats; `form` is set for an option with a single format.
+  /// Creates the file of an option for reports in these formats; `form` is set for an option with a single format.
   init(_ option: String, _ path: String, _ forms: [ReportForm], form: ReportForm? = nil) throws {
     let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     guard let form = form ?? (path.contains(".") ? forms.first { $0.rawValue == ending } : nil) else {
@@ -28,7 +28,6 @@ struct ReportFile {
 }
 
 extension [ReportFile] {
-  /// Writes all of the files.
   func write(_ report: some WritableReport, _ console: Console) {
     for file in self { file.write(report, console) }
   }

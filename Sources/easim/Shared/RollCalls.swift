@@ -20,6 +20,6 @@ extension RollCall {
     return call.accessories
   }
 
-  /// Longer than a connection attempt and the following silence may take.
+  /// Deliberately longer than the limits for a connection attempt and the silence after it combined.
   private static var limit: Duration { .seconds(25) }
 }

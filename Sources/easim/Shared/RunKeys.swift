@@ -4,19 +4,16 @@ import AccessoryWorlds
 
 /// The keys of `easim run` on a terminal: what each does, and the line that lists them.
 struct RunKeys {
-  /// What a key requests.
   enum Action: Equatable {
-    /// Performs this action on every accessory.
     case perform(AccessoryAction)
-    /// Switches a fault on or off, counted from 0.
+    /// Switches a fault on or off; faults are counted from 0.
     case toggle(Int)
     case quit
   }
 
-  /// The maximum number of faults that have a key.
   static let mostFaults = 9
 
-  /// The actions with keys: each key, its word on the line, and its action.
+  /// The actions that have keys: each key, its word on the line, and its action.
   private static let actions = WorldAction.kinds().starting(with: ["accessory.unplug"]).compactMap {
     kind -> (key: Character, word: Substring, action: AccessoryAction)? in
     guard let key = kind.key, let word = kind.method?.split(separator: ".").last,
@@ -25,13 +22,10 @@ struct RunKeys {
     return (key, word, action)
   }
 
-  /// The names of the faults, and whether each is on.
   private(set) var faults: [(name: String, isOn: Bool)]
 
-  /// The keys of a run with these faults.
   init(faults names: [String]) { faults = names.prefix(Self.mostFaults).map { ($0, true) } }
 
-  /// Returns a key's action; nil if it has none.
   mutating func press(_ key: Key) -> Action? {
     switch key {
     case .character("q"), .control("d"): return .quit
@@ -46,7 +40,6 @@ struct RunKeys {
     }
   }
 
-  /// The line, no wider than `width`.
   func line(width: Int) -> String {
     let listed = faults.enumerated().map { "\($0 + 1) \($1.name) \($1.isOn ? "on" : "off")" }
     let whole = (Self.actions.map { "\($0.key) \($0.word)" } + listed + ["q quit"]).joined(separator: "   ")
@@ -54,17 +47,15 @@ struct RunKeys {
   }
 }
 
-/// The keys of `easim run` while it is running, if there is a terminal for them.
 final class RunTerminal {
   private var keys: RunKeys
   private var terminal: KeyTerminal?
-  /// Whether the key to quit was pressed.
   private(set) var isOver = false
 
-  /// Whether a run with these options takes keys; false if a transcript fills the terminal.
+  /// Returns true if a run with these options takes keys; false if a transcript fills the terminal.
   static func isThere(_ shared: SharedOptions) -> Bool { KeyTerminal.isThere && shared.transcript != "-" }
 
-  /// nil if there is no terminal. `perform` performs the requested action on every accessory.
+  /// Returns nil if there is no terminal. `perform` performs the requested action on every accessory.
   init?(
     _ cables: CableOptions, _ shared: SharedOptions, _ console: Console, on loop: any PollingLoop,
     perform: @escaping (AccessoryAction) throws -> Void
@@ -84,6 +75,5 @@ final class RunTerminal {
     }
   }
 
-  /// Restores the terminal.
   func close() { terminal?.close() }
 }

@@ -6,7 +6,7 @@ import Glibc
 
 /// The common parts of all commands with a report: this shard, the baseline to compare with, and the report files.
 ///
-/// All of these are checked before the run.
+/// The shard, the baseline and the files are checked before the run.
 struct RunOutput<Result: Report> {
   /// Stands for the firmware version in the path of a baseline of ``CheckReport``.
   fileprivate static var firmware: String { "{firmware}" }
@@ -19,7 +19,8 @@ struct RunOutput<Result: Report> {
   private var files: [ReportFile]
   fileprivate let console: Console
 
-  /// - Parameter count: the number of items divided among shards. The job's environment does not divide a single item.
+  /// - Parameter count: the number of items divided among shards. A shard from the environment does not divide a single
+  /// item.
   init(_ shared: SharedOptions, dividing count: Int = 1, _ console: Console) throws {
     self.console = console
     tolerance = shared.tolerated
@@ -33,7 +34,7 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// The shard of `--shard`, or the one that the environment specifies, which is then printed.
+  /// Returns the shard of `--shard`, or the one that the environment specifies, which is then printed.
   private static func shard(_ shared: SharedOptions, _ count: Int, _ console: Console) throws -> Shard {
     if let shard = shared.shard { return shard }
     if count == 1 { return .whole }
@@ -44,12 +45,10 @@ struct RunOutput<Result: Report> {
     } catch { throw UsageError("\(error)") }
   }
 
-  /// Adds a file for an option with a single format.
   mutating func add(_ option: String, _ path: String, _ form: ReportForm) throws {
     files.append(try ReportFile(option, path, Result.forms, form: form))
   }
 
-  /// Refuses a baseline with a different plan.
   func check(_ report: Result) throws {
     let differences = earlier.map { report.differences(from: $0) } ?? []
     if !differences.isEmpty {
@@ -58,12 +57,10 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// Compares a report with the baseline; returns false if that is not possible.
   @discardableResult func compare(_ report: inout Result) -> Bool {
     earlier.map { report.compare(with: $0, tolerance: tolerance) } ?? true
   }
 
-  /// Writes the files.
   func write(_ report: Result) {
     console.trace?.conclude(report)
     files.write(report, console)

@@ -5,13 +5,11 @@ import AccessorySessions
 import AccessorySimulator
 import AccessoryWorlds
 
-/// Where the accessories of `easim run` appear: all in one local directory or bus, or each at its own address.
+/// The places where the accessories of `easim run` appear: one local directory or bus for all, or one address for each.
 struct RunPorts {
   private let console: Console
   private let pattern: String
-  /// The options of the cables.
   let options: CableOptions
-  /// Whether Wireshark can record the cables while the command runs.
   var isOffered = false
   private let maker: PortMaker
 
@@ -37,7 +35,7 @@ struct RunPorts {
     }
   }
 
-  /// A port for each profile, with the faults of its cables.
+  /// Returns a port for each profile, including the faults to apply to its cables.
   func ports(for profiles: [Profile]) throws -> [any Port] {
     let ports = try profiles.enumerated().map { index, profile in
       try maker.makePort(at: address(index + 1), for: profile, number: index + 1)

@@ -7,14 +7,13 @@ import Glibc
 /// No line is dropped. If too many lines are waiting, for example because a pipe is not being read, the cables pause
 /// until they are written (``gate``).
 final class TranscriptFile {
-  /// Pauses the cables of this transcript.
   let gate = CableGate()
-  /// How many bytes of each payload are written.
   let shownBytes: Int
   private let console: Console
   private let file: LineKeeper
 
-  /// Opens the file of `--transcript`, if given. The file is emptied, so the rest of the command line is checked first.
+  /// Opens the file of `--transcript`, if given. Opening the file truncates it, so check the rest of the command line
+  /// first.
   static func asked(for shared: SharedOptions, _ console: Console) throws -> TranscriptFile? {
     guard let path = shared.transcript else {
       if shared.transcriptBytes != nil { throw UsageError("--bytes needs --transcript") }

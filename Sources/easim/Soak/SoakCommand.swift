@@ -5,7 +5,6 @@ import AccessorySoak
 import Glibc
 
 extension CommandSpec {
-  /// `easim soak`.
   static let soak = CommandSpec(
     name: "soak",
     summary: "run random worlds in virtual time, check every rule, shrink failures",
@@ -40,7 +39,6 @@ extension CommandSpec {
     run: { (options: SoakOptions, console) in try SoakSession(SoakRun(options, console), console).run() })
 }
 
-/// The options of `easim soak`.
 struct SoakOptions: CommandOptions {
   var profile: String?
   var count: UInt64 = 10_000
@@ -78,12 +76,10 @@ struct SoakOptions: CommandOptions {
   ]
 }
 
-/// One run of `easim soak`, as requested by its options.
 struct SoakRun {
   let recipe: SoakRecipe
-  /// The first seed of the whole run.
   let first: UInt64
-  /// The number of worlds in the whole run; nil if it is limited by time.
+  /// The number of worlds in the whole run; nil if the run is limited by time.
   let total: Int?
   let output: RunOutput<SoakReport>
   let allowsEmpty: Bool
@@ -126,7 +122,6 @@ struct SoakRun {
     if let folder { try Self.make(folder) }
   }
 
-  /// The first seed of this shard.
   var from: UInt64 { first + UInt64(share?.lowerBound ?? 0) }
 
   /// The number of worlds in this shard; nil if the run is limited by time.
@@ -134,7 +129,7 @@ struct SoakRun {
 
   private var share: Range<Int>? { total.map { output.shard.share(of: $0) } }
 
-  /// Checked at the start, not after hours.
+  /// The folder is created at the start, so that an error does not appear after hours.
   private static func make(_ folder: String) throws {
     if mkdir(folder, 0o755) != 0, errno != EEXIST {
       throw UsageError("--save \(folder): \(String(cString: strerror(errno)))")

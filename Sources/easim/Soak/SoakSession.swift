@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySoak
 import Glibc
 
-/// One run of `easim soak`: plays the worlds, shows progress, shrinks failures and reports.
+/// One run of `easim soak`: plays simulated worlds, shows progress, shrinks failures and reports.
 ///
 /// ```
 ///   playing ──through, time over, Ctrl-C──▶ shrinking ──all shrunk, Ctrl-C──▶ reported
@@ -24,7 +24,7 @@ final class SoakSession {
   init(_ options: SoakRun, _ console: Console) throws {
     self.options = options
     self.console = console
-    // Done before the loop runs, because this blocks while the transcript is not being read.
+    // The transcript is written before the loop runs, because writing blocks while the transcript is not being read.
     if options.transcript != nil || options.recorder != nil {
       Self.show(options.recipe.plan(options.first), in: options.transcript, options.recorder, console)
     }
@@ -104,7 +104,7 @@ final class SoakSession {
     if !console.isJSON { console.err("easim: shrinking \(failures.count.counted("failing world"))") }
     let shrinking = SoakShrinking(options.recipe, failures, jobs: options.jobs)
     Task { await shrinking.run() }
-    // The Ctrl-C that stopped the playing must not stop the shrinking.
+    // The Ctrl-C that stopped the worlds must not stop the shrinking.
     let before = runtime.signalCount
     let bar = ProgressBar(console)
     defer { bar.clear() }

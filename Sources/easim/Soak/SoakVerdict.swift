@@ -6,7 +6,6 @@ import AccessorySessions
 import AccessorySoak
 import LinuxIO
 
-/// The result of a run of `easim soak`, as text and as JSON.
 struct SoakVerdict {
   let report: SoakReport
   let options: SoakRun
@@ -29,7 +28,7 @@ struct SoakVerdict {
     }
     if !console.isJSON { for line in report.beyond { console.out(line) } }
     console.outJudged(console.isJSON ? json(at: now).text : "\(report.headline); hash \(report.hash)")
-    // This goes to stderr, because it differs between runs.
+    // The rate goes to stderr, because it differs between runs.
     let rate = { (seconds: Double) in Int(Double(report.worlds) / seconds) }
     console.err(
       "easim: \(rate(seconds)) worlds per second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
@@ -54,7 +53,7 @@ struct SoakVerdict {
     }
   }
 
-  /// The file that a failure was written to, with `--save`.
+  /// Writes a failure to a file, if `--save` was given.
   private func save(_ seed: UInt64, _ shrunk: SoakReport.Shrunk, _ console: Console) -> String? {
     guard let folder = options.folder else { return nil }
     let path = "\(folder)/soak-\(seed).json5"
@@ -86,7 +85,7 @@ struct SoakVerdict {
     } catch { console.err("easim: \(path): \(error.reason)") }
   }
 
-  /// The trace of a failure, if requested and not written yet.
+  /// Writes the trace of a failure, if one is requested and not written yet.
   private func record(_ failure: SoakReport.Failure, _ console: Console) {
     guard let trace = console.trace, !trace.isWanted else { return }
     trace.isWanted = true
