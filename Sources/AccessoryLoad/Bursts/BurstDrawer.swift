@@ -3,13 +3,10 @@ import AccessoryFormats
 /// Chooses what one session sends next: which of the plan's requests, at which size, after which pause.
 ///
 /// The same plan and seed give the same requests and sizes for each session, independent of other sessions. A script
-/// starts over when its session is reopened; random choices continue where they left off.
+/// restarts when its session is reopened; random choices continue where they left off.
 struct BurstDrawer {
-  /// One burst.
   struct Draw: Equatable {
-    /// The index of the request.
     let request: Int
-    /// Its bytes.
     let size: Int
   }
 
@@ -29,10 +26,8 @@ struct BurstDrawer {
     random = SeededRandom(seed: seeds.next()).derived("draws")
   }
 
-  /// Starts a script over, because the session was reopened.
   mutating func restart() { place = 0 }
 
-  /// Draws the next burst.
   mutating func next() -> Draw {
     if requests.isEmpty { return Draw(request: 0, size: size) }
     let index = isScript ? place % requests.count : random.index(weights: requests.lazy.map(\.weight)) ?? 0
@@ -41,7 +36,6 @@ struct BurstDrawer {
     return Draw(request: index, size: request.send?.count ?? request.sizes?.draw(&random) ?? size)
   }
 
-  /// Draws the pause after a burst.
   mutating func pause(after request: Int) -> Duration? {
     let own = requests.indices.contains(request) ? requests[request].think : nil
     return (own ?? think)?.draw(&random)

@@ -1,11 +1,10 @@
 import AccessoryCore
 import AccessoryHost
 
-/// The bursts of one session: the bytes still to send, and the replies still to come, in order.
+/// Tracks the bursts of one session in order: the bytes still to send, and the replies still to come.
 ///
-/// A burst has three states, and bursts never overtake each other: *unsent* until the session has taken its last byte,
-/// *awaited* until its whole reply has arrived (or, if no reply is expected, until its last byte is acknowledged), then
-/// *complete*.
+/// Bursts never overtake each other. A burst is *unsent* until the session has taken its last byte, *awaited* until its
+/// whole reply has arrived (or, if no reply is expected, until its last byte is acknowledged), then *complete*.
 ///
 /// An echo of unique bytes is compared by a `StreamVerifier`: after a wrong byte, the lane collects all later bytes
 /// until `conclude()` diagnoses them.
@@ -14,47 +13,40 @@ import AccessoryHost
 /// collected until it is complete, which may depend on time.
 ///
 /// Invariants: at most `inFlight` bursts are in flight. At most one of them is partly sent and at most one partly
-/// answered, and the latter is the oldest. A byte that arrives while no reply is due belongs to no burst.
+/// answered, and the latter is the oldest. A byte that arrives while no reply is due is unsolicited and belongs to no
+/// burst.
 public struct BurstLane {
   /// One burst in flight.
   public struct Flight: Equatable, Sendable {
-    /// The burst's ticket.
+    /// The ticket with which the schedule released this burst.
     public let ticket: BurstSchedule.Ticket
-    /// When the burst's first byte was offered to the session.
+    /// The time at which the burst's first byte was offered to the session.
     public let began: Instant
-    /// How many bytes the burst has.
+    /// The burst's size in bytes.
     public let size: Int
-    /// Which of the plan's requests the burst is.
     let request: Int
-    /// The length of the reply, if known.
     let awaited: Int
-    /// When the last byte of the reply arrived, if the reply is judged later.
+    /// The time at which the last byte of the reply arrived, if the reply is judged later.
     var answered: Instant?
   }
 
-  /// The result of received bytes.
+  /// The result of examining received bytes.
   public enum Event: Equatable, Sendable {
-    /// The reply to a burst is complete.
     case completed(Flight)
-    /// The reply is wrong. The session becomes unusable.
+    /// The reply differs from the expected bytes. The session becomes unusable.
     case different(Flight, ReplyDifference)
-    /// The reply is wrong, as the text explains. The session becomes unusable.
+    /// The reply is wrong for the reason in the text. The session becomes unusable.
     case wrong(Flight, String)
     /// The reply is wrong in a way not known yet: later bytes are collected until `BurstLane.conclude()`.
     case suspicious
-    /// This many unrequested bytes arrived. `BurstLane.conclude()` identifies them.
+    /// Unsolicited bytes arrived; the value is how many. `BurstLane.conclude()` identifies them.
     case unexpected(Int)
   }
 
-  /// How to judge the reply to the current burst.
   private enum Judging {
-    /// ``echo`` checks the reply.
     case stream
-    /// ``verifier`` checks the reply.
     case bytes
-    /// ``collector`` checks the reply.
     case rule
-    /// No reply is expected.
     case nothing
   }
 
@@ -73,19 +65,16 @@ public struct BurstLane {
   private var sentWhole = 0
   private var sentOfNext = 0
   private var receivedOfOldest = 0
-  /// The bytes accepted by the session since it was opened.
+  /// The number of bytes accepted by the session since it was opened.
   public private(set) var bytesSent = 0
-  /// Bytes of completed bursts.
   private var bytesCompleted = 0
-  /// How many of the ``bytesSent`` are not part of the stream.
+  /// The number of sent bytes that are not part of the unique stream.
   private var otherBytes = 0
-  /// The numbers of the stream's most recent bursts.
   private var numbers: [Int] = []
   private var begunCount = 0
-  /// Where those bursts begin, if their sizes differ.
+  /// The positions at which the most recent bursts begin, if their sizes differ.
   private var starts: [Int] = []
   private var streamEnd = 0
-  /// How many numbers are kept.
   private static let numbersKept = 64
 
   /// Creates the lane of a newly opened session. Unique bursts are cut from `stream`.
@@ -117,7 +106,6 @@ public struct BurstLane {
     begin(ticket, request: 0, size: payloadCount, now: now)
   }
 
-  /// Begins a burst of one of the plan's requests.
   mutating func begin(_ ticket: BurstSchedule.Ticket, request: Int, size: Int, now: Instant) {
     precondition(hasRoom, "a session must not have more unanswered bursts than the plan allows")
     if !requests.isEmpty { prepare(requests[request], now) }
@@ -145,7 +133,6 @@ public struct BurstLane {
     }
   }
 
-  /// Remembers the burst's number for messages.
   private mutating func note(_ number: Int, _ size: Int) {
     if begunCount < Self.numbersKept {
       numbers.append(number)
@@ -173,15 +160,14 @@ public struct BurstLane {
     sentWhole += 1
   }
 
-  /// The bytes of the burst being sent, if they do not belong to the stream.
+  /// The bytes of the burst being sent, if they do not belong to the unique stream.
   var fixedBytes: [UInt8]? {
     requests.isEmpty || sentWhole >= flights.count ? nil : requests[flights[sentWhole].request].send
   }
 
-  /// The position of the burst's next byte in the stream.
+  /// The position of the burst's next byte in the unique stream.
   var streamPlace: Int { bytesSent - otherBytes }
 
-  /// Whether received bytes are ignored.
   var ignoresReplies: Bool { judging == .nothing }
 
   /// Checks the bytes starting at `offset`, up to the next event; nil once all are checked.
@@ -210,7 +196,7 @@ public struct BurstLane {
       return .different(oldest, difference)
     }
     receivedOfOldest += count
-    // The reply is complete before the burst is sent: the rest of the burst must be sent first.
+    // The reply is complete before its request is, so the remaining request bytes must be sent first.
     guard receivedOfOldest == oldest.awaited, sentWhole > 0 else {
       guard receivedOfOldest == oldest.awaited, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset
@@ -229,13 +215,13 @@ public struct BurstLane {
     receivedOfOldest += taken
     if let event = judge(now: now) { return event }
     guard offset < bytes.byteCount else { return nil }
-    // The reply is complete, but the request is not completely sent yet.
+    // The reply is complete, but its request is not completely sent yet.
     let more = bytes.byteCount - offset
     offset = bytes.byteCount
     return .unexpected(more)
   }
 
-  /// Judges a collected reply, once it is complete and its request is sent; nil if nothing can be judged yet.
+  /// Judges a collected reply once it is complete and its request is sent; returns nil if nothing can be judged yet.
   mutating func judge(now: Instant) -> Event? {
     guard judging == .rule, sentWhole > 0, let collector, collector.state(now: now) == .complete else { return nil }
     if let complaint = collector.complaint { return .wrong(flights[0], complaint) }
@@ -243,7 +229,7 @@ public struct BurstLane {
     return .completed(complete())
   }
 
-  /// When to call ``judge(now:)`` for a reply that only a timeout completes.
+  /// Returns when ``judge(now:)`` must be called for a reply that only a timeout completes.
   func replyDeadline(now: Instant) -> Instant? {
     guard judging == .rule, sentWhole > 0, case .waiting(let deadline?)? = collector?.state(now: now) else {
       return nil
@@ -251,7 +237,7 @@ public struct BurstLane {
     return deadline
   }
 
-  /// Keeps the rest of the bytes for ``conclude()``.
+  /// Keeps the remaining bytes for ``conclude()``.
   private mutating func collect(_ bytes: RawSpan, from offset: inout Int) {
     echo?.collect(bytes.extracting(offset..<bytes.byteCount))
     offset = bytes.byteCount
@@ -278,13 +264,13 @@ public struct BurstLane {
     return (echo?.conclude(isAsked ? cuts : .none) ?? [], words)
   }
 
-  /// How much of the reply to the oldest burst has arrived, if it is incomplete.
+  /// The received and the expected length of the reply to the oldest burst; nil if no reply is incomplete.
   public var partlyAnswered: (received: Int, expected: Int?)? {
     guard let oldest = flights.first, receivedOfOldest > 0 else { return nil }
     return (receivedOfOldest, judging == .rule ? nil : oldest.awaited)
   }
 
-  /// A burst whose reply arrived before its last byte was accepted, which is now complete.
+  /// Returns a burst whose reply arrived before the session accepted its last byte, and which is now complete.
   public mutating func completeAnswered() -> Flight? {
     guard judging != .nothing, judging != .rule, sentWhole > 0, receivedOfOldest == flights[0].awaited else {
       return nil
@@ -292,8 +278,8 @@ public struct BurstLane {
     return complete()
   }
 
-  /// Notes how many bytes the link has acknowledged since the session was opened. If no reply is expected, returns the
-  /// next burst that this completes.
+  /// Takes the number of bytes that the link has acknowledged since the session was opened. If no reply is expected,
+  /// returns the next burst that this completes.
   public mutating func acknowledged(_ total: Int) -> Flight? {
     guard judging == .nothing, sentWhole > 0, total >= bytesCompleted + flights[0].size else { return nil }
     return complete()
@@ -307,7 +293,7 @@ public struct BurstLane {
     return flight
   }
 
-  /// When the oldest burst times out.
+  /// Returns when the oldest burst times out.
   public func deadline(timeout: Duration) -> Instant? { flights.first.map { $0.began + timeout } }
 
   /// Ends the session and returns the bursts in flight, which are lost.

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstPlan {
-  /// Returns the plan for some of the accessories, with their share of the bursts or of the rate. Limits are omitted,
-  /// because they apply to the whole plan.
+  /// Returns the plan for some of the accessories, reduced to their share of the bursts or of the rate. Limits are
+  /// omitted, because they apply to the whole plan.
   ///
   /// - Parameters:
   ///   - accessories: the indices of these accessories among all.
@@ -34,7 +34,7 @@ extension BurstPlan {
 }
 
 extension BurstReport {
-  /// Makes this the report of a shard, stating the extent of the whole plan.
+  /// Turns this report into the report of a shard, which states the extent of the whole plan.
   public mutating func isShard(_ shard: Shard, of plan: BurstPlan) {
     if shard.isWhole { return }
     let whole = BurstReport(plan)

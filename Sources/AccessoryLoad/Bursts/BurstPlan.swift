@@ -10,20 +10,20 @@ import AccessoryHost
 /// plan.verification = .echo
 /// ```
 public struct BurstPlan: Equatable, Sendable {
-  /// When the run is done.
+  /// The condition that ends the run.
   public enum Extent: Equatable, Sendable {
-    /// After this many measured bursts, over all sessions.
+    /// The run ends after this many measured bursts, over all sessions.
     case bursts(Int)
-    /// After this time, counted from the end of the warm-up; the run then waits for bursts in flight.
+    /// The run ends after this time, counted from the end of the warm-up, and then waits for bursts in flight.
     case time(Duration)
   }
 
-  /// When the next burst begins.
+  /// The rule for the start of the next burst.
   public enum Pace: Equatable, Sendable {
-    /// As soon as a session has fewer than ``BurstPlan/inFlight`` bursts in flight.
+    /// A burst starts as soon as a session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
-    /// This number per second over all sessions, regardless of earlier bursts. A late burst is measured from its
-    /// scheduled start, so a device that stops answering cannot hide the delay.
+    /// This number of bursts per second start over all sessions, regardless of earlier bursts. A late burst is measured
+    /// from its scheduled start, so a device that stops answering cannot hide the delay.
     case rate(burstsPerSecond: Double)
     /// Rates that change over time, in successive phases.
     case phases([BurstPhase])
@@ -31,15 +31,13 @@ public struct BurstPlan: Equatable, Sendable {
 
   /// The bytes of a burst.
   public enum Payload: Equatable, Sendable {
-    /// This many bytes that occur in no other burst and no other session: the next bytes of the session's
-    /// `UniqueStream`.
+    /// Bytes that occur in no other burst and no other session: the next bytes of the session's `UniqueStream`.
     case unique(size: Int)
-    /// This many bytes of EADemo's "Send 10K", which count from 00 to ff; the same in every burst.
+    /// EADemo's "Send 10K" pattern, which counts from 00 to ff; the same in every burst.
     case eademo(size: Int)
-    /// These bytes, the same in every burst.
     case bytes([UInt8])
 
-    /// How many bytes a burst has.
+    /// The number of bytes of a burst.
     public var size: Int {
       switch self {
       case .unique(let size), .eademo(let size): size
@@ -59,16 +57,13 @@ public struct BurstPlan: Equatable, Sendable {
 
   /// The expected reply to each burst.
   public enum Verification: Equatable, Sendable {
-    /// Exactly the bytes of the payload.
     case echo
-    /// These bytes.
     case reply([UInt8])
-    /// This many bytes, whatever their values.
+    /// A reply of this length, with any bytes.
     case replyLength(Int)
     /// No reply: a burst is delivered when the link has acknowledged its last byte.
     case nothing
 
-    /// Returns the length of the reply to a burst of `payload` bytes.
     func replyCount(payload: Int) -> Int {
       switch self {
       case .echo: payload
@@ -95,13 +90,13 @@ public struct BurstPlan: Equatable, Sendable {
 
   /// The bytes of one burst.
   public var payload = Payload.unique(size: 10_000)
-  /// When the run is done.
+  /// The condition that ends the run.
   public var extent = Extent.bursts(100)
   /// The number of sessions with each accessory.
   public var sessions = 1
   /// The largest number of bursts in flight on each session.
   public var inFlight = 1
-  /// When the next burst begins.
+  /// The rule for the start of the next burst.
   public var pace = Pace.closedLoop
   /// The expected reply.
   public var verification = Verification.echo
@@ -109,7 +104,7 @@ public struct BurstPlan: Equatable, Sendable {
   public var warmUp = Duration.zero
   /// How long the load grows: sessions begin one after another, and a rate rises from zero.
   public var ramp = Duration.zero
-  /// Times without bursts.
+  /// Regular pauses between bursts; nil for none.
   public var pause: Pause?
   /// How long a burst may take, and how long an accessory may be disconnected.
   public var timeout = Duration.seconds(10)
@@ -119,20 +114,20 @@ public struct BurstPlan: Equatable, Sendable {
   public var allowsOverdue = false
   /// Whether the run may pass even though bursts were lost when an accessory left and returned.
   public var allowsLost = false
-  /// How long to watch for extra bytes after the last expected byte; any such byte is a failure.
+  /// How long to watch for extra bytes after the last expected byte; any extra byte fails the run.
   public var settleAfter = Duration.milliseconds(200)
   /// Conditions that fail the run, in addition to wrong bytes.
   public var limits: [BurstLimit] = []
-  /// If bursts differ, the workload, which replaces ``payload`` and ``verification``.
+  /// A workload of different bursts, which replaces ``payload`` and ``verification``.
   package var workload: BurstWorkload?
   /// The pause of a session after each of its bursts; nil for none.
   package var think: Distribution<Duration>?
-  /// Each accessory's share of the rate, if accessories have their own rates: by name, serial number or address; `*`
+  /// Each accessory's share of the rate, by name, serial number or address, if accessories have their own rates; `*`
   /// stands for all others.
   package var shares: [Named<Double>] = []
   /// The protocol of the sessions; nil if there is only one.
   public var protocolName: String?
 
-  /// Creates a plan of 10,000 unique bytes, sent a hundred times, one burst after another, and echoed.
+  /// Creates a plan that sends 10,000 unique bytes a hundred times, one burst after another, and expects an echo.
   public init() {}
 }

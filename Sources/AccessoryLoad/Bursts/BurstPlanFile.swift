@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The plan of a load test, as written in files: `easim burst --plan FILE`.
+/// The plan of a load test in a file: `easim burst --plan FILE`.
 ///
 /// ```json5
 /// {
@@ -29,7 +29,7 @@ public struct BurstPlanFile: Equatable, Sendable {
   public var sessions = 1
   /// The largest number of bursts in flight on each session.
   public var inFlight = 1
-  /// How long bursts at the start are not measured; included in the phases.
+  /// How long bursts at the start are not measured; this time is part of the phases.
   public var warmUp = Duration.zero
   /// Whether the run continues when an accessory returns.
   public var reconnects = false
@@ -46,7 +46,7 @@ public struct BurstPlanFile: Equatable, Sendable {
   /// Whether the file states the expected reply for each burst.
   public var saysReplies: Bool { !payloads.isEmpty || !script.isEmpty }
 
-  /// Reads a file; the error contains everything that is wrong with it, each problem with its line and column.
+  /// Reads a file; the error lists every problem with its line and column.
   public init(_ bytes: [UInt8], file: String) throws(SourceProblems) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: file) } catch { throw SourceProblems([error]) }
@@ -88,7 +88,6 @@ public struct BurstPlanFile: Equatable, Sendable {
     return plan
   }
 
-  /// The format of the file.
   package static let format = Record("load plan", "the plan of a load test", BurstPlanFile()) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(
@@ -168,7 +167,6 @@ public struct BurstPlanFile: Equatable, Sendable {
 }
 
 extension BurstPhase {
-  /// The format of a phase.
   package static let format = Record("phase", "a part of a load test", BurstPhase()) {
     Field("name", \.name, .text(TextShape(length: 0...40)), "the name shown in reports")
     Field("for", \.length, .duration(.milliseconds(1)...DurationText.longest), "the phase's duration", isRequired: true)

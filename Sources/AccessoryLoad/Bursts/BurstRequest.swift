@@ -6,23 +6,18 @@ import IAP2
 
 /// One kind of burst in a load test: what to send, and the expected reply.
 package struct BurstRequest: Equatable, Sendable {
-  /// The expected reply.
   package enum Reply: Equatable, Sendable {
-    /// What was sent.
     case echo
-    /// No reply, only the acknowledgement.
     case nothing
-    /// A reply that fits a rule, judged once it is complete.
+    /// A reply that must obey a rule, and is judged once it is complete.
     case rule(ReplyRule)
   }
 
-  /// The name used in reports.
   package var name = ""
-  /// The weight relative to the other payloads.
   package var weight = 1.0
-  /// Unique bytes, with these sizes; nil means ``send`` is used.
+  /// The sizes of unique bytes; nil means that ``send`` is used.
   package var sizes: Distribution<Int>?
-  /// These bytes; nil means ``sizes`` is used.
+  /// The bytes to send; nil means that ``sizes`` is used.
   package var send: [UInt8]?
   /// The expected reply; nil means the plan's.
   package var expected: ExpectedReply?
@@ -31,10 +26,8 @@ package struct BurstRequest: Equatable, Sendable {
   /// The pause after this burst; nil means the plan's.
   package var think: Distribution<Duration>?
 
-  /// Creates an empty request.
   package init() {}
 
-  /// The expected reply.
   package var reply: Reply {
     switch expected?.expected {
     case .echo?: return .echo
@@ -47,7 +40,7 @@ package struct BurstRequest: Equatable, Sendable {
   /// Whether the burst consists of unique bytes that are echoed, so that several may be in flight at a time.
   var isUniqueEcho: Bool { sizes != nil && reply == .echo }
 
-  /// "status: 'STATUS?' → prefix:OK, weight 3".
+  /// A text such as "status: 'STATUS?' → prefix:OK, weight 3".
   func text(isWeighted: Bool) -> String {
     let what = sizes.map { "\($0) unique bytes" } ?? Self.excerpt(send ?? [])
     var text =
@@ -58,7 +51,7 @@ package struct BurstRequest: Equatable, Sendable {
     return isWeighted ? "\(text), weight \(FixedText.short(weight))" : text
   }
 
-  /// The first bytes, as text if they are text; the checksum distinguishes payloads whose shown parts are equal.
+  /// Returns the first bytes, as text if they are text. A checksum distinguishes payloads whose shown parts are equal.
   private static func excerpt(_ bytes: [UInt8]) -> String {
     if let text = String(validating: bytes, as: UTF8.self) { return "'\(Excerpt.of(text))'" + rest(of: text) }
     let isCut = bytes.count > 16
@@ -81,21 +74,17 @@ package struct BurstRequest: Equatable, Sendable {
 
 /// The bursts of a plan with different bursts: a weighted mix, or a script.
 package struct BurstWorkload: Equatable, Sendable {
-  /// The kinds of bursts.
   package var requests: [BurstRequest] = []
-  /// Whether each session sends the requests in order, repeatedly; otherwise each burst is drawn at random.
+  /// Whether each session sends the requests repeatedly in order; otherwise each burst is drawn at random.
   package var isScript = false
 
-  /// Creates a workload without requests.
   package init() {}
 
-  /// Whether all bursts consist of unique bytes that are echoed.
   var isUniqueEcho: Bool { requests.allSatisfy(\.isUniqueEcho) }
   /// Whether some of the bursts wait only for the acknowledgement.
   var watchesDelivery: Bool { requests.contains { $0.reply == .nothing } }
 }
 
-/// The expected reply, with the word used in files.
 package struct ExpectedReply: Equatable, Sendable {
   enum Expected: Equatable, Sendable {
     case echo
@@ -108,7 +97,6 @@ package struct ExpectedReply: Equatable, Sendable {
   let word: String
   let expected: Expected
 
-  /// Reads a word in the form of `easim send --expect`.
   init(_ word: String) throws(OptionError) {
     self.word = word
     switch try ReplyWord(word, forms: Self.forms) {
@@ -123,12 +111,10 @@ package struct ExpectedReply: Equatable, Sendable {
   }
 }
 
-/// How much of a reply is read, with the word used in files.
 package struct ReplyExtent: Equatable, Sendable {
   let word: String
   let extent: ReplyRule.Extent
 
-  /// Reads a word in the form of `easim send --read`.
   init(_ word: String) throws(OptionError) {
     self.word = word
     switch try ReadingWord(word) {
@@ -157,11 +143,9 @@ extension BurstRequest {
     Field("think", \.think, .optional(.times), "how long to pause afterwards, overriding the plan's `think`"),
   ]
 
-  /// A request of a script.
   static let scriptFormat = Record("request", "what to send, and what must come back", Self()) { parts }
     .checked(check)
 
-  /// One of several payloads.
   static let mixFormat = Record("payload", "one of several kinds of bursts", Self()) {
     Field("weight", \.weight, .weight, "relative weight")
     parts
@@ -198,7 +182,8 @@ extension Format<ReplyExtent> {
 }
 
 extension Format {
-  /// A format for strings with their own reader, whose error describes the mistake. A number stands for its digits.
+  /// Returns a format for strings with their own reader, whose error describes the mistake. A number is treated as the
+  /// string of its digits.
   private static func word(
     _ expected: String, _ word: any KeyPath<Value, String> & Sendable,
     _ read: @escaping @Sendable (String) throws(OptionError) -> Value

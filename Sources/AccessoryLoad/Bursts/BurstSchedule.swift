@@ -2,35 +2,31 @@ import AccessoryCore
 
 /// Decides when each burst starts, for all sessions of a run together.
 ///
-/// States: `waiting` until the first session is open; `running`; `finished` once all bursts of the plan have started or
-/// its time is over. Sessions call ``next(lane:of:now:)`` whenever they have room.
+/// The schedule is `waiting` until the first session is open; `running`; `finished` once all bursts of the plan have
+/// started or its time is over. Sessions call ``next(lane:of:now:)`` whenever they have room.
 ///
-/// With a rate, the time of each burst n is fixed when the run begins: n ÷ rate after the beginning, later during the
-/// ramp and after pauses. A late burst is measured from this time. In a closed loop, the time of a burst is when it
+/// With a rate, the time of each burst n is fixed when the run begins: n ÷ rate after the beginning, or later because
+/// of the ramp and pauses. A late burst is measured from this time. In a closed loop, the time of a burst is when it
 /// starts.
 ///
 /// Invariants: bursts are numbered without gaps in the order in which they start, and no number is used twice; their
 /// times never decrease; bursts before the end of the warm-up are not measured.
 public struct BurstSchedule: Equatable, Sendable {
-  /// One burst that may begin.
+  /// Permission to begin one burst.
   public struct Ticket: Equatable, Sendable {
-    /// The burst's number in the run, from 0.
+    /// The burst's number in the run, counted from 0.
     public let number: Int
-    /// When the burst is due.
+    /// The time at which the burst is due.
     public let due: Instant
-    /// Whether the burst counts; bursts of the warm-up do not.
+    /// Whether the burst is measured; bursts of the warm-up are not.
     public let isMeasured: Bool
   }
 
   /// The answer to a session that asks for a burst.
   public enum Next: Equatable, Sendable {
-    /// Begin this one.
     case begin(Ticket)
-    /// Ask again at this time.
     case wait(until: Instant)
-    /// Ask again when a burst has been completed.
     case waitForOthers
-    /// There is nothing more to do.
     case finished
   }
 
@@ -43,23 +39,24 @@ public struct BurstSchedule: Equatable, Sendable {
   private let plan: BurstPlan
   private let timetable: BurstTimetable?
   private var state = State.waiting
-  /// The number of bursts handed out.
+  /// The number of bursts handed out to sessions.
   public private(set) var begun = 0
-  /// How many of these bursts count.
+  /// The number of bursts handed out that are measured.
   public private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?
-  /// For a number of bursts at a rate: when the last of them is due.
+  /// The time at which the last burst is due, for a number of bursts at a rate.
   private var lastDue: Instant?
-  /// For a number of bursts at a rate: how many began only after all of them were due, so the rate was not kept.
+  /// The number of bursts that began only after all of them were due, so the rate was not kept; used for a number of
+  /// bursts at a rate.
   public private(set) var late = 0
   /// A burst that is due at the last moment of a run may have to wait for the previous burst without being overdue.
   static let slack = Duration.milliseconds(100)
 
-  /// Creates a schedule for a plan, not started.
+  /// Creates a schedule for a plan; it has not started.
   public init(_ plan: BurstPlan) { self.init(plan, share: 1) }
 
-  /// Creates a schedule with a multiple of the phases' rate.
+  /// Creates a schedule whose phases have a multiple of their rate.
   init(_ plan: BurstPlan, share: Double) {
     self.plan = plan
     if case .phases(let phases) = plan.pace {
@@ -69,7 +66,7 @@ public struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// When the run began; nil before that.
+  /// The time at which the run began; nil before that.
   public var start: Instant? {
     switch state {
     case .waiting: nil
@@ -78,7 +75,7 @@ public struct BurstSchedule: Equatable, Sendable {
     }
   }
 
-  /// When measuring begins, once the run has begun.
+  /// The time at which measuring begins, once the run has begun.
   public var measuringStart: Instant? { start.map { $0 + plan.warmUp } }
 
   /// Starts the schedule; has no effect if it has already started.
@@ -87,7 +84,7 @@ public struct BurstSchedule: Equatable, Sendable {
     state = .running(since: now)
     guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
     let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0) + count - 1, rate)
-    // Avoids overflow: a schedule this long is never late.
+    // The limit avoids overflow: a schedule this long is never late.
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 
@@ -163,10 +160,9 @@ public struct BurstSchedule: Equatable, Sendable {
     return .finished
   }
 
-  /// Whether no more bursts will be handed out.
   func isOver(now: Instant) -> Bool { isFinished || (start.map { isOver($0, now) } ?? false) }
 
-  /// When no more bursts are handed out; nil if the number of bursts is fixed instead.
+  /// The time after which no more bursts are handed out; nil if the number of bursts is fixed instead.
   var end: Instant? { start.flatMap { end($0) } }
 
   private func isOver(_ start: Instant, _ now: Instant) -> Bool {
@@ -180,18 +176,18 @@ public struct BurstSchedule: Equatable, Sendable {
     if case .time(let time) = plan.extent { start + plan.warmUp + time } else { nil }
   }
 
-  /// The phase in which a burst was due; nil if the plan has no phases.
   func phase(of ticket: Ticket) -> Int? {
     guard let timetable, let start else { return nil }
     return timetable.phase(at: (ticket.due - start).inSeconds)
   }
 
-  /// The time of burst `number` after the beginning; nil if there are fewer bursts or no fixed times.
+  /// Returns the time of burst `number` after the beginning; nil if there are fewer bursts or no fixed times.
   private func dueSeconds(_ number: Int) -> Double? {
     if case .rate(let rate) = plan.pace { dueSeconds(number, rate) } else { timetable?.due(number) }
   }
 
-  /// The time of burst `number` after the beginning. At a rate that rises evenly, n bursts take √(2nT/R).
+  /// Returns the time of burst `number` after the beginning. At a rate that rises evenly to R in time T, n bursts take
+  /// √(2nT/R).
   private func dueSeconds(_ number: Int, _ rate: Double) -> Double {
     let (n, rise) = (Double(number), plan.ramp.inSeconds)
     let rising = rise * rate / 2

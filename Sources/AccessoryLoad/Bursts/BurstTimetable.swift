@@ -1,26 +1,25 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// One part of a load test's plan: a duration, with a constant rate or one that changes evenly.
+/// One phase of a load test: a duration and a rate, which is constant or changes evenly.
 public struct BurstPhase: Equatable, Sendable {
-  /// The name: "ramp", "steady", "spike".
+  /// The phase's name, such as "ramp", "steady" or "spike".
   public var name = ""
-  /// The duration.
+  /// The phase's duration.
   public var length = Duration.seconds(10)
-  /// Bursts per second at the beginning; nil means the same as at the end.
+  /// Bursts per second at the beginning of the phase; nil means the same as at the end.
   public var from: Double?
-  /// Bursts per second at the end.
+  /// Bursts per second at the end of the phase.
   public var rate = 1.0
 
   /// Creates a phase of ten seconds at one burst per second.
   public init() {}
 
-  /// Bursts per second at the beginning.
   var start: Double { from ?? rate }
   /// The number of bursts due in this phase, including fractions.
   var bursts: Double { (start + rate) / 2 * length.inSeconds }
 
-  /// "50 bursts/s for 10s", "0 to 50 bursts/s for 10s".
+  /// A text such as "0 to 50 bursts/s for 10s".
   var text: String {
     let rates = start == rate ? Self.number(rate) : "\(Self.number(start)) to \(Self.number(rate))"
     return "\(name.isEmpty ? "" : "\(name) ")\(rates) bursts/s for \(DurationText.format(length))"
@@ -31,7 +30,7 @@ public struct BurstPhase: Equatable, Sendable {
   }
 }
 
-/// When each burst of several phases is due.
+/// Calculates when each burst of several phases is due.
 ///
 /// Invariant: the times of bursts never decrease, and all of them are before ``length``.
 struct BurstTimetable: Equatable, Sendable {
@@ -40,15 +39,12 @@ struct BurstTimetable: Equatable, Sendable {
     let length: Double
     let from: Double
     let rise: Double
-    /// Bursts due before this part.
     let before: Double
     let bursts: Double
   }
 
   private let parts: [Part]
-  /// The total duration, in seconds.
   let length: Double
-  /// How many bursts are due in total.
   let count: Int
 
   init(_ phases: [BurstPhase], share: Double = 1) {
@@ -68,7 +64,7 @@ struct BurstTimetable: Equatable, Sendable {
     count = Int(min(bursts, 1e15).rounded(.up))
   }
 
-  /// When burst `number` is due, in seconds; nil if there are fewer bursts.
+  /// Returns when burst `number` is due, in seconds; nil if there are fewer bursts.
   func due(_ number: Int) -> Double? {
     let wanted = Double(number)
     guard let part = parts.first(where: { wanted < $0.before + $0.bursts }) else { return nil }
@@ -83,7 +79,6 @@ struct BurstTimetable: Equatable, Sendable {
     return part.start + min(max(0, time), part.length)
   }
 
-  /// The phase at this time.
   func phase(at seconds: Double) -> Int {
     parts.lastIndex { $0.start <= seconds } ?? 0
   }

@@ -9,104 +9,71 @@ import Glibc
 /// Distribution<Int>.uniform(.init(from: 10, to: 20)).draw(&random)   // the same for the same seed
 /// ```
 package enum Distribution<Value: Drawable>: Equatable, Sendable {
-  /// The same value always.
   case fixed(Value)
-  /// Uniform: every value between two limits is equally likely.
   case uniform(Uniform)
-  /// A normal distribution around a mean.
   case normal(Normal)
-  /// Many values around a median, and a few that are much greater.
+  /// Many values around a median, and a few much greater ones.
   case lognormal(Lognormal)
   /// The time between independent events.
   case exponential(Exponential)
-  /// One of a list of values, each with a weight.
   case list(Choices)
 
-  /// See ``Distribution/uniform(_:)``.
   package struct Uniform: Equatable, Sendable {
-    /// The least value.
     package var from = Value.drawStandard
-    /// The greatest value.
     package var to = Value.drawStandard
 
-    /// Creates a range from both limits.
     package init(from: Value = .drawStandard, to: Value = .drawStandard) { (self.from, self.to) = (from, to) }
   }
 
-  /// See ``Distribution/normal(_:)``.
   package struct Normal: Equatable, Sendable {
-    /// The mean.
     package var mean = Value.drawStandard
-    /// The standard deviation.
     package var deviation = Value.drawStandard
-    /// The range to which values are limited.
     package var bounds = Bounds()
 
-    /// Creates a distribution with default values.
     package init() {}
   }
 
-  /// See ``Distribution/lognormal(_:)``.
   package struct Lognormal: Equatable, Sendable {
-    /// Half of the values are below this.
     package var median = Value.drawStandard
-    /// The standard deviation of the natural logarithm: with 1, one value in 44 is more than 7.4 times the median.
+    /// The standard deviation of the natural logarithm; with 1, one value in 44 is more than 7.4 times the median.
     package var sigma = 1.0
-    /// The range to which values are limited.
     package var bounds = Bounds()
 
-    /// Creates a distribution with default values.
     package init() {}
   }
 
-  /// See ``Distribution/exponential(_:)``.
   package struct Exponential: Equatable, Sendable {
-    /// The mean.
     package var mean = Value.drawStandard
-    /// The range to which values are limited.
     package var bounds = Bounds()
 
-    /// Creates a distribution with default values.
     package init() {}
   }
 
-  /// The smallest and the largest value that are used.
   package struct Bounds: Equatable, Sendable {
-    /// The least.
     package var least = Value.drawLimits.lowerBound
-    /// The greatest.
     package var most = Value.drawLimits.upperBound
 
-    /// Allows all possible values.
     package init() {}
   }
 
-  /// See ``Distribution/list(_:)``.
   package struct Choices: Equatable, Sendable {
-    /// The values.
     package var values: [Choice] = []
 
-    /// Values with their weights.
     package init(_ values: [Choice] = []) { self.values = values }
   }
 
-  /// A value of a list.
   package struct Choice: Equatable, Sendable {
-    /// The value.
     package var value = Value.drawStandard
-    /// The weight relative to the other values.
     package var weight = 1.0
 
-    /// A value with its weight.
     package init(_ value: Value = .drawStandard, weight: Double = 1) { (self.value, self.weight) = (value, weight) }
   }
 
-  /// Draws the next value.
   package func draw(_ random: inout SeededRandom) -> Value {
     switch self {
     case .fixed(let value): return value
     case .uniform(let range):
-      // Makes the first and last whole numbers as likely as all others.
+      // Half a step at each end makes the first and last whole numbers as likely as all others.
       let (low, high) = (range.from.drawNumber, range.to.drawNumber)
       return Value(drawn: low + (random.unit * (high - low + 1)).rounded(.down)).clamped(range.from, range.to)
     case .normal(let bell):
@@ -130,13 +97,10 @@ extension Distribution.Bounds {
 package protocol Drawable: Comparable, Sendable {
   /// The value of a distribution if nothing else is specified.
   static var drawStandard: Self { get }
-  /// The smallest and the largest possible value.
   static var drawLimits: ClosedRange<Self> { get }
-  /// As a number: of bytes, or of nanoseconds.
+  /// The value as a number of bytes or of nanoseconds.
   var drawNumber: Double { get }
-  /// The value nearest to a number, within the limits.
   init(drawn number: Double)
-  /// The value as users write it.
   var drawText: String { get }
 }
 
@@ -145,38 +109,28 @@ extension Drawable {
 }
 
 extension Int: Drawable {
-  /// 10,000 bytes.
   package static var drawStandard: Int { 10_000 }
-  /// The range of sizes: up to 64 MiB.
   package static var drawLimits: ClosedRange<Int> { 1...(64 << 20) }
-  /// As a number.
   package var drawNumber: Double { Double(self) }
-  /// The nearest whole number.
   package init(drawn number: Double) { self = Int(number.rounded()) }
-  /// In digits.
   package var drawText: String { "\(self)" }
 }
 
 extension Duration: Drawable {
-  /// A second.
   package static var drawStandard: Duration { .seconds(1) }
-  /// The range of times: up to an hour.
   package static var drawLimits: ClosedRange<Duration> { .zero ... .seconds(3_600) }
-  /// In nanoseconds.
   package var drawNumber: Double { Double(wholeNanoseconds) }
-  /// The nearest number of nanoseconds.
   package init(drawn number: Double) { self = .nanoseconds(Int64(number.rounded())) }
-  /// "250ms".
   package var drawText: String { DurationText.format(self) }
 }
 
 extension SeededRandom {
-  /// A number from 0 up to, but not including, 1.
+  /// A random number from 0 up to, but not including, 1.
   fileprivate var unit: Double {
     mutating get { Double(next() >> 11) * 0x1p-53 }
   }
 
-  /// Normally distributed with mean 0 and standard deviation 1, by the Box–Muller method.
+  /// A normally distributed random number with mean 0 and standard deviation 1, by the Box–Muller method.
   fileprivate var bell: Double {
     mutating get {
       let radius = (-2 * log(1 - unit)).squareRoot()
@@ -201,7 +155,6 @@ extension SeededRandom {
 // MARK: - Words
 
 extension Distribution: CustomStringConvertible {
-  /// "500", "uniform,from=10,to=2000", "list 20 (9), 10000 (1)".
   package var description: String {
     switch self {
     case .fixed(let value): value.drawText
@@ -226,7 +179,8 @@ extension Distribution.Bounds {
 // MARK: - Files
 
 extension Distribution {
-  /// The kinds; `value` is the format of a single value, and `name` is the name used in documents.
+  /// Returns the kinds of distributions; `value` is the format of a single value, and `name` is the name used in
+  /// documents.
   static func kinds(_ name: String, _ value: Format<Value>) -> OneOf<Distribution> {
     func bounds<Root>(_ path: Property<Root, Bounds>) -> [Field<Root>] {
       Record("bounds", "", Bounds()) {
@@ -281,7 +235,7 @@ extension Distribution {
     if bounds.least > bounds.most { object.error("most", "is less than 'least'") }
   }
 
-  /// One value, or a distribution. Text that begins with a digit is a single value.
+  /// Returns the format for one value or a distribution. Text that begins with a digit is a single value.
   static func format(_ name: String, _ value: Format<Value>) -> Format<Distribution> {
     let kinds = kinds(name, value)
     return Format(.either([value.shape, kinds.format.shape])) { json, place in
@@ -300,16 +254,13 @@ extension Distribution {
 }
 
 extension Format<Distribution<Int>> {
-  /// The size of bursts.
   static let sizes = Distribution<Int>.format("sizes", .integer(Int.drawLimits))
 }
 
 extension Format<Distribution<Duration>> {
-  /// A time that varies.
   static let times = Distribution<Duration>.format("times", .duration(Duration.drawLimits))
 }
 
 extension Format<Double> {
-  /// A relative weight.
   static let weight = number(0.001...1_000_000)
 }

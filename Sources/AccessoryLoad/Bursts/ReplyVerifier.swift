@@ -1,7 +1,7 @@
 import Glibc
 import IAP2
 
-/// Compares the reply to one burst with the expected one as it arrives, if all bursts have the same reply.
+/// Compares the reply to one burst with the expected one as the reply arrives; used if all bursts have the same reply.
 public struct ReplyVerifier: Equatable, Sendable {
   /// The expected reply; nil if only the length is known.
   private let expected: [UInt8]?
@@ -49,23 +49,23 @@ public struct ReplyVerifier: Equatable, Sendable {
   }
 }
 
-/// The first byte of a reply that is wrong.
+/// The first wrong byte of a reply.
 public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
-  /// How many bytes before and after it are shown.
+  /// How many bytes before and after the wrong byte are shown.
   static let reach = 4
 
-  /// The position in the reply, from 0.
+  /// The position of the wrong byte in the reply, counted from 0.
   public let position: Int
   /// The expected byte.
   public let expected: UInt8
   /// The received byte.
   public let got: UInt8
-  /// The expected bytes around it, in hex.
+  /// The expected bytes around the wrong byte, in hex.
   public let expectedWindow: String
-  /// The received bytes around it, in hex, if they arrived together.
+  /// The received bytes around the wrong byte, in hex, if they arrived together.
   public let gotWindow: String
 
-  /// A sentence fragment.
+  /// A sentence fragment that describes the difference.
   public var description: String {
     "byte \(position) is \(Hex.plain([got])) and should be \(Hex.plain([expected])): "
       + "expected … \(expectedWindow) …, got … \(gotWindow) …"

@@ -9,12 +9,10 @@ import AccessoryFormats
 /// try StartTime("+10s")                   // from now on, for one machine alone
 /// ```
 public enum StartTime: Equatable, Sendable {
-  /// Microseconds since 1970.
   case at(Int)
-  /// This long after the current time.
   case after(Duration)
 
-  /// Reads a time.
+  /// Reads a time, as `--start-at` accepts it.
   public init(_ text: String) throws(OptionError) {
     if text.hasPrefix("+") {
       do { self = .after(try DurationText.parse(String(text.dropFirst()))) } catch { throw OptionError("\(error)") }
@@ -26,7 +24,7 @@ public enum StartTime: Equatable, Sendable {
     self = .at(microseconds)
   }
 
-  /// Microseconds since 1970.
+  /// Returns the start time in microseconds since 1970.
   public func microseconds(now: Int) -> Int {
     switch self {
     case .at(let time): time
@@ -34,7 +32,7 @@ public enum StartTime: Equatable, Sendable {
     }
   }
 
-  /// A time in RFC 3339 format, in UTC, with milliseconds if there are any.
+  /// Formats a time as RFC 3339 in UTC, with milliseconds if there are any.
   public static func text(_ microseconds: Int) -> String {
     let part = microseconds % 1_000_000 / 1_000
     let time = CalendarTime(secondsSince1970: microseconds / 1_000_000).text
@@ -43,7 +41,6 @@ public enum StartTime: Equatable, Sendable {
 
   // MARK: Reading
 
-  /// `1795397400.5`.
   private static func seconds(_ text: String) -> Int? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count <= 2, let whole = digits(parts[0]), whole < 1 << 40 else { return nil }
@@ -51,7 +48,6 @@ public enum StartTime: Equatable, Sendable {
     return fraction(parts[1]).map { whole * 1_000_000 + $0 }
   }
 
-  /// `2026-11-23T01:30:00.25+02:00`.
   private static func date(_ text: String) -> Int? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, [UInt8(ascii: "T"), UInt8(ascii: "t"), UInt8(ascii: " ")].contains(bytes[10]),
@@ -78,7 +74,7 @@ public enum StartTime: Equatable, Sendable {
     return (seconds - offset) * 1_000_000 + part
   }
 
-  /// `Z` or `+02:00`, in seconds.
+  /// Reads a UTC offset, `Z` or such as `+02:00`, in seconds.
   private static func offset(_ text: Substring) -> Int? {
     if text == "Z" || text == "z" { return 0 }
     guard let sign = text.first, sign == "+" || sign == "-" else { return nil }
@@ -93,7 +89,7 @@ public enum StartTime: Equatable, Sendable {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
 
-  /// Fractions of a second in microseconds; finer fractions are dropped.
+  /// Reads a fraction of a second in microseconds; finer fractions are dropped.
   private static func fraction(_ text: some StringProtocol) -> Int? {
     guard !text.isEmpty, text.count <= 12, digits(text) != nil else { return nil }
     return digits((String(text) + "000000").prefix(6))

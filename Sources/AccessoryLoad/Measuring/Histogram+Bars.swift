@@ -1,5 +1,5 @@
 extension Histogram {
-  /// Groups the values into a limited number of bars for readers: one bar per value if there are few, otherwise bars of
+  /// Groups the values into a limited number of bars for a chart: one bar per value if there are few, otherwise bars of
   /// a round width or, if the values are far apart, bars that double in width. Empty bars between others are included.
   func bars(atMost limit: Int) -> [(low: Int, high: Int, count: Int)] {
     guard let minimum, let maximum else { return [] }
@@ -9,7 +9,7 @@ extension Histogram {
     }
     var edges = maximum / max(1, minimum) < 64 ? Self.evenEdges(minimum, maximum, limit) : [minimum]
     if edges.count == 1 {
-      // With three values, a factor of 4 each; sizes reach 64 MiB.
+      // Three bars with a factor of 4 each; sizes reach 64 MiB.
       let factor = Self.doublings(minimum, maximum) < limit ? 2 : 4
       var edge = 1
       while edge <= minimum { edge *= factor }

@@ -3,17 +3,17 @@ import AccessoryRuns
 extension Histogram {
   /// One line of a percentile distribution.
   public struct PercentileLine: Equatable, Sendable {
-    /// The value.
+    /// The value at this percentile.
     public let value: Int
     /// The fraction of all values, from 0 to 1, that is at most ``value``.
     public let quantile: Double
-    /// The number of these values.
+    /// The number of values that are at most ``value``.
     public let count: Int
   }
 
   /// The distribution by percentiles: five lines for each halving of the distance to 100 %, and a last line at 100 %.
   ///
-  /// However many values there are, there are at most `percentileLevels` lines plus one.
+  /// There are at most `percentileLevels` lines plus one, however many values there are.
   public var percentileLines: [PercentileLine] {
     var lines: [PercentileLine] = []
     var levels = Self.percentileLevels[...]
@@ -38,7 +38,7 @@ extension Histogram {
   static let percentileLevels: [Double] = {
     var levels: [Double] = []
     var level = 0.0
-    // Stops at a level that division rounds to 100 %, or where a step is too small to change the number.
+    // The loop stops at a level that division rounds to 100 %, or where a step is too small to change the number.
     while level / 100 < 1, levels.last != level {
       levels.append(level)
       level += 100 / ticks(at: level)

@@ -1,9 +1,9 @@
 /// Counts how often each value occurred, to three significant digits. Latencies are stored in this form.
 ///
-/// Modelled on HdrHistogram. Values below 2,048 are counted individually; above, every doubling of the value is divided
-/// into 1,024 steps, so a step is at most a thousandth of the values in it. However long a run lasts, the counts take
-/// at most 55 x 1,024 numbers, and adding two histograms adds counts: a merged report contains exactly what one machine
-/// would have measured.
+/// The histogram is modelled on HdrHistogram. Values below 2,048 are counted individually. Above that, every doubling
+/// of the value is divided into 1,024 steps, so the width of a step is at most a thousandth of its values. However long
+/// a run lasts, the counts take at most 55 x 1,024 numbers, and adding two histograms adds counts: a merged report
+/// contains exactly what one machine would have measured.
 ///
 /// ```swift
 /// var latencies = Histogram()
@@ -21,7 +21,7 @@ public struct Histogram: Equatable, Sendable {
   static let exactLimit = half * 2
 
   private(set) var counts: [Int] = []
-  /// How many values were recorded.
+  /// The number of recorded values.
   public private(set) var total = 0
   /// The smallest recorded value; nil if there is none.
   public private(set) var minimum: Int?
@@ -47,7 +47,8 @@ public struct Histogram: Equatable, Sendable {
     record(value)
     guard interval > 0 else { return }
     var missing = value - interval
-    // Proceeds by steps of the histogram instead of single values, so that a long wait costs no more than a short one.
+    // The loop proceeds by steps of the histogram instead of single values, so that a long wait costs no more than a
+    // short one.
     while missing >= interval {
       let low = max(Self.lowest(at: Self.index(of: missing)), interval)
       let times = (missing - low) / interval + 1
@@ -104,13 +105,13 @@ public struct Histogram: Equatable, Sendable {
     return (sum / Double(total)).squareRoot()
   }
 
-  /// A range of values counted together.
+  /// A range of values that are counted together.
   public struct Step: Equatable, Sendable {
-    /// The lowest value of the range.
+    /// The lowest value of the step.
     public let lowest: Int
-    /// The highest value of the range.
+    /// The highest value of the step.
     public let highest: Int
-    /// How many values were recorded.
+    /// How many recorded values the step contains.
     public let count: Int
 
     var middle: Int { lowest + (highest - lowest + 1) / 2 }
@@ -141,7 +142,7 @@ public struct Histogram: Equatable, Sendable {
     return lowest(at: index) + (width - 1)
   }
 
-  /// How many doublings are in use: HdrHistogram's number of buckets.
+  /// The number of doublings in use, which HdrHistogram calls buckets.
   var doublings: Int { max(1, counts.count >> Self.halfBits - 1) }
 
   /// Creates a histogram from these ``steps``; nil if they are invalid: a count below one, or a value below 0.
@@ -163,7 +164,7 @@ public struct Histogram: Equatable, Sendable {
 }
 
 extension Histogram: CustomStringConvertible {
-  /// "11 values from 2000000 to 2000000".
+  /// A text such as "11 values from 2000000 to 2000000".
   public var description: String {
     guard let minimum, let maximum else { return "no values" }
     return "\(total) values from \(minimum) to \(maximum)"

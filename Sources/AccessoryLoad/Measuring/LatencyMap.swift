@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// When bursts were completed and how long they took: a grid of counts, for a heat map.
+/// Counts bursts by their completion time and latency, for a heat map.
 ///
 /// However long a run lasts, there are at most ``limit`` columns: when they are full, pairs of columns are merged, so
 /// that each covers twice the time. Each doubling of the latency has four rows, from a microsecond to more than four
@@ -8,13 +8,13 @@ import AccessoryCore
 public struct LatencyMap: Equatable, Sendable {
   /// The maximum number of columns.
   public static let limit = 120
-  /// The number of rows.
+  /// The number of rows, each of which stands for a range of latencies.
   public static let rows = 112
   private static let rowBits = 2
   /// Latencies below 2 to the power of this many nanoseconds are in the first row.
   private static let lowestBit = 10
 
-  /// How much time each column covers: ``ThroughputSeries/finest`` times a power of two.
+  /// The time that each column covers: ``ThroughputSeries/finest`` times a power of two.
   public private(set) var length = ThroughputSeries.finest
   /// The counts, column by column, each with its rows from the lowest latency up.
   private var counts: [Int] = []
@@ -31,7 +31,6 @@ public struct LatencyMap: Equatable, Sendable {
   /// The lowest latency of a row, in nanoseconds; for the row after the last, the end of the last row.
   public static func lowest(_ row: Int) -> Int { (4 + row & 3) << (row >> rowBits + lowestBit - rowBits) }
 
-  /// The row of a latency.
   static func row(of nanoseconds: Int) -> Int {
     guard nanoseconds >= 1 << lowestBit else { return 0 }
     let bit = Int.bitWidth - 1 - nanoseconds.leadingZeroBitCount
@@ -54,7 +53,7 @@ public struct LatencyMap: Equatable, Sendable {
     counts[column * Self.rows + row] += count
   }
 
-  /// Adds another run's counts, as if that run began this much later.
+  /// Adds the counts of another run, as if that run began this much later.
   mutating func merge(_ other: LatencyMap, after shift: Duration = .zero) {
     while length < other.length { halve() }
     let (unit, begin) = (other.length.wholeNanoseconds, max(0, shift.wholeNanoseconds))
@@ -77,7 +76,7 @@ public struct LatencyMap: Equatable, Sendable {
     }
   }
 
-  /// Column, row and count of each cell that is not zero.
+  /// The column, row and count of each cell that is not zero.
   var cells: [[Int]] {
     counts.enumerated().filter { $0.element > 0 }.map { [$0.offset / Self.rows, $0.offset % Self.rows, $0.element] }
   }

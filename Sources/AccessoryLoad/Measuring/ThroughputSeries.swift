@@ -5,17 +5,17 @@ import AccessoryCore
 /// However long a run lasts, there are at most ``limit`` slices: when they are full, pairs of slices are merged, so
 /// that each covers twice the time.
 public struct ThroughputSeries: Equatable, Sendable {
-  /// One slice.
+  /// One slice of the series.
   public struct Slice: Equatable, Sendable {
-    /// Bursts that were completed in this slice.
+    /// The number of bursts completed in this slice.
     public var bursts = 0
-    /// Bytes of the payloads of those bursts.
+    /// The payload bytes of the bursts completed in this slice.
     public var bytes = 0
-    /// Errors in this slice.
+    /// The number of errors in this slice.
     public var errors = 0
-    /// Bytes that sessions accepted in this slice, of complete and incomplete bursts.
+    /// The number of bytes that sessions accepted in this slice, including those of incomplete bursts.
     public var sent = 0
-    /// Bytes that came back in this slice.
+    /// The number of bytes received in this slice.
     public var received = 0
 
     /// Creates an empty slice.
@@ -34,19 +34,19 @@ public struct ThroughputSeries: Equatable, Sendable {
 
   /// The maximum number of slices.
   public static let limit = 600
-  /// The length of the slices of a run that just began.
+  /// The length of the slices when a run begins.
   public static let finest = Duration.milliseconds(100)
 
-  /// How much time each slice covers: ``finest`` times a power of two.
+  /// The time that each slice covers: ``finest`` times a power of two.
   public private(set) var length = Self.finest
-  /// The slices, from the beginning of the run.
+  /// The slices in order, from the beginning of the run.
   public private(set) var slices: [Slice] = []
 
   /// Creates an empty series.
   public init() {}
 
   /// Whether the times at which bytes were sent and received are known; reports of earlier versions do not contain
-  /// this.
+  /// these times.
   public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
   /// Adds to the slice that contains `time` after the beginning.
@@ -64,7 +64,7 @@ public struct ThroughputSeries: Equatable, Sendable {
     return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)
   }
 
-  /// Adds another run's slices, as if that run began this much later.
+  /// Adds the slices of another run, as if that run began this much later.
   mutating func merge(_ other: ThroughputSeries, after shift: Duration = .zero) {
     while length < other.length { halve() }
     for (index, slice) in other.slices.enumerated() { add(at: other.length * index + shift) { $0.add(slice) } }

@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// Compares a run with an earlier one: which figures are worse, and whether by more than the tolerance.
+/// Compares a run with an earlier one: which figures are worse, and by more than the tolerance.
 ///
 /// ```swift
 /// let comparison = BaselineComparison(of: report, with: baseline, tolerance: 0.1)
@@ -21,10 +21,9 @@ public struct BaselineComparison: Equatable, Sendable {
     /// Whether the figure is worse by more than the tolerance.
     public let isRegression: Bool
     let unit: ReportFigure.Unit
-    /// The fraction by which the figure may become worse.
     let tolerance: Double
 
-    /// "p99: 4.11 ms, was 3.02 ms (+36.1 %)".
+    /// A text such as "p99: 4.11 ms, was 3.02 ms (+36.1 %)".
     public var description: String {
       let change = before > 0 ? ReportTrend.change(from: before, to: now) * 100 : 0
       let percent = FixedText.text(change, places: 1, unlike: (moreIsBetter ? -100 : 100) * tolerance)
@@ -39,7 +38,7 @@ public struct BaselineComparison: Equatable, Sendable {
 
   /// The fraction by which a figure may become worse.
   public let tolerance: Double
-  /// Each figure.
+  /// The compared figures.
   public let figures: [Figure]
 
   /// Compares the throughput, the latencies p50, p90 and p99, and the number of errors of two runs.
@@ -62,7 +61,7 @@ public struct BaselineComparison: Equatable, Sendable {
   /// Whether no figure is worse by more than the tolerance.
   public var passed: Bool { !figures.contains(where: \.isRegression) }
 
-  /// The comparison as JSON.
+  /// The comparison as a JSON object.
   public var json: JSONObject {
     var object = JSONObject()
     object.add("passed", passed)
@@ -82,7 +81,7 @@ public struct BaselineComparison: Equatable, Sendable {
   /// The lines of the comparison, each prefixed with `#` as a comment.
   public var commentLines: String { text.split(separator: "\n").map { "# \($0)\n" }.joined() }
 
-  /// One line for each figure.
+  /// The comparison as text, one line for each figure.
   public var text: String {
     let title = "compared with the baseline, \(FixedText.text(tolerance * 100, places: 1)) % tolerated"
     return ([title] + figures.map { "  \($0.isRegression ? "worse   " : "within  ")\($0.description)" })

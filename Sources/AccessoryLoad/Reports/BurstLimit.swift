@@ -9,9 +9,7 @@ import AccessoryRuns
 /// try BurstLimit("errors>0.1%")   // of the bursts that began; "errors>3" is a number of them
 /// ```
 public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
-  /// What is compared.
   enum Figure: Equatable, Sendable {
-    /// The latency at this percentile.
     case percentile(Double)
     case mean
     case most
@@ -21,19 +19,18 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     case count(Counted, isShare: Bool)
   }
 
-  /// What can be counted.
   enum Counted: String, CaseIterable, Sendable { case errors, lost, overdue, reconnections, retransmissions }
 
   let figure: Figure
-  /// Whether service times are meant instead of latencies.
+  /// Whether service times are compared instead of latencies.
   let isService: Bool
   /// Whether the run fails above the bound; otherwise it fails below.
   let isUpper: Bool
-  /// In nanoseconds, per second, in per cent, or as a number.
+  /// The bound in nanoseconds, per second, in per cent, or as a number.
   let bound: Double
   /// The limit as written, without spaces.
   public let description: String
-  /// The condition for passing: "p99 ≤ 50 ms".
+  /// The condition for passing, such as "p99 ≤ 50 ms".
   public let goal: String
 
   /// Reads a limit; the error shows the nearest valid form.
@@ -95,7 +92,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     return .time(.percentile(percentile))
   }
 
-  /// Names that other tools use.
+  /// Returns easim's name for a name that other tools use.
   private static func alias(_ name: String) -> String? {
     switch name.lowercased() {
     case "latency", "service": "p99"

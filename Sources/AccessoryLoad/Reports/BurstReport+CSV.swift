@@ -3,8 +3,8 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The report for spreadsheets: one figure per line with its section, so that one file contains everything, for
-  /// selection with a pivot table or filter.
+  /// The report for spreadsheets. Each line has one figure and its section, so that one file contains everything; a
+  /// filter or pivot table can select figures.
   ///
   /// ```
   /// section,at_seconds,name,value,unit
@@ -76,8 +76,6 @@ extension Histogram {
 }
 
 extension BurstReport.Site {
-  /// Bursts completed in all listed attachments.
   var completed: Int { attachments.reduce(0) { $0 + $1.completed } }
-  /// Bursts lost in these attachments.
   var lost: Int { attachments.reduce(0) { $0 + $1.lost } }
 }

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// Figures that contradict others, each with its key, and thus cannot have been measured. Counts must add up to less
+  /// Figures that contradict others and thus cannot have been measured, each with its key. Counts must add up to less
   /// than ``CountSum/most``.
   var contradictions: [(key: String, text: String)] {
     var found: [(key: String, text: String)] = []
@@ -21,7 +21,6 @@ extension BurstReport {
 
   private typealias Require = (_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) -> Void
 
-  /// Requires consistent totals of all bursts.
   private func requireBursts(_ require: Require) {
     // Bursts lost in the warm-up count as errors but not in `lost`.
     let allLost = max(lost, errors[.lost]?.count ?? 0)
@@ -40,7 +39,6 @@ extension BurstReport {
     require(longest <= measured, "measuredNanoseconds", "is shorter than the longest latency")
   }
 
-  /// Requires consistent sums over slices, phases, payloads and accessories.
   private func requireParts(_ require: Require) {
     func sum<Part>(_ parts: [Part], _ count: (Part) -> Int) -> Int { parts.reduce(0) { $0 + count($1) } }
     let slices = series.slices
@@ -69,6 +67,5 @@ extension BurstReport {
     require(isPossible, "sites", "have more bursts than the run")
   }
 
-  /// Whether every run in the report was completed.
   private var isDone: Bool { !ending.isEmpty && ending.split(separator: "; ").allSatisfy { $0 == Self.doneEnding } }
 }

@@ -6,21 +6,20 @@ import IAP2
 extension BurstReport: Report {
   /// The word that identifies the format of these files.
   public static let kind = "burst report"
-  /// The formats, including the tables of load tests.
+  /// The formats in which a report can be written, including the tables of load tests.
   public static let forms = ReportForm.allCases.filter { $0 != .text }
 
-  /// The report as one object, on one line, with the result of a comparison under `baseline`.
+  /// The report as one JSON object, with the result of a comparison under `baseline`.
   public var json: JSONObject {
     var object = JSONObject(Self.format.tree(self))
     if let comparison { object.add("baseline", comparison.json) }
     return object
   }
 
-  /// Larger files are not easim's reports: two full histograms take 3 MB, and an accessory with all its attachments 0.2
-  /// MB.
+  /// The limits for report files: two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
-  /// Derived figures are written for readers and other programs, but not read back.
+  /// The format of report files. Derived figures are written for readers and other programs, but not read back.
   public static let format = Record(
     kind, "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {
@@ -70,13 +69,12 @@ extension BurstReport: Report {
     }
   }
 
-  /// A report's counts, which ``add(_:)`` sums, and their names in files.
+  /// The counts that ``add(_:)`` sums, and their names in files.
   static let countFields: [(name: String, path: Property<BurstReport, Int>)] = [
     ("begun", \.begun), ("warmUp", \.warmUp), ("completed", \.completed), ("lost", \.lost), ("overdue", \.overdue),
     ("bytes", \.bytes), ("unaskedBytes", \.unaskedBytes), ("reconnections", \.reconnections),
   ]
 
-  /// The maximum number of limits in a report.
   static let mostLimits = 1_000
 
   private static let mismatches = Record("mismatches", "how often each came", [StreamFinding.Kind: Int]()) {
@@ -191,7 +189,7 @@ extension BurstReport.Site.Attachment {
 }
 
 extension LinkCounters {
-  /// The counters that reports show, by their names in files.
+  /// The link counters that reports show, and their names in files.
   static let reportFields: [(name: String, path: Property<LinkCounters, Int>, meaning: String)] = [
     ("packetsSent", \.packetsSent, "Packets sent, including retransmissions and bare acknowledgements."),
     ("packetsReceived", \.packetsReceived, "Packets received with correct checksums."),
@@ -219,12 +217,13 @@ extension LinkCounters {
 // MARK: - Values
 
 extension Format<Int> {
-  /// Times until the year 2112, so that sums and differences in nanoseconds fit.
+  /// Times are limited to the year 2112, so that sums and differences in nanoseconds fit.
   fileprivate static let microseconds = integer(0...1 << 52)
 }
 
 extension Format<String> {
-  /// easim writes no longer strings; limited, because strings of many reports are shown together.
+  /// easim writes no longer strings. The length of strings is limited, because strings of many reports are shown
+  /// together.
   static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }
     if text.utf8.count <= longest { return text }
@@ -238,7 +237,7 @@ extension Format<String> {
 }
 
 extension Format<Double> {
-  /// A measured figure: 5 is written as 5.0.
+  /// The format of a measured figure; 5 is written as 5.0.
   fileprivate static let figure = Format(.number(0...Double.greatestFiniteMagnitude)) { value, place in
     if case .number(let number) = value.content { number.value } else { place.expected("a number", value) }
   } write: {
@@ -246,7 +245,6 @@ extension Format<Double> {
   }
 }
 
-/// One kind of error, as written in reports.
 private struct ErrorEntry: Equatable {
   var kind = BurstReport.ErrorKind.lost
   var tally = BurstReport.ErrorTally()
@@ -266,8 +264,8 @@ extension Format<[BurstReport.ErrorKind: BurstReport.ErrorTally]> {
   }
 }
 
-/// A histogram as written in reports: figures for readers, and the counts that ``Histogram/merge(_:)`` needs, as pairs
-/// of a step's lowest value and its count.
+/// A histogram in a report: figures for readers, and the counts that ``Histogram/merge(_:)`` needs, as pairs of a
+/// step's lowest value and its count.
 private struct HistogramSection: Equatable {
   var shown = Histogram()
   var total = 0
@@ -302,7 +300,7 @@ private struct HistogramSection: Equatable {
     counts = histogram.steps.map { [$0.lowest, $0.count] }
   }
 
-  /// nil if the figures contradict each other.
+  /// The histogram; nil if the figures contradict each other.
   var histogram: Histogram? {
     // An unreadable count has already been reported and is missing.
     guard counts.allSatisfy({ $0.count == 2 }) else { return nil }
@@ -327,11 +325,9 @@ extension Format<Histogram> {
 }
 
 extension Histogram {
-  /// The percentiles that every report shows.
   static let shownPercentiles = [("p50", 50.0), ("p90", 90), ("p99", 99), ("p99.9", 99.9)]
 }
 
-/// A map of latencies, as written in reports.
 private struct MapSection: Equatable {
   var length = ThroughputSeries.finest
   var cells: [[Int]] = []
@@ -354,7 +350,6 @@ extension Format<LatencyMap> {
   }
 }
 
-/// Throughput over time, as written in reports.
 private struct SeriesSection: Equatable {
   var length = ThroughputSeries.finest
   var slices: [[Int]] = []
@@ -368,7 +363,7 @@ private struct SeriesSection: Equatable {
     Field("flow", \.flow, .list(of: .list(of: .tally, count: 2...2)), "bytes sent and received in each")
   }
 
-  /// nil if the slices are invalid.
+  /// The series; nil if the slices are invalid.
   var series: ThroughputSeries? {
     guard slices.allSatisfy({ $0.count == 3 }), flow.allSatisfy({ $0.count == 2 }),
       flow.isEmpty || flow.count == slices.count
@@ -378,7 +373,7 @@ private struct SeriesSection: Equatable {
       slices: slices.indices.map { index in
         var slice = ThroughputSeries.Slice(
           bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
-        // Missing in reports written before this was measured.
+        // The flow is missing in reports written before it was measured.
         if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
         return slice
       })

@@ -3,13 +3,11 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The maximum number of accessories in a report.
   static let mostSites = 10_000
-  /// The maximum number of attachments that a merged report lists individually.
   static let mostAttachments = 100_000
 
-  /// Adds another machine's report of the same load at the same time. Sums counts, histograms and slices, and takes the
-  /// longer measured time. An error leaves this report unchanged.
+  /// Adds another machine's report of the same load at the same time. Counts, histograms and slices are summed; the
+  /// measured time is the longer one. An error leaves this report unchanged.
   public mutating func add(_ other: BurstReport) throws(ReportSumError) {
     guard let counted, let more = other.counted, more <= CountSum.most - counted else { throw .tooMuchCounted }
     guard sites.count + other.sites.count <= Self.mostSites else {
@@ -66,8 +64,8 @@ extension BurstReport {
     plan.time = [plan.time, other.plan.time].compactMap(\.self).max()
   }
 
-  /// A run that failed also fails the merged report, even if the sum would hide the reason. The limits of a shard apply
-  /// to the sum.
+  /// The ending of this run as a part of a sum. A failed run also fails the merged report, even if the sum would hide
+  /// the reason. The limits of a shard apply to the sum.
   private var endingInASum: String {
     ending == Self.doneEnding && shards.isComplete && !passed
       ? "\(ending); one of the runs did not pass" : ending
@@ -114,7 +112,7 @@ extension BurstReport {
     }
   }
 
-  /// All counts added up; nil if the result exceeds ``CountSum/most``.
+  /// The sum of all counts; nil if it exceeds ``CountSum/most``.
   var counted: Int? {
     var sum = CountSum()
     sum.add(runs)

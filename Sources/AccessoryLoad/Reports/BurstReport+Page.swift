@@ -16,19 +16,19 @@ extension BurstReport {
   /// Always nil: a stopped load test can still be added to others, because its measurements are correct.
   public var unfinished: String? { nil }
 
-  /// When the report was made.
+  /// The date on which the report was made.
   public var date: String { made.date }
 
-  /// How the plans differ.
+  /// Returns how the plans differ.
   public func differences(from other: BurstReport) -> [String] { plan.differences(from: other.plan) }
 
-  /// Compares throughput, latencies and errors.
+  /// Compares throughput, latencies and errors with those of an earlier run.
   public mutating func compare(with earlier: BurstReport, tolerance: Double) -> Bool {
     comparison = BaselineComparison(of: self, with: earlier, tolerance: tolerance)
     return true
   }
 
-  /// Throughput, latency, and errors.
+  /// The figures for throughput, latency and errors.
   public var figures: [ReportFigure] {
     [
       ReportFigure("throughput", bytesPerSecond, .rate, moreIsBetter: true),
@@ -45,14 +45,14 @@ extension BurstReport {
       ]
   }
 
-  /// A case for the bursts, for each kind of error, for the rate, for each limit, and for each figure compared with a
-  /// baseline.
+  /// The test cases: one for the bursts, for each kind of error, for the rate, for each limit, and for each figure
+  /// compared with a baseline.
   public var suite: ReportSuite {
     var cases: [ReportCase] = []
     func add(_ name: String, _ failure: String?, _ note: String = "") {
       cases.append(ReportCase("burst", name, time: measured, failure.map { .failed($0) } ?? .passed, note: note))
     }
-    // The reasons without a case of their own: a broken limit is the failure of its own case.
+    // A broken limit is the failure of its own case, so only the other reasons remain.
     let verdict = verdict
     let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
     let isOver = ending == Self.doneEnding && others
@@ -70,11 +70,11 @@ extension BurstReport {
     return ReportSuite("easim burst", time: measured, cases, output: text)
   }
 
-  /// The tables of load tests.
+  /// Returns the report as a table in this format.
   public func text(as form: ReportForm) -> String {
     switch form {
     case .csv: csv
-    // In microseconds, as tools that plot these files expect; they ignore lines that begin with #.
+    // These files use microseconds, as tools that plot them expect; the tools ignore lines that begin with #.
     case .hgrm: latency.percentileText(unit: 1_000) + (comparison?.commentLines ?? "")
     case .om: metrics(isOpen: true)
     case .prom: metrics(isOpen: false)
@@ -269,7 +269,7 @@ extension BurstReport {
     return TimeMark.Kind.allCases.filter(kinds.contains).map { ("sign \($0.rawValue)", $0.title) }
   }
 
-  /// A chart with a legend for its colours, drawn at each width; the page shows one of them.
+  /// Returns a chart with a legend for its colors, drawn at each width; the page shows one of them.
   private func figure(_ id: String, _ legend: [(String, String)], _ chart: (Plot.Width) -> String) -> String {
     let keys = legend.map { style, name in
       "<span class=\"key \(style)\">\(MarkupText.escaped(name))</span>"

@@ -2,33 +2,33 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The plan, in the words of reports.
+  /// The plan as reports describe it.
   public struct Plan: Equatable, Sendable {
-    /// Bytes per burst; 0 if bursts differ.
+    /// The number of bytes per burst; 0 if bursts differ.
     public var size = 0
-    /// The distribution of the sizes, or the kinds of bursts; empty if all are the same.
+    /// The distribution of the sizes, or the kinds of bursts; empty if all bursts are the same.
     public var bursts: [String] = []
     /// Whether ``bursts`` are sent in order.
     public var isScript = false
     /// The pause of a session after each burst; empty if there is none.
     public var think = ""
-    /// Each accessory's share of the rate; empty if they share one rate.
+    /// Each accessory's share of the rate; empty if all accessories share one rate.
     public var shares: [String] = []
     /// The number of sessions with each accessory.
     public var sessions = 0
     /// The largest number of bursts in flight on each session.
     public var inFlight = 0
-    /// "closed loop", "50 bursts/s".
+    /// The pace in words, such as "closed loop" or "50 bursts/s".
     public var pace = ""
-    /// "echo", "reply of 4 bytes", "none".
+    /// The expected reply in words, such as "echo", "reply of 4 bytes" or "none".
     public var verification = ""
     /// The kind of bursts: "unique", "eademo", or "fixed" for the same bytes each time.
     public var pattern = "fixed"
     /// The faults of the channels, in the form of `--fault`.
     public var faults: [String] = []
-    /// How many bursts are to be completed; nil if the duration is fixed, and in old reports.
+    /// The number of bursts to complete; nil if the duration is fixed, and in old reports.
     public var count: Int?
-    /// How long to measure; nil if the number of bursts is fixed, and in old reports.
+    /// The time to measure; nil if the number of bursts is fixed, and in old reports.
     public var time: Duration?
 
     init(_ plan: BurstPlan) {
@@ -77,7 +77,7 @@ extension BurstReport {
       if requests.allSatisfy({ $0.reply == .nothing }) { verification = "none" }
     }
 
-    /// "10,000 bytes", "uniform,from=10,to=20 bytes", "3 kinds".
+    /// The sizes in words, such as "10,000 bytes" or "3 kinds".
     var sizeText: String {
       if size > 0 { return "\(FixedText.grouped(size)) bytes" }
       if bursts.count == 1, let only = bursts.first, !only.contains("→") { return "\(only) bytes" }
@@ -101,7 +101,7 @@ extension BurstReport.Plan {
     Field("inFlight", \.inFlight, .tally, "the most bursts under way on each session", isRequired: true)
     Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
     Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
-    // Reports written before bursts could differ have none.
+    // Reports written before bursts could differ have no such list.
     Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
     Field("faults", \.faults, .list(of: .bounded), "what was done to the channels", isRequired: true)
     Field("count", \.count, .optional(.tally), "how many bursts were asked for")

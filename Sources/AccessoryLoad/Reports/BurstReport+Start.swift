@@ -2,21 +2,21 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// When bursts began in simultaneous runs on several machines. Times are microseconds since 1970, each on the clock
-  /// of its machine.
+  /// When bursts began in simultaneous runs on several machines. Times are microseconds since 1970 on the clock of each
+  /// machine.
   public struct Start: Equatable, Sendable {
-    /// The maximum difference between runs that count as simultaneous.
+    /// The maximum difference between the starts of simultaneous runs, in microseconds.
     static let farthest = 86_400_000_000
 
-    /// The time of `--start-at`.
+    /// The time given by `--start-at`.
     public var planned = 0
-    /// When the first run began; later than planned if its sessions were not open in time.
+    /// The time at which the first run began; later than planned if its sessions were not open in time.
     public var first = 0
     /// The time at which the last run began.
     public var last = 0
     /// The maximum error of the synchronised clocks; nil if none is synchronised.
     public var clockError: Int?
-    /// How many clocks are not synchronised.
+    /// The number of clocks that are not synchronised.
     public var unsynchronized = 0
 
     init() {}
@@ -35,7 +35,8 @@ extension BurstReport {
       unsynchronized += other.unsynchronized
     }
 
-    /// "2026-11-23T01:30:00Z, the first run 0.1 ms after it, the last 1.3 ms; the clocks differ by at most 4.2 ms".
+    /// A text such as "2026-11-23T01:30:00Z, the first run 0.1 ms after it, the last 1.3 ms; the clocks differ by at
+    /// most 4.2 ms".
     public var text: String {
       func late(_ time: Int) -> String { FixedText.time(Double(max(0, time - planned)) * 1_000) }
       var parts = ["planned for \(StartTime.text(planned)), "]

@@ -52,7 +52,7 @@ extension BurstReport {
     return lines.joined(separator: "\n")
   }
 
-  /// "100 bursts of 10,000 bytes, echo verified byte for byte".
+  /// A headline such as "100 bursts of 10,000 bytes, echo verified byte for byte".
   public var headline: String {
     let bursts = completed == 1 ? "1 burst" : "\(FixedText.grouped(completed)) bursts"
     var text = "\(bursts) of \(plan.sizeText), \(verified)"
@@ -72,7 +72,7 @@ extension BurstReport {
     }
   }
 
-  /// How the returned bytes were wrong: "2 lost, 1 repeated"; nil if they were not.
+  /// How the returned bytes were wrong, such as "2 lost, 1 repeated"; nil if they were correct.
   var mismatchText: String? {
     let parts = StreamFinding.Kind.allCases.compactMap { kind in
       mismatches[kind].map { "\(FixedText.grouped($0)) \(kind.rawValue)" }
@@ -80,10 +80,10 @@ extension BurstReport {
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
-  /// Bytes per second, formatted for reports: "2.43 MB/s".
+  /// Formats bytes per second for reports: "2.43 MB/s".
   public static func rateText(_ bytesPerSecond: Double) -> String { FixedText.rate(bytesPerSecond) }
 
-  /// Nanoseconds, formatted for reports: "4.11 ms".
+  /// Formats nanoseconds for reports: "4.11 ms".
   public static func timeText(_ nanoseconds: Int) -> String { FixedText.time(Double(nanoseconds)) }
 
   private var direction: String { plan.verification == "echo" ? " each way" : "" }
@@ -108,7 +108,7 @@ extension BurstReport {
     return (parts + ["max \(FixedText.time(Double(maximum)))"]).joined(separator: "   ")
   }
 
-  /// "min 10   mean 512   p50 480   p99 1,990   max 2,000 bytes".
+  /// Formats sizes: "min 10 mean 512 p50 480 p99 1,990 max 2,000 bytes".
   static func sizeFigures(_ sizes: Histogram) -> String {
     sizes.shownFigures.map { "\($0.name) \(FixedText.grouped(Int($0.value.rounded())))" }.joined(separator: "   ")
       + " bytes"

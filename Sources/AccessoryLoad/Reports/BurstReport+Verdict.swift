@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// All checks except those of the bytes.
+  /// The checks of everything except the bytes.
   public var checks: [ReportCheck] {
     // Limits apply to all bursts, of which a shard has only some.
     (plan.hasRate ? [rateCheck] : []) + judgedLimits.map { $0.check(self) }
@@ -30,17 +30,18 @@ extension BurstReport {
       : "slowed down by \(faults)"
   }
 
-  /// The limits that the figures are compared with.
+  /// The limits that apply to these figures; none for an incomplete set of shards.
   var judgedLimits: [BurstLimit] { shards.isComplete ? limits : [] }
 
-  /// Adds limits to a finished report; it fails if one of them is broken.
+  /// Adds limits to a finished report, which fails if one of them is broken.
   public mutating func require(_ more: [BurstLimit]) {
     limits += more.filter { !limits.contains($0) }
   }
 
   // MARK: The verdict
 
-  /// The outcome of the run: a function of the figures and the plan, both when a run ends and when its report is read.
+  /// The outcome of the run. The outcome depends only on the figures and the plan, both when a run ends and when its
+  /// report is read.
   public var verdict: Verdict {
     var reasons = checks.filter { !$0.passed }.map(\.line) + wrongs
     let stops = stops
@@ -62,29 +63,26 @@ extension BurstReport {
     return worse.isEmpty ? verdict : .failed(verdict.reasons + worse)
   }
 
-  /// Why the run did not pass, one sentence per reason; empty if it passed.
+  /// The reasons why the run did not pass, one sentence each; empty if it passed.
   public var reasons: [String] { verdict.reasons }
 
   static let stopPrefix = "stopped by "
-  /// How the merged runs ended.
   private var endings: [Substring] { ending.split(separator: "; ") }
   private var stops: [Substring] {
     endings.filter { $0.hasPrefix(Self.stopPrefix) }.map { $0.dropFirst(Self.stopPrefix.count) }
   }
-  /// Endings that are neither success nor a stop.
+  /// The endings that are neither success nor a stop.
   private var otherEndings: [String] {
     endings.filter { $0 != Self.doneEnding && !$0.hasPrefix(Self.stopPrefix) }.map(String.init)
   }
   static let doneEnding = "\(BurstRunner.Outcome.done)"
 
-  /// The errors that fail the run.
   func failing(_ kind: ErrorKind) -> ErrorTally? {
-    // Lost bursts may be allowed in a reconnect, but not if they ended the run.
+    // Bursts lost during a reconnect may be allowed, but not if the loss ended the run.
     if kind == .lost, allowsLost, otherEndings.isEmpty { return nil }
     return errors[kind].flatMap { $0.count > 0 ? $0 : nil }
   }
 
-  /// The errors in bytes and bursts, one sentence each.
   private var wrongs: [String] {
     var found = ErrorKind.allCases.compactMap { kind in
       failing(kind).map { "\(FixedText.grouped($0.count)) \(kind.title): \($0.first)" }
@@ -100,12 +98,11 @@ extension BurstReport {
     return found
   }
 
-  /// Whether less was done than the plan requires.
   private var isShort: Bool {
     plan.count.map { completed + lost < $0 } ?? false || plan.time.map { measured < $0 } ?? false
   }
 
-  /// How much of the plan was done: "512 of 100,000,000 bursts".
+  /// A text such as "512 of 100,000,000 bursts".
   private var extentText: String {
     if let time = plan.time { return "\(FixedText.span(measured)) of \(FixedText.span(time))" }
     let asked = plan.count.map { " of \(FixedText.grouped($0))" } ?? ""
@@ -125,7 +122,6 @@ extension BurstReport.Plan {
   /// Whether received bytes are not compared with anything.
   var ignoresReplies: Bool { verification == "none" || bursts.contains { $0.contains("→ none") } }
 
-  /// Whether bursts were due at fixed times.
   var hasRate: Bool { pace != Self.closedLoop }
 
   static let closedLoop = "closed loop"

@@ -3,22 +3,18 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// Everything that a load test measured: for printing, files, comparison with a baseline, and merging.
+/// All measurements of a load test, for printing, files, comparison with a baseline, and merging.
 ///
 /// Bursts of the warm-up are counted only in ``warmUp``. Every other burst that started is completed, lost, or was in
 /// flight when the run ended.
 public struct BurstReport: Equatable, Sendable {
-  /// What can go wrong.
+  /// The kinds of errors in a load test.
   public enum ErrorKind: String, CaseIterable, Sendable {
-    /// The bytes that came back were wrong.
     case different
-    /// Unrequested bytes arrived.
+    /// Unsolicited bytes arrived.
     case unexpected
-    /// A burst took too long.
     case timedOut
-    /// A session ended during a burst.
     case lost
-    /// A session could not be opened.
     case refused
     /// An accessory disconnected and did not return in time, or the run does not wait for it.
     case gone
@@ -26,44 +22,44 @@ public struct BurstReport: Equatable, Sendable {
 
   /// Errors of one kind.
   public struct ErrorTally: Equatable, Sendable {
-    /// How many.
+    /// The number of errors of this kind.
     public var count = 0
     /// The text of the first error.
     public var first = ""
   }
 
-  /// The plan: size, sessions, pace, verification.
+  /// The plan: size, sessions, pace and expected reply.
   public var plan: Plan
-  /// How the run ended, as a sentence fragment.
+  /// The reason why the run ended, as a sentence fragment.
   public var ending = ""
-  /// How many runs were merged.
+  /// The number of merged runs.
   public var runs = 1
-  /// Which shards the report contains.
+  /// The shards that the report contains.
   public var shards = ShardSet.whole
-  /// When bursts began, for runs that begin together; nil for others.
+  /// The time at which bursts began in simultaneous runs; nil for other runs.
   public var start: Start?
-  /// The measured time.
+  /// The duration of the measurement.
   public var measured = Duration.zero
-  /// Bursts begun, including those of the warm-up.
+  /// The number of bursts begun, including those of the warm-up.
   public var begun = 0
-  /// Bursts completed and verified while warming up.
+  /// The number of bursts completed and verified while warming up.
   public var warmUp = 0
-  /// Bursts completed, verified and measured.
+  /// The number of bursts completed, verified and measured.
   public var completed = 0
-  /// Bursts lost with their session.
+  /// The number of bursts lost when their session ended.
   public var lost = 0
-  /// Bursts with a fixed time that did not begin in time: never, or only after all of them were due.
+  /// The number of scheduled bursts that did not begin in time: never, or only after all of them were due.
   public var overdue = 0
-  /// Bytes of the payloads of the completed bursts.
+  /// The payload bytes of the completed bursts.
   public var bytes = 0
-  /// Bytes that arrived although no reply was expected.
+  /// The number of bytes that arrived although no reply was expected.
   public var unaskedBytes = 0
   /// How often an accessory returned and its sessions were reopened.
   public var reconnections = 0
   /// The time between a burst's scheduled start and its completion, in nanoseconds.
   public var latency = Histogram()
-  /// With a rate: the time from a burst's actual beginning to its completion, in nanoseconds. This is only the device's
-  /// own time, without the delay that it causes for later bursts.
+  /// The time from a burst's actual start to its completion, in nanoseconds; measured only with a rate. Unlike latency,
+  /// service time excludes the delay that a slow burst causes for later bursts.
   public var service = Histogram()
   /// Throughput over time.
   public var series = ThroughputSeries()
@@ -71,13 +67,13 @@ public struct BurstReport: Equatable, Sendable {
   public var errors: [ErrorKind: ErrorTally] = [:]
   /// How the returned bytes were wrong, if bursts are unique; one error may have several kinds.
   public var mismatches: [StreamFinding.Kind: Int] = [:]
-  /// Each accessory.
+  /// The results of each accessory.
   public var sites: [Site] = []
-  /// The run's limits: it fails if one of these conditions holds.
+  /// The limits of the run, which fails if one of these conditions holds.
   public var limits: [BurstLimit] = []
-  /// When, where and how the run was made.
+  /// The date, machine and command of the run.
   public var made = Making()
-  /// When the first burst was sent, on the clock of ``Site/attachments``; the series begin then.
+  /// The time at which the first burst was sent, on the clock of ``Site/attachments``; the series begin then.
   public var started = Instant.origin
   /// How long bursts at the start were not measured.
   public var warmUpTime = Duration.zero
@@ -87,11 +83,11 @@ public struct BurstReport: Equatable, Sendable {
   public var sizes = Histogram()
   /// The results of each payload or request of the plan, in order; empty if there is only one.
   public var payloads: [PayloadTally] = []
-  /// When bursts were completed and how long they took.
+  /// The counts of bursts by completion time and latency.
   public var map = LatencyMap()
   /// Whether the run may pass with overdue bursts.
   public var allowsOverdue = false
-  /// Whether the run may pass with bursts that were lost with their session.
+  /// Whether the run may pass with bursts that were lost when their session ended.
   public var allowsLost = false
   /// Whether the run may pass although it had no burst to send, for example as a shard when there are more shards than
   /// accessories.
@@ -124,19 +120,19 @@ public struct BurstReport: Equatable, Sendable {
     errors[kind] = tally
   }
 
-  /// How many errors there were in total.
+  /// The total number of errors.
   public var errorCount: Int { errors.values.reduce(0) { $0 + $1.count } }
 
-  /// Payload bytes per second, one way.
+  /// The payload bytes per second in one direction.
   public var bytesPerSecond: Double { perSecond(bytes) }
-  /// Bursts a second.
+  /// The completed bursts per second.
   public var burstsPerSecond: Double { perSecond(completed) }
 
   private func perSecond(_ count: Int) -> Double {
     measured > .zero ? Double(count) / measured.inSeconds : 0
   }
 
-  /// The counters of all accessories' links.
+  /// The link counters of all accessories.
   public var link: LinkCounters {
     sites.reduce(into: LinkCounters()) { $0 += $1.link }
   }
@@ -145,33 +141,33 @@ public struct BurstReport: Equatable, Sendable {
   public struct PhaseTally: Equatable, Sendable {
     /// The phase's name in the plan.
     public var name = ""
-    /// When the phase began, counted from the beginning of the run.
+    /// The start of the phase, counted from the beginning of the run.
     public var from = Duration.zero
-    /// How long it took.
+    /// The duration of the phase.
     public var length = Duration.zero
-    /// The requested rate, in words.
+    /// The requested rate in words.
     public var pace = ""
-    /// Bursts completed and measured.
+    /// The number of bursts completed and measured in this phase.
     public var completed = 0
-    /// Latencies of these bursts, counted from when they were due, in nanoseconds.
+    /// The latencies of the phase's bursts, counted from when they were due, in nanoseconds.
     public var latency = Histogram()
   }
 
   /// The results of the bursts with one payload or request.
   public struct PayloadTally: Equatable, Sendable {
-    /// The name in the plan; the number if it has no name.
+    /// The payload's name in the plan, or its number if it has no name.
     public var name = ""
-    /// Bursts completed and measured.
+    /// The number of bursts completed and measured.
     public var completed = 0
-    /// Bytes of these bursts.
+    /// The number of bytes in these bursts.
     public var bytes = 0
-    /// Latencies of these bursts, counted from when they were due, in nanoseconds.
+    /// The latencies of these bursts, counted from when they were due, in nanoseconds.
     public var latency = Histogram()
   }
 
   /// When, where and how a run was made; unknown strings are empty.
   public struct Making: Equatable, Sendable {
-    /// The date and time of the start, in ISO 8601 format.
+    /// The date and time at which the run began, in ISO 8601 format.
     public var date = ""
     /// The name of the machine and its system.
     public var host = ""
@@ -188,42 +184,42 @@ public struct BurstReport: Equatable, Sendable {
 extension BurstReport {
   /// The results of one accessory.
   public struct Site: Equatable, Sendable {
-    /// One publication of the accessory.
+    /// One publication of the accessory: a period in which apps see it.
     public struct Attachment: Equatable, Sendable {
       /// The number of the publication.
       public var connectionID: Int
-      /// Whether the publication offered protocols; false in the first half of a flicker.
+      /// Whether the publication offered protocols; an accessory that connects twice offers none the first time.
       public var offeredProtocols: Bool
-      /// When the publication appeared, on the run's clock.
+      /// The time at which the publication appeared, on the run's clock.
       public var from: Instant
-      /// When the publication disappeared; nil while it lasts.
+      /// The time at which the publication disappeared; nil while it lasts.
       public var to: Instant?
-      /// Why the publication ended.
+      /// The reason why the publication ended.
       public var end = ""
-      /// Bursts completed during this publication.
+      /// The number of bursts completed during this publication.
       public var completed = 0
-      /// Bursts lost during this publication.
+      /// The number of bursts lost during this publication.
       public var lost = 0
     }
 
-    /// The results of the bursts of one session, across reconnects.
+    /// The results of one session's bursts, across reconnects.
     public struct SessionTally: Equatable, Sendable {
-      /// Bursts completed and measured.
+      /// The number of bursts completed and measured.
       public var completed = 0
-      /// Bursts lost.
+      /// The number of bursts lost.
       public var lost = 0
-      /// The number of errors.
+      /// The number of errors in this session.
       public var errors = 0
-      /// The sum of the latencies, in nanoseconds.
+      /// The sum of the latencies in nanoseconds.
       public var time = 0
-      /// The longest latency.
+      /// The longest latency in nanoseconds.
       public var longest = 0
 
       /// Creates empty results.
       public init() {}
     }
 
-    /// The kind of connection: the word before the colon in the address.
+    /// The kind of connection, which is the word before the colon in the address.
     public var transport: String {
       guard let colon = name.firstIndex(of: ":") else { return "local" }
       return String(name[..<colon])
@@ -248,7 +244,7 @@ extension BurstReport {
     public var firmware = ""
     /// The accessory's publications, in order.
     public var attachments: [Attachment] = []
-    /// Publications that are not listed individually.
+    /// The number of publications that are not listed individually.
     public var more = 0
     /// The counters of the accessory's links.
     public var link = LinkCounters()
@@ -284,7 +280,7 @@ extension BurstReport {
       }
     }
 
-    /// The attachment that bursts use; the last in the list.
+    /// The attachment that bursts use: the last one in the list that offers protocols.
     private var current: Int? { attachments.indices.last { attachments[$0].offeredProtocols } }
 
     mutating func countBurst() {

@@ -3,19 +3,14 @@ import IAP2
 
 /// Metrics in the format of Prometheus and OpenMetrics: families of samples with labels.
 package struct MetricsText: Sendable {
-  /// The bounds of latency histograms, in seconds.
   package static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-  /// The bounds of sizes, in bytes.
   private static let sizeBounds = [16.0, 64, 256, 1_024, 4_096, 16_384, 65_536, 1_048_576]
 
-  /// The lines so far.
   package private(set) var text = ""
 
-  /// Creates a text without metrics.
   package init() {}
 
-  /// Adds a family with a sample for each set of labels.
   package mutating func family(
     _ name: String, _ type: String, _ help: String, _ samples: [(labels: [(String, String)], value: String)]
   ) {
@@ -23,7 +18,6 @@ package struct MetricsText: Sendable {
     for sample in samples { text += "\(name)\(Self.labels(sample.labels)) \(sample.value)\n" }
   }
 
-  /// Adds a gauge without labels.
   package mutating func gauge(_ name: String, _ help: String, _ value: String) {
     family(name, "gauge", help, [([], value)])
   }
@@ -38,7 +32,6 @@ package struct MetricsText: Sendable {
     }
   }
 
-  /// Adds sizes in bytes and their sum.
   package mutating func sizes(_ name: String, _ help: String, _ sizes: Histogram, sum: Int) {
     head(name, "histogram", help)
     buckets(name, [], sizes, Self.sizeBounds, unit: 1, sum: "\(sum)")
@@ -61,7 +54,6 @@ package struct MetricsText: Sendable {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
   }
 
-  /// Formats labels, escaping quotation marks, backslashes and line breaks.
   private static func labels(_ pairs: [(String, String)]) -> String {
     if pairs.isEmpty { return "" }
     let escaped = pairs.map { name, value in
@@ -72,10 +64,10 @@ package struct MetricsText: Sendable {
 }
 
 extension BurstReport {
-  /// The report as metrics. `isOpen` adds the end mark that OpenMetrics requires; Prometheus and node_exporter's text
-  /// files need none.
+  /// Returns the report as metrics. `isOpen` adds the end mark that OpenMetrics requires; Prometheus and
+  /// node_exporter's text files need none.
   ///
-  /// All of them are gauges and histograms, which both formats write in the same way: a report is finished, so its
+  /// All metrics are gauges and histograms, which both formats write in the same way: a report is finished, so its
   /// counts no longer rise.
   public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()

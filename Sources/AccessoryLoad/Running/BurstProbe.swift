@@ -12,21 +12,18 @@ import IAP2
 /// loop.run(until: { probe.finding != nil })
 /// ```
 public final class BurstProbe: AppHandler, SessionHandler {
-  /// The result.
+  /// The probe's result.
   public enum Finding: Equatable, Sendable {
-    /// The burst came back unchanged.
     case echo
-    /// Other bytes came back: their length, and the first bytes.
+    /// Other bytes came back; the values are their number and the first of them.
     case reply(count: Int, first: [UInt8])
-    /// Nothing came back, but the link acknowledged everything.
     case nothing
-    /// The session ended, or was never opened.
+    /// The session ended, or was never opened, for this reason.
     case failed(String)
   }
 
   /// How long the accessory must be silent before the probe ends.
   public static let quiet = Duration.seconds(1)
-  /// The largest part of a reply that is examined.
   private static let limit = 1 << 20
   private static let shown = 64
 
@@ -43,7 +40,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
   private var session: Session?
   private var timer: LoopTimer?
 
-  /// Creates a probe with the plan's payload and protocol.
+  /// Creates a probe that uses the plan's payload and protocol.
   public init(_ plan: BurstPlan, on loop: any EventLoop) {
     self.plan = plan
     var random = loop.random.derived("bursts")
@@ -54,7 +51,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
 
   deinit { timer?.cancel() }
 
-  /// An accessory connected.
+  /// Opens a session when an accessory connects.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     guard session == nil, !accessory.protocols.isEmpty else { return }
@@ -69,7 +66,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
     }
   }
 
-  /// An accessory disconnected.
+  /// Ignores a disconnect, because the session reports it too.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   private func send(_ session: Session) {
@@ -82,7 +79,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
     timer?.arm(at: loop.now + Self.quiet)
   }
 
-  /// Bytes arrived.
+  /// Reads the reply.
   public func sessionIsReadable(_ session: Session) {
     session.read { bytes in
       receivedCount += bytes.byteCount
@@ -94,10 +91,10 @@ public final class BurstProbe: AppHandler, SessionHandler {
     if receivedCount > Self.limit { conclude() } else { timer?.arm(at: loop.now + Self.quiet) }
   }
 
-  /// There is room to send more.
+  /// Sends more of the burst.
   public func sessionIsWritable(_ session: Session) { send(session) }
 
-  /// The session has ended.
+  /// Handles the end of the session.
   public func session(_ session: Session, endedWith end: SessionEnd) {
     if finding == nil { finding = .failed("the session ended: \(end)") }
   }

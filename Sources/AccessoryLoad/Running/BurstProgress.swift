@@ -2,17 +2,17 @@ import AccessoryCore
 
 /// The progress of a run, for a progress bar.
 public struct BurstProgress: Equatable, Sendable {
-  /// Bursts completed and counted.
+  /// The number of bursts completed and measured.
   public var bursts = 0
-  /// Bytes of these bursts.
+  /// The number of bytes in these bursts.
   public var bytes = 0
   /// The number of errors.
   public var errors = 0
-  /// Bursts begun, including those of the warm-up.
+  /// The number of bursts begun, including those of the warm-up.
   public var begun = 0
-  /// Bursts lost with their session.
+  /// The number of bursts lost when their session ended.
   public var lost = 0
-  /// Bursts with a fixed time that did not begin in time.
+  /// The number of scheduled bursts that did not begin in time.
   public var overdue = 0
   /// The time since measuring began.
   public var elapsed = Duration.zero

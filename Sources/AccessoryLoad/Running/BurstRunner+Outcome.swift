@@ -1,5 +1,5 @@
 extension BurstRunner.Outcome: CustomStringConvertible {
-  /// A sentence fragment.
+  /// A sentence fragment that describes the outcome.
   public var description: String {
     switch self {
     case .done: "done"

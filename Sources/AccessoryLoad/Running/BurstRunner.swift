@@ -19,35 +19,34 @@ import IAP2
 ///
 /// The caller must retain the runner while its sites are in use.
 ///
-/// The run begins when every site has all its sessions. It ends when all bursts are done, when no session is left, or
-/// when it is stopped; in each case there is a report.
+/// The run begins when every site has all its sessions. The run ends when all bursts are done, when no session is left,
+/// or when it is stopped; in each case there is a report.
 public final class BurstRunner {
-  /// How a run ended.
+  /// The outcome of a run.
   public enum Outcome: Equatable, Sendable {
-    /// Every burst of the plan was answered as expected; with ``BurstPlan/reconnects``, bursts lost in a flicker are
-    /// excepted.
+    /// Every burst in the plan was answered as expected, not counting bursts lost in a brief disconnect when
+    /// ``BurstPlan/reconnects`` is set.
     case done
-    /// The bytes that came back were not the expected reply.
+    /// The received bytes were not the expected reply.
     case failed
-    /// A burst took too long.
     case timedOut
     /// An accessory disconnected, and the plan does not wait for it.
     case gone
     /// A site never opened all its sessions; the text says how far it got.
     case notReached(String)
-    /// The run was stopped from outside.
+    /// The run was stopped from outside for this reason.
     case stopped(String)
   }
 
   /// The plan.
   public let plan: BurstPlan
-  /// The loop on which everything happens.
+  /// The loop on which the run happens.
   public let loop: any EventLoop
   /// The faults of the channels, for the report.
   public var faults: [String] = []
-  /// When, where and how the run is made, for the report.
+  /// The date, machine and command of the run, for the report.
   public var made = BurstReport.Making()
-  /// How the run ended; nil while it is running.
+  /// The outcome of the run; nil while it is running.
   public private(set) var outcome: Outcome?
   /// The accessories, in the order in which they were added.
   public private(set) var sites: [BurstSite] = []
@@ -57,19 +56,17 @@ public final class BurstRunner {
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
   private let seed: UInt64
-  /// When bursts begin, if all sessions are open by then; nil means as soon as they are.
+  /// The time at which bursts begin if all sessions are open by then; nil means as soon as they are open.
   public var startsAt: Instant?
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void
-  /// A shared schedule, or one per accessory if accessories have their own rates.
+  /// One shared schedule, or one per accessory if accessories have their own rates.
   private var schedules: [BurstSchedule]
-  /// Whether bursts differ, and whether they are due at fixed times: computed once, because each burst needs it.
+  /// Whether bursts differ, or are due at fixed times; computed once, because each burst needs it.
   let hasWorkload: Bool
   private let hasRate: Bool
-  /// Whether an acknowledgement may complete a burst.
   let watchesDelivery: Bool
   private var tally: BurstReport
-  /// Bytes sent and received in the current slice.
   private var flow = (sent: 0, received: 0)
   private var flowStart = Instant.origin
   private var flowEnd = Instant.origin
@@ -77,10 +74,10 @@ public final class BurstRunner {
   private var watchdog: LoopTimer?
   private var nextLane = 0
   private var finished: Instant?
-  /// Until when to watch for unrequested bytes; nil until all bursts are done.
+  /// The time until which to watch for unsolicited bytes; nil until all bursts are done.
   private var settled: Instant?
 
-  /// Creates a run that has not begun. `report` receives messages for users: errors as they happen, and the end.
+  /// Creates a run that has not begun. `report` receives messages for users: errors as they happen, and the outcome.
   public init(_ plan: BurstPlan, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void = { _ in }) {
     precondition(plan.payload.size > 0, "a burst has at least one byte")
     precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst under way")
@@ -108,26 +105,26 @@ public final class BurstRunner {
   /// The ending in the report of an unfinished run.
   static let stillRunning = "still running"
 
-  /// The settings of an app whose handler is a site: several sessions for one protocol at a time.
+  /// Returns the settings of an app whose handler is a site; they allow several sessions for one protocol at a time.
   public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
     var settings = settings
     settings.rules.secondSession = .sideBySide
     return settings
   }
 
-  /// Adds an accessory, with its name for reports.
+  /// Adds an accessory under this name, which reports use.
   public func addSite(_ name: String) -> BurstSite {
     let site = BurstSite(name, runner: self)
     sites.append(site)
     return site
   }
 
-  /// Starts to wait for the sites.
+  /// Starts to wait for the sites to open their sessions.
   public func start() {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
 
-  /// Stops the run and abandons bursts in flight. It has no effect on a run that has completed its plan.
+  /// Stops the run and abandons bursts in flight. A run that has completed its plan keeps its outcome.
   public func stop(_ why: String) { end(isSettling ? verdict : .stopped(why)) }
 
   // MARK: Figures
@@ -135,7 +132,6 @@ public final class BurstRunner {
   /// Whether bursts are being sent.
   public var isRunning: Bool { beginning != nil && outcome == nil }
 
-  /// When the run began; nil before that.
   private var beginning: Instant? { schedules[0].start }
   private var overdue: Int {
     hasRate ? schedules.reduce(0) { $0 + $1.late + $1.overdue(at: finished ?? loop.now) } : 0
@@ -160,10 +156,10 @@ public final class BurstRunner {
     return progress
   }
 
-  /// The latencies so far.
+  /// The latencies measured so far.
   public var latency: Histogram { tally.latency }
 
-  /// All measurements so far.
+  /// The report of all measurements so far.
   public var report: BurstReport {
     settleFlow()
     var report = tally
@@ -181,7 +177,6 @@ public final class BurstRunner {
 
   // MARK: For the lanes
 
-  /// Returns the stream for the next session's bursts.
   func nextStream() -> UniqueStream {
     defer { streams += 1 }
     return UniqueStream(seed: seed, session: streams)
@@ -193,7 +188,6 @@ public final class BurstRunner {
 
   func makeDrawer(lane: Int) -> BurstDrawer? { BurstDrawer(plan, seed: seed, lane: lane) }
 
-  /// The plan's name for a burst; nil if it has no name.
   func name(of flight: BurstLane.Flight) -> String? {
     guard let requests = plan.workload?.requests, !requests[flight.request].name.isEmpty else { return nil }
     return requests[flight.request].name
@@ -207,11 +201,10 @@ public final class BurstRunner {
     // Before their start time, schedules make every session wait.
     for index in schedules.indices { schedules[index].begin(now: max(loop.now, startsAt ?? loop.now)) }
     watchdog?.arm(at: loop.now + plan.timeout)
-    // Deferred to a later turn, because the app is being notified in this one.
+    // The start is deferred to a later turn, because the app is being notified in this one.
     wake?.arm(at: loop.now)
   }
 
-  /// Gives each accessory a schedule of its own.
   private func shareTheRate() {
     let others = plan.shares.first { $0.name == "*" }?.value ?? 1
     var unused = Set(plan.shares.map(\.name)).subtracting(["*"])
@@ -294,7 +287,7 @@ public final class BurstRunner {
     if plan.pause != nil { wake?.arm(at: now) }
   }
 
-  /// Bursts that differ are counted by size, and by payload if there are several.
+  /// Counts a burst by size, and by payload if there are several payloads.
   private func countPayload(_ flight: BurstLane.Flight, _ latency: Int) {
     tally.sizes.record(flight.size)
     guard tally.payloads.indices.contains(flight.request) else { return }
@@ -303,7 +296,6 @@ public final class BurstRunner {
     tally.payloads[flight.request].latency.record(latency)
   }
 
-  /// Records bursts that will never be completed.
   func lost(_ flights: [BurstLane.Flight], on lane: LaneDriver) {
     let schedule = schedule(of: lane)
     for flight in flights {
@@ -329,14 +321,13 @@ public final class BurstRunner {
 
   func unasked(_ count: Int) { tally.unaskedBytes += count }
 
-  /// Counts bytes that a session accepted or received.
   func flowed(sent: Int = 0, received: Int = 0) {
     if loop.now >= flowEnd { settleFlow() }
     flow.sent += sent
     flow.received += received
   }
 
-  /// Adds the counted bytes to their slice. They are summed first, because bytes are counted for each packet.
+  /// Adds the counted bytes to their slice. The bytes are summed first, because bytes are counted for each packet.
   private func settleFlow() {
     guard let start = beginning else { return }
     let flowed = flow
@@ -351,11 +342,10 @@ public final class BurstRunner {
     flowEnd = start + tally.series.end(of: loop.now - start)
   }
 
-  /// Handles the end of a lane, which may be the last.
   func laneIsOver() {
     guard outcome == nil else { return }
     if hasBegunAll { return settleDown() }
-    // Before the beginning, one lane that can never be ready is enough.
+    // Before the run begins, one lane that can never be ready is enough.
     let isLost = beginning == nil ? sites.contains(where: \.isNeverReady) : sites.allSatisfy(\.isOver)
     if isLost { end(verdict) }
   }
@@ -375,7 +365,7 @@ public final class BurstRunner {
 
   private func pumpAll() {
     guard laneCount > 0 else { return }
-    // Rotates the first lane, because with a rate the first lane asked gets the burst.
+    // A different lane is asked first each time, because with a rate the first lane asked gets the burst.
     nextLane = (nextLane + 1) % laneCount
     for offset in 0..<laneCount {
       let number = (nextLane + offset) % laneCount
@@ -408,7 +398,7 @@ public final class BurstRunner {
     end(verdict)
   }
 
-  /// Whether all bursts are done, and the run only watches for unrequested bytes.
+  /// Whether all bursts are done, and the run only watches for unsolicited bytes.
   var isSettling: Bool { settled != nil && outcome == nil }
   private var looksForMore: Bool {
     plan.settleAfter > .zero && plan.verification != .nothing

@@ -7,8 +7,8 @@ import IAP2
 /// One accessory of a run, as the app on its device sees it: opens the sessions whenever the accessory connects with
 /// the protocol, and records its attachments.
 ///
-/// States, as apps see them: `waiting` for a connect with the protocol (the first half of a flicker has none);
-/// `connected`, with sessions; `gone`, after a disconnect if the run does not wait for the accessory.
+/// A site is `waiting` until the accessory connects with the protocol, then `connected`. After a disconnect it is
+/// `gone` if the run does not wait for the accessory.
 public final class BurstSite: AppHandler {
   private enum State {
     case waiting(since: Instant)
@@ -16,16 +16,14 @@ public final class BurstSite: AppHandler {
     case gone
   }
 
-  /// Why the last attachment ended.
   static let runEnd = "the run ended"
   /// The pause before a session that the accessory ended is reopened.
   static let reopening = Duration.milliseconds(100)
 
   /// The name used in reports.
   public let name: String
-  /// The index among the accessories.
   let index: Int
-  /// What the links to this accessory have done in total; requested when a report is made.
+  /// Returns the total counters of the links to this accessory; called when a report is made.
   public var linkCounters: () -> LinkCounters = { LinkCounters() }
   private(set) var lanes: [LaneDriver] = []
   private unowned let runner: BurstRunner
@@ -49,7 +47,7 @@ public final class BurstSite: AppHandler {
 
   deinit { timer?.cancel() }
 
-  /// Wraps the main channel of each cable, nearest to the device, to observe acknowledgements. If no reply is expected,
+  /// Wraps the main channel of each cable, closest to the device, to observe acknowledgements. If no reply is expected,
   /// only these complete a burst.
   public func watch(_ channel: any Channel) -> any Channel {
     WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
@@ -65,7 +63,6 @@ public final class BurstSite: AppHandler {
   var isGone: Bool { if case .gone = state { true } else { false } }
   /// Whether one of the sessions can never be opened, so that the run cannot begin.
   var isNeverReady: Bool { isGone || lanes.contains(where: \.isOver) }
-  /// Whether this site has nothing left to do.
   var isOver: Bool { isGone || lanes.allSatisfy(\.isOver) }
 
   var progress: String {
@@ -91,11 +88,10 @@ public final class BurstSite: AppHandler {
     isClosed = true
     timer?.cancel()
     for lane in lanes { lane.close() }
-    // The app retains this as its handler.
+    // The app retains this object as its handler.
     if case .connected = state { state = .waiting(since: runner.loop.now) }
   }
 
-  /// The earliest timeout of this site.
   var deadline: Instant? {
     if isClosed { return nil }
     let timeout = runner.plan.timeout
@@ -116,7 +112,7 @@ public final class BurstSite: AppHandler {
 
   // MARK: The app
 
-  /// The accessory connected; without protocols no session can be opened yet.
+  /// Opens the sessions when the accessory connects with the protocol; without protocols no session can be opened yet.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard !isClosed, !isGone else { return }
     record.begin(accessory, at: runner.loop.now)
@@ -129,7 +125,7 @@ public final class BurstSite: AppHandler {
     if isBack, isReady { runner.reconnected() }
   }
 
-  /// The accessory disconnected.
+  /// Handles a disconnect: sessions are lost, and the site waits for the accessory or gives up.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if !isClosed { record.end(accessory.connectionID, at: runner.loop.now, "the accessory went away") }
     guard case .connected(let current, _) = state, current.connectionID == accessory.connectionID else { return }
@@ -177,7 +173,7 @@ public final class BurstSite: AppHandler {
   }
 }
 
-/// Notifies a site after received bytes are handled, because they may have contained acknowledgements.
+/// Notifies a site after received bytes are handled, because the bytes may have contained acknowledgements.
 private final class ReceptionWitness: CableWitness {
   private weak var site: BurstSite?
 

@@ -4,10 +4,10 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Carries out what the ``BurstLane`` of one session decides: writes, reads, and reports the results.
+/// Carries out the decisions of one session's ``BurstLane``: writes, reads, and reports the results.
 ///
-/// States: `closed` before the session is opened and between two sessions; `open`; `over` finally, after a wrong reply,
-/// or when the session is not reopened. After a wrong byte no burst starts, and after ``quiet`` without bytes the lane
+/// The lane is `closed` before the session is opened and between two sessions, and `over` after a wrong reply or when
+/// the session is not reopened. After a wrong byte no burst starts, and after ``quiet`` without bytes the lane
 /// diagnoses the mistake.
 final class LaneDriver: SessionHandler {
   private enum State {
@@ -16,13 +16,11 @@ final class LaneDriver: SessionHandler {
     case over
   }
 
-  /// The session's number in the run.
   let index: Int
   private unowned let site: BurstSite
   private unowned let runner: BurstRunner
   private var state = State.closed
   private var machine: BurstLane
-  /// The results of the session's bursts.
   var tally = BurstReport.Site.SessionTally()
   private var isWriting = false
   private var isWatchingDelivery = false
@@ -50,7 +48,6 @@ final class LaneDriver: SessionHandler {
     replyTimer?.cancel()
   }
 
-  /// The index of the accessory.
   var siteIndex: Int { site.index }
 
   var isOpen: Bool { if case .open = state { true } else { false } }
@@ -172,7 +169,6 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Replies whose end only time can show
 
-  /// Judges a collected reply, if it is complete.
   private func judge() {
     guard runner.hasWorkload else { return }
     guard isOpen, let event = machine.judge(now: runner.loop.now) else { return waitForReply() }
@@ -208,7 +204,6 @@ final class LaneDriver: SessionHandler {
     runner.laneIsOver()
   }
 
-  /// Reports the diagnosis of a wrong reply, if any.
   private func tellSuspicion() {
     quietTimer?.cancel()
     let (findings, words) = machine.conclude()
@@ -217,7 +212,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Deliveries
 
-  /// Checks for bursts that acknowledgements complete.
+  /// Completes bursts that acknowledgements have confirmed.
   func lookAtAcknowledgements() {
     guard case .open(let session) = state, !machine.flights.isEmpty else { return }
     while let flight = machine.acknowledged(session.bytesWritten - session.unacknowledged) { complete(flight) }
@@ -232,7 +227,6 @@ final class LaneDriver: SessionHandler {
 
   // MARK: The end
 
-  /// Handles the loss of the session: bursts in flight are lost.
   func lose(_ why: String) {
     guard isOpen else { return }
     tellSuspicion()
@@ -240,7 +234,6 @@ final class LaneDriver: SessionHandler {
     abandon(why)
   }
 
-  /// Ends this session for good.
   func giveUp() {
     let session = openSession
     tellSuspicion()

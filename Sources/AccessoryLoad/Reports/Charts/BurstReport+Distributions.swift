@@ -1,7 +1,6 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// The charts of counted values: percentiles and errors.
 extension BurstReport {
   /// The lines of the percentile chart, in milliseconds and nines.
   var percentileSeries: [(style: String, name: String, lines: [Histogram.PercentileLine])] {
@@ -10,8 +9,8 @@ extension BurstReport {
     return series
   }
 
-  /// The number of nines in a fraction: 0.9 has one, 0.99 two. Values in between are interpolated linearly, which is
-  /// precise enough for a chart.
+  /// Returns the number of nines in a fraction: 0.9 has one, 0.99 has two. Values in between are interpolated linearly,
+  /// which is precise enough for a chart.
   static func nines(_ quantile: Double) -> Double {
     var (left, nines) = (1 - quantile, 0.0)
     while left < 0.1, nines < 6 {
@@ -53,7 +52,7 @@ extension BurstReport {
     return String((short.first == "." ? short.dropFirst() : short).reversed())
   }
 
-  /// A bar for each row: a label, a count, and a tooltip. In HTML, so that long texts wrap.
+  /// Returns a bar for each row: a label, a count, and a tooltip. The bars are HTML, so that long texts wrap.
   static func bars(_ rows: [(name: String, count: Int, title: String)], _ style: String) -> String {
     let most = Double(max(1, rows.map(\.count).max() ?? 1))
     let lines = rows.map { row in

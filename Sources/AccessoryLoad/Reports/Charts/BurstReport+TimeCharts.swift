@@ -1,7 +1,6 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// The charts over time: throughput, latency, attachments.
 extension BurstReport {
   /// How long bursts were sent, in nanoseconds; every time axis ends there.
   var span: Double {
@@ -11,7 +10,6 @@ extension BurstReport {
     return run > 0 && run >= slices - Double(series.length.wholeNanoseconds) - 1 ? run : max(slices, 1)
   }
 
-  /// When each slice begins, and when the last one ends.
   private func bounds(_ length: Duration, _ count: Int) -> [Double] {
     let length = Double(length.wholeNanoseconds)
     guard count > 0 else { return [] }
@@ -20,7 +18,7 @@ extension BurstReport {
     return (0..<count).map { Double($0) * length } + [min(Double(count) * length, max(span, last + 1e6))]
   }
 
-  /// The slices as charts show them, with their bounds. A short slice at the end is merged with the previous one,
+  /// The slices as charts show them, and their bounds. A short slice at the end is merged with the previous one,
   /// because a few bytes in a few milliseconds would look like a peak.
   private var shownSlices: (bounds: [Double], slices: [ThroughputSeries.Slice]) {
     var (bounds, slices) = (bounds(series.length, series.slices.count), series.slices)
@@ -30,13 +28,12 @@ extension BurstReport {
       let rest = slices.removeLast()
       slices[count - 2].add(rest)
       bounds.remove(at: count - 1)
-      // Keeps a slice shorter than a millisecond within the axis.
+      // A slice shorter than a millisecond must stay within the axis.
       bounds[count - 1] = min(bounds[count - 1], max(span, bounds[count - 2] + 1e6))
     }
     return (bounds, slices)
   }
 
-  /// The events to mark in every chart over time.
   var timeMarks: [TimeMark] {
     var marks: [TimeMark] = []
     func time(_ instant: Instant) -> Double { Double((instant - started).wholeNanoseconds) }
@@ -68,7 +65,7 @@ extension BurstReport {
     return marks
   }
 
-  /// Bytes per second in each slice: as sent and received or, if unknown, those of completed bursts.
+  /// Bytes per second in each slice, as sent and received; if unknown, those of completed bursts.
   var flowLines: [(style: String, name: String, rates: [Double])] {
     let (bounds, slices) = shownSlices
     func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
@@ -149,10 +146,9 @@ extension BurstReport {
     return shade
   }
 
-  /// The factor between two shades, chosen so that a single burst has the lightest shade.
+  /// Returns the factor between two shades, chosen so that a single burst has the lightest shade.
   private static func rootOf(_ most: Double) -> Double { most.squareRoot().squareRoot() }
 
-  /// The sites in the chart of attachments, one per row.
   var shownSites: ArraySlice<Site> { sites.prefix(40) }
 
   func attachmentChart(_ width: Plot.Width) -> String {
@@ -181,7 +177,7 @@ extension BurstReport {
     return plot.svg("attachments")
   }
 
-  /// The names of rows, shortened to fit, kept distinct; the table shows full names.
+  /// Returns the rows' names, shortened to fit but still distinct; the table shows full names.
   private static func labels(_ sites: ArraySlice<Site>, _ width: Plot.Width) -> [String] {
     let room = width == .wide ? 10 : 7
     var seen: Set<String> = []
@@ -194,7 +190,6 @@ extension BurstReport {
 }
 
 extension Axis {
-  /// Creates axis labels with a row for each name, from the top.
   init(rows: [String]) {
     let marks = rows.enumerated().map { (Double(rows.count - $0.offset) - 0.5, $0.element) }
     self.init(rows: marks, high: Double(max(1, rows.count)))
