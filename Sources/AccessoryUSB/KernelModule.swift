@@ -3,27 +3,26 @@ import Glibc
 
 /// A kernel module that easim needs, and advice if it is not loaded.
 package struct KernelModule: Sendable {
-  /// The name, in the form modprobe takes.
+  /// The module's name as modprobe takes it.
   package let name: String
-  /// The kernel's setting that builds it: "CONFIGFS_FS".
+  /// The kernel setting that builds the module, such as "CONFIGFS_FS".
   package let setting: String
 
-  /// The file system in which gadgets are created.
+  /// The module with the file system in which gadgets are created.
   package static let configFS = KernelModule(name: "configfs", setting: "CONFIGFS_FS")
   package static let gadgets = KernelModule(name: "libcomposite", setting: "USB_CONFIGFS")
-  /// The files of a gadget's endpoints.
+  /// The module that provides the files of a gadget's endpoints.
   package static let functionFS = KernelModule(name: "usb_f_fs", setting: "USB_CONFIGFS_F_FS")
-  /// A device port connected to a host port of the same machine.
+  /// The module that provides a device port connected to a host port of the same machine.
   package static let dummyController = KernelModule(name: "dummy_hcd", setting: "USB_DUMMY_HCD")
-  /// The host's end of USB/IP.
+  /// The module that implements the host's end of USB/IP.
   package static let virtualHost = KernelModule(name: "vhci-hcd", setting: "USBIP_VHCI_HCD")
-  /// Bluetooth adapters on USB.
+  /// The driver of Bluetooth adapters on USB.
   package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
 
   /// The command that loads the module; if this kernel has no such module, other advice.
   package var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
 
-  /// The remedy for a kernel whose modules are in this folder.
   func remedy(in modules: String) -> String {
     isThere(in: modules)
       ? "sudo modprobe \(name)" : "use a kernel with CONFIG_\(setting): this one has no module \(name)"

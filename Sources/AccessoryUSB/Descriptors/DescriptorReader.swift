@@ -1,20 +1,18 @@
-/// A device's descriptors, as the kernel keeps them in sysfs: the device descriptor, then each complete configuration.
+/// A device's descriptors as the kernel keeps them in sysfs: the device descriptor, then each complete configuration.
 struct USBDescriptors: Equatable {
   var vendor: UInt16
   var product: UInt16
-  /// bcdDevice.
+  /// The device's release number, bcdDevice.
   var release: UInt16
   var configurations: [Configuration] = []
 
   struct Configuration: Equatable {
-    /// bConfigurationValue, which selects the configuration.
+    /// The number that selects the configuration, bConfigurationValue.
     var value: UInt8
-    /// Every alternate setting of every interface, in order.
     var interfaces: [USBInterface] = []
   }
 }
 
-/// A mistake in descriptors and the byte where it occurs.
 struct DescriptorError: Error, Equatable, CustomStringConvertible {
   let offset: Int
   let problem: String
@@ -23,14 +21,14 @@ struct DescriptorError: Error, Equatable, CustomStringConvertible {
     (self.offset, self.problem) = (offset, problem)
   }
 
-  /// "byte 18: the configuration claims 900 bytes, and 32 are there".
+  /// A text such as "byte 18: the configuration claims 900 bytes, and 32 are there".
   var description: String { "byte \(offset): \(problem)" }
 }
 
 extension USBDescriptors {
-  /// Reads untrusted descriptors: every length is checked against the actual bytes, and a wrong length is an error with
-  /// its offset. Descriptors of unknown types are skipped; wrong counts are ignored, because the number of descriptors
-  /// is known from the descriptors themselves.
+  /// Parses untrusted descriptors: every length is checked against the actual bytes, and a wrong length is an error
+  /// with its offset. Descriptors of unknown types are skipped. Wrong counts are ignored, because counting the
+  /// descriptors themselves is enough.
   ///
   /// ```swift
   /// let found = try USBDescriptors(reading: bytes)
@@ -57,7 +55,7 @@ extension USBDescriptors {
 }
 
 extension USBDescriptors.Configuration {
-  /// Reads one configuration and all its descriptors; returns where the next configuration begins.
+  /// Parses one configuration and all its descriptors; returns where the next configuration begins.
   static func read(_ bytes: [UInt8], at start: Int) throws(DescriptorError) -> (Self, end: Int) {
     guard bytes.count - start >= 9, bytes[start] >= 9, bytes[start + 1] == 2 else {
       throw DescriptorError(start, "expected a configuration descriptor here")

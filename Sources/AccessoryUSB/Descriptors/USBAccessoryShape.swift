@@ -1,49 +1,48 @@
 /// The descriptors of a simulated accessory as a USB device, for USB/IP and for FunctionFS.
 ///
-/// The default numbers, 1209:0001, are reserved by pid.codes for private testing; a product must not use them.
+/// The default numbers, 1209:0001, are reserved by pid.codes for private testing; products must not use them.
 public struct USBAccessoryShape: Equatable, Sendable {
-  /// idVendor.
+  /// The vendor ID, idVendor.
   public var vendor: UInt16 = 0x1209
-  /// idProduct.
+  /// The product ID, idProduct.
   public var product: UInt16 = 0x0001
-  /// bcdDevice.
+  /// The release number, bcdDevice.
   public var release: UInt16 = 0x0100
-  /// The manufacturer's string.
+  /// The manufacturer string.
   public var manufacturer: String
-  /// The product's string.
+  /// The product string.
   public var name: String
-  /// The serial number's string.
+  /// The serial number string.
   public var serial: String
   /// The speed of the accessory's port.
   public var speed = USBSpeed.high
-  /// The protocols whose sessions have their own endpoints (native transport), each with an interface named after it.
+  /// The protocols whose sessions have their own endpoints (native transport); each gets an interface named after the
+  /// protocol.
   public var nativeProtocols: [String] = []
 
-  /// The string that names the interface.
   static let interfaceName = "iAP Interface"
 
-  /// The index of each string.
   enum StringIndex {
     static let manufacturer: UInt8 = 1
     static let product: UInt8 = 2
     static let serial: UInt8 = 3
     static let interface: UInt8 = 4
-    /// The index for the first native transport; the others follow.
+    /// The string index of the first native transport's interface; the others follow.
     static let native: UInt8 = 5
   }
 
   /// Endpoint numbers end at 15, and iAP2 uses two of them.
   static let mostNativeProtocols = 13
 
-  /// A shape with the default numbers.
+  /// Creates a shape with the default numbers.
   public init(manufacturer: String, name: String, serial: String) {
     self.manufacturer = manufacturer
     self.name = name
     self.serial = serial
   }
 
-  /// Every alternate setting of every interface, for a given speed: iAP2 first, then each native transport, without
-  /// endpoints in alternate 0 and with a bulk pair in alternate 1.
+  /// Returns every alternate setting of every interface at a given speed: iAP2 first, then each native transport,
+  /// without endpoints in alternate 0 and with a bulk pair in alternate 1.
   func interfaces(at speed: USBSpeed) -> [USBInterface] {
     func pair(_ incoming: UInt8, _ outgoing: UInt8) -> [USBEndpoint] {
       [incoming, outgoing].map { USBEndpoint(address: $0, packetSize: speed.bulkPacketSize) }
@@ -66,18 +65,18 @@ public struct USBAccessoryShape: Equatable, Sendable {
   /// The number of interfaces, not counting alternate settings.
   var interfaceCount: UInt8 { UInt8(1 + nativeProtocols.count) }
 
-  /// The protocol whose sessions an interface carries; nil for the iAP2 interface.
+  /// Returns the protocol whose sessions an interface carries; nil for the iAP2 interface.
   func nativeProtocol(of interface: USBInterface) -> String? {
     interface.kind == .native ? nativeProtocols[Int(interface.number) - 1] : nil
   }
 
-  /// The device descriptor: class 0, so that each interface has its own class.
+  /// The device descriptor; its class is 0, so that each interface has its own class.
   var deviceDescriptor: [UInt8] {
     [18, 1, 0x00, 0x02, 0, 0, 0, 64] + vendor.littleEndianBytes + product.littleEndianBytes + release.littleEndianBytes
       + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
   }
 
-  /// The only configuration, self-powered, with all its descriptors.
+  /// The descriptor of the only configuration, which is self-powered, and all its descriptors.
   var configurationDescriptor: [UInt8] {
     let body = interfaces(at: speed).flatMap { $0.descriptor(namedBy: $0.nameIndex) }
     let total = UInt16(9 + body.count)
@@ -89,13 +88,11 @@ public struct USBAccessoryShape: Equatable, Sendable {
     speed == .high ? [10, 6, 0x00, 0x02, 0, 0, 0, 64, 1, 0] : nil
   }
 
-  /// A string descriptor; nil if the device has no such string.
   func stringDescriptor(_ index: UInt8) -> [UInt8]? {
-    // The one language: English (United States).
+    // The only language is English (United States).
     index == 0 ? [4, 3, 0x09, 0x04] : text(index).map(Self.string)
   }
 
-  /// The string with this number; nil if the device has no such string.
   func text(_ index: UInt8) -> String? {
     switch index {
     case StringIndex.manufacturer: manufacturer
@@ -111,7 +108,8 @@ public struct USBAccessoryShape: Equatable, Sendable {
     return nativeProtocols.indices.contains(place) ? nativeProtocols[place] : nil
   }
 
-  /// A string descriptor has one byte for its length, so 126 units of UTF-16 fit; a surrogate pair is not split.
+  /// Encodes a string descriptor. A descriptor has one byte for its length, so 126 units of UTF-16 fit; a surrogate
+  /// pair is not split.
   private static func string(_ text: String) -> [UInt8] {
     var units: [UInt16] = []
     for scalar in text.unicodeScalars {
@@ -124,7 +122,6 @@ public struct USBAccessoryShape: Equatable, Sendable {
 }
 
 extension USBInterface {
-  /// The interface and its endpoints as descriptors.
   func descriptor(namedBy name: UInt8) -> [UInt8] {
     let head: [UInt8] = [
       9, 4, number, alternate, UInt8(endpoints.count), kind.classCode, kind.subclass, kind.protocolCode, name,

@@ -6,12 +6,12 @@ struct USBInterface: Equatable, Sendable {
   var number: UInt8
   var alternate: UInt8 = 0
   var kind: Kind
-  /// The number of the string that names the interface; 0 means none.
+  /// The index of the string that names the interface; 0 means none.
   var nameIndex: UInt8 = 0
   /// The endpoints, in the order of their descriptors.
   var endpoints: [USBEndpoint] = []
 
-  /// The purpose that an interface declares.
+  /// The class, subclass and protocol that an interface declares.
   struct Kind: Hashable, Sendable, CustomStringConvertible {
     var classCode: UInt8
     var subclass: UInt8
@@ -28,13 +28,12 @@ struct USBInterface: Equatable, Sendable {
     /// A native transport: alternate 0 without endpoints, alternate 1 with a bulk pair.
     static let native = Kind(0xFF, 0xF0, 0x01)
 
-    /// "FF/F0/00".
+    /// A text such as "FF/F0/00".
     var description: String {
       [classCode, subclass, protocolCode].map { Hex.number($0) }.joined(separator: "/")
     }
   }
 
-  /// The first bulk endpoint of each direction, if both exist.
   var bulkPair: BulkPair? {
     let bulk = bulkEndpoints
     guard let incoming = bulk.first(where: \.isIncoming), let outgoing = bulk.first(where: { !$0.isIncoming }) else {
@@ -48,7 +47,6 @@ struct USBInterface: Equatable, Sendable {
     endpoints.filter { $0.isBulk && $0.packetSize > 0 && $0.address & 0x0F != 0 }
   }
 
-  /// Why there is no bulk pair, for messages.
   fileprivate var missingForBulkPair: String {
     let bulk = bulkEndpoints
     switch (bulk.contains(where: \.isIncoming), bulk.contains { !$0.isIncoming }) {
@@ -59,50 +57,44 @@ struct USBInterface: Equatable, Sendable {
   }
 }
 
-/// An interface's pair of bulk endpoints, with everything needed to use it. With native transport, selecting the
+/// An interface's pair of bulk endpoints, and everything needed to use it. With native transport, selecting the
 /// alternate setting begins a session, and selecting 0 ends it.
 struct BulkPair: Equatable {
-  /// The interface's number.
   var number: UInt8
-  /// The alternate setting that has the pair.
+  /// The alternate setting that has the endpoints.
   var alternate: UInt8
   /// The endpoint that the host reads.
   var incoming: USBEndpoint
   /// The endpoint that the host writes.
   var outgoing: USBEndpoint
-  /// The number of the string that names the interface; 0 means none.
+  /// The index of the string that names the interface; 0 means none.
   var nameIndex: UInt8
 }
 
-/// An endpoint, as its descriptor declares it.
 struct USBEndpoint: Equatable, Sendable {
-  /// Number and direction: bit 7 is set if the host reads.
+  /// The endpoint's number and direction; bit 7 is set if the host reads.
   var address: UInt8
   /// The two lowest bits give the transfer type: 2 is bulk.
   var attributes: UInt8 = 2
-  /// The largest packet in bytes.
   var packetSize: UInt16
 
-  /// Whether the host reads from the endpoint.
   var isIncoming: Bool { address & 0x80 != 0 }
   var isBulk: Bool { attributes & 3 == 2 }
 }
 
 /// The speeds of USB devices that matter for accessories.
 public enum USBSpeed: Equatable, Sendable {
-  /// 12 Mbit/s, bulk packets of 64 bytes.
+  /// 12 Mbit/s, with bulk packets of 64 bytes.
   case full
-  /// 480 Mbit/s, bulk packets of 512 bytes.
+  /// 480 Mbit/s, with bulk packets of 512 bytes.
   case high
 
-  /// The maximum size of a bulk packet, which every bulk endpoint of this speed declares here.
   var bulkPacketSize: UInt16 { self == .full ? 64 : 512 }
 }
 
-/// Whether a device is an accessory.
 enum IAPFinding: Equatable {
   case accessory(IAPInterfaces)
-  /// Almost an accessory; the sentence fragment names what is missing.
+  /// The device is almost an accessory; the sentence fragment names what is missing.
   case nearMiss(String)
   case unrelated
 }
@@ -118,9 +110,8 @@ struct IAPInterfaces: Equatable {
 extension USBDescriptors {
   /// Looks for an interface that carries iAP2.
   ///
-  /// - Parameter active: the current configuration. It is preferred, because selecting another configuration takes all
-  ///   other
-  /// interfaces away from the programs that use them.
+  /// - Parameter active: the current configuration. The current configuration is preferred, because selecting another
+  /// configuration takes all other interfaces away from the programs that use them.
   func findIAP(active: UInt8?) -> IAPFinding {
     let ordered = configurations.filter { $0.value == active } + configurations.filter { $0.value != active }
     var reason: String?

@@ -1,23 +1,20 @@
 import AccessoryCore
 
-/// Carries the bulk transfers of a ``BulkPipe``: a USB/IP connection, or the endpoints of a gadget.
+/// Carries the bulk transfers of a ``BulkPipe`` over a USB/IP connection or a gadget's endpoints.
 protocol BulkCarrier: AnyObject {
-  /// Sends bytes of the accessory immediately, if no earlier bytes are waiting. Returns how many were accepted; the
-  /// pipe keeps the rest.
+  /// Sends bytes of the accessory immediately if no earlier bytes are waiting. Returns how many were accepted; the pipe
+  /// keeps the others.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int
-  /// Called when bytes for the host are waiting.
   func pipeHasBytes(_ pipe: BulkPipe)
-  /// Called when the accessory accepts bytes again.
   func pipeTakesBytes(_ pipe: BulkPipe)
-  /// Called when the accessory has closed this cable.
   func pipeIsClosed(_ pipe: BulkPipe)
 }
 
 /// The accessory's end of a pair of bulk endpoints, as a channel for the session layer.
 ///
-/// Each `send` is one transfer, which waits until the host asks for it. Bytes from the host are delivered as they
-/// arrive. While the accessory has paused reading, the carrier does not complete the host's transfer: this is how a USB
-/// device slows down a host.
+/// Each `send` is one transfer, which waits until the host reads. Bytes from the host are delivered as they arrive.
+/// While the accessory has paused reading, the carrier does not complete the host's transfer: this is how a USB device
+/// slows down a host.
 final class BulkPipe: Channel {
   private enum State {
     case made
@@ -25,19 +22,19 @@ final class BulkPipe: Channel {
     case over
   }
 
-  /// How many bytes may wait for the host before `send` accepts no more.
+  /// The number of bytes that may wait for the host before `send` accepts no more.
   static let capacity = 64 * 1024
 
   let keepsTransfersApart = true
   private let loop: any EventLoop
-  // Not checked for overlapping access: a pipe belongs to one loop and makes no calls while it changes.
-  /// A strong reference until the end: a weak one would slow down all reference counting of the object.
+  // Overlapping access is not checked: a pipe belongs to one loop and makes no calls while it changes.
+  /// This is a strong reference until the end, because a weak one would slow down all reference counting of the object.
   @exclusivity(unchecked) private var carrier: (any BulkCarrier)?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
   @exclusivity(unchecked) private var waiting = Queue<[UInt8]>()
-  /// How many bytes of the first transfer were sent.
+  /// The number of bytes of the first transfer that have been sent.
   @exclusivity(unchecked) private var gone = 0
   @exclusivity(unchecked) private var waitingCount = 0
 
@@ -101,24 +98,23 @@ final class BulkPipe: Channel {
 
   // MARK: For the carrier
 
-  /// Whether bytes from the host can be delivered now.
   var takesBytes: Bool {
     if case .started = state { !isPaused } else { false }
   }
 
   var hasBytes: Bool { waitingCount > 0 }
 
-  /// Whether the last bytes of ``take(_:)`` did not yet end their transfer.
+  /// Whether the transfer whose bytes ``take(_:)`` last returned is incomplete.
   var isInsideTransfer: Bool { gone > 0 }
 
-  /// Delivers bytes from the host. Call it only while ``takesBytes`` is true.
+  /// Delivers bytes from the host. Call this only while ``takesBytes`` is true.
   func deliver(_ bytes: RawSpan) {
     guard case .started(let handler) = state, !bytes.isEmpty else { return }
     handler.channel(self, received: bytes)
   }
 
-  /// The next transfer for the host, of at most `limit` bytes; nil if there is none. A longer transfer is returned in
-  /// pieces.
+  /// Returns the next transfer for the host, at most `limit` bytes; nil if there is none. A longer transfer is returned
+  /// in pieces.
   func take(_ limit: Int) -> ArraySlice<UInt8>? {
     guard hasBytes else { return nil }
     let transfer = waiting[0]
@@ -134,14 +130,14 @@ final class BulkPipe: Channel {
     return piece
   }
 
-  /// Notifies the accessory of room if it is waiting for it. Never called from within the accessory's own `send`.
+  /// Notifies an accessory that is waiting for room. Never called from within the accessory's own `send`.
   func notifyWritable() {
     guard senderWaits, waitingCount < Self.capacity / 2, case .started(let handler) = state else { return }
     senderWaits = false
     handler.channelIsWritable(self)
   }
 
-  /// Called when the host is gone or has started over.
+  /// Called when the host is gone or has restarted.
   func end(_ end: ChannelEnd) {
     carrier = nil
     guard case .started(let handler) = state else {

@@ -1,8 +1,8 @@
 /// Endpoint 0 of a simulated accessory: answers the standard requests with which a kernel enumerates devices.
 ///
-/// States, as seen on the wire: addressed (configuration 0) and configured (1). When configured, each interface is in
-/// the most recently selected alternate setting, initially 0. A request that is not allowed in a state is answered with
-/// a stall, as chapter 9 of the USB specification requires. What a request means for the accessory is returned as an
+/// The device is addressed (configuration 0) or configured (1). When configured, each interface is in the most recently
+/// selected alternate setting, initially 0. A request that is not allowed in a state is answered with a stall, as
+/// chapter 9 of the USB specification requires. The consequence of a request for the accessory is returned as an
 /// effect.
 struct ControlEndpoint {
   /// A setup packet: the eight bytes that begin every control transfer.
@@ -13,13 +13,13 @@ struct ControlEndpoint {
     var index: UInt16
     var length: UInt16
 
-    /// Reads a setup packet; `bytes` are its eight bytes, in their order on the bus.
+    /// Reads a setup packet from its eight bytes in their order on the bus.
     init(_ bytes: ArraySlice<UInt8>) {
       precondition(bytes.count == 8, "a setup packet has eight bytes")
       self.init(littleEndian: bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// The setup packet as one number, whose lowest byte is the first on the bus.
+    /// Reads a setup packet from one number, whose lowest byte is the first on the bus.
     init(littleEndian bytes: UInt64) {
       (type, request) = (UInt8(truncatingIfNeeded: bytes), UInt8(truncatingIfNeeded: bytes >> 8))
       value = UInt16(truncatingIfNeeded: bytes >> 16)
@@ -29,20 +29,20 @@ struct ControlEndpoint {
   }
 
   enum Answer: Equatable {
-    /// Data, at most as much as was requested; empty for a request without a data stage.
+    /// The requested data, possibly truncated; empty for a request without a data stage.
     case data([UInt8])
-    /// A stall: the request is not supported.
+    /// A stall, because the request is not supported.
     case stall
   }
 
   /// The effect of a request on the rest of the accessory.
   enum Effect: Equatable {
     case nothing
-    /// The host selected the configuration or the alternate setting of iAP2: everything starts over.
+    /// The host selected the configuration or the alternate setting of iAP2, so the accessory restarts.
     case restarted
     /// The host selected an alternate setting of another interface.
     case chosen(interface: UInt8, alternate: UInt8)
-    /// The host selected configuration 0: the endpoints no longer exist.
+    /// The host selected configuration 0, so the endpoints no longer exist.
     case stopped
     case haltCleared(endpoint: UInt8)
   }
@@ -52,7 +52,6 @@ struct ControlEndpoint {
   /// The alternate settings other than 0, by interface.
   private var alternates: [UInt8: UInt8] = [:]
 
-  /// Whether the host has selected the configuration.
   var isConfigured: Bool { configuration != 0 }
 
   init(_ shape: USBAccessoryShape) {

@@ -2,7 +2,7 @@ import AccessoryCore
 import CLibUSB
 import Glibc
 
-/// An open device whose iAP interface is claimed, with a libusb context of its own.
+/// An open device whose iAP interface is claimed, and its own libusb context.
 ///
 /// The device is opened and released on the thread of its ``BlockingUSBCalls`` and used on a loop in between, never by
 /// both at once. The exceptions are clearing halts and claiming native transports, during which the loop continues.
@@ -10,13 +10,11 @@ final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
   let interfaces: IAPInterfaces
-  /// Runs all blocking calls.
   let calls: BlockingUSBCalls
-  /// How many bytes of an earlier session were dropped.
   private(set) var staleCount = 0
   /// Bytes already read that belong to the new session.
   private(set) var early: [UInt8] = []
-  /// The protocol name of each native transport, by interface, if it can be read.
+  /// The protocol name of each native transport by interface, if the name can be read.
   private var nativeNames: [UInt8: String] = [:]
   private let descriptor: Int32
   private let node: String
@@ -26,7 +24,7 @@ final class OpenUSBDevice: @unchecked Sendable {
   /// The number of reads after which an accessory that never stops sending is used anyway.
   private static let mostStaleReads = 32
 
-  /// Opens the device and claims its interface. Blocks.
+  /// Opens the device and claims its interface. Opening blocks.
   init(_ accessory: USBAccessory, by calls: BlockingUSBCalls) throws(USBHostError) {
     let interfaces = try accessory.interface.get()
     let node = accessory.node
@@ -60,7 +58,6 @@ final class OpenUSBDevice: @unchecked Sendable {
     drain()
   }
 
-  /// A string descriptor of the device; nil if the device has none or does not return it.
   private func string(_ index: UInt8) -> String? {
     if index == 0 { return nil }
     var bytes = [UInt8](repeating: 0, count: 255)
@@ -72,18 +69,19 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   private static let english: UInt16 = 0x0409
 
-  /// The native transport of a protocol: the transport with its name, or the only transport if its name is unreadable.
+  /// Returns the native transport of a protocol: the transport with its name, or the only transport if its name is
+  /// unreadable.
   func native(of protocolName: String) -> BulkPair? {
     interfaces.natives.first { nativeNames[$0.number] == protocolName }
       ?? (interfaces.natives.count == 1 ? interfaces.natives.first : nil)
   }
 
-  /// Claims a native transport and begins a session on it. Blocks.
+  /// Claims a native transport and begins a session on it. Claiming blocks.
   func begin(_ native: BulkPair) throws(USBHostError) {
     let number = Int32(native.number)
     try check(libusb_claim_interface(handle, number), "claim interface \(number)")
     do throws(USBHostError) {
-      // Done even if the setting is already selected, because this discards bytes of an earlier session from its
+      // Setting 0 is selected even if it is already active, because this discards bytes of an earlier session from the
       // endpoints.
       try check(libusb_set_interface_alt_setting(handle, number, 0), "choose alternate setting 0")
       try check(
@@ -95,24 +93,24 @@ final class OpenUSBDevice: @unchecked Sendable {
     }
   }
 
-  /// Ends a session on a native transport, and releases the transport. Blocks. Errors are ignored: if the device is
-  /// gone, the session has already ended.
+  /// Ends a session on a native transport, and releases the transport. Ending a session blocks. Errors are ignored: if
+  /// the device is gone, the session has already ended.
   func end(_ native: BulkPair) {
     libusb_set_interface_alt_setting(handle, Int32(native.number), 0)
     libusb_release_interface(handle, Int32(native.number))
   }
 
   private func claim(_ accessory: USBAccessory) throws(USBHostError) {
-    // Done only when needed, because selecting a configuration takes all other interfaces away from the programs that
-    // use them.
+    // The configuration is selected only when needed, because this takes all other interfaces away from the programs
+    // that use them.
     if let active = accessory.activeConfiguration, active != interfaces.configuration {
       try check(libusb_set_configuration(handle, Int32(interfaces.configuration)), "choose the configuration")
     }
     // The kernel driver is detached, and attached again when the interface is released.
     libusb_set_auto_detach_kernel_driver(handle, 1)
     try check(libusb_claim_interface(handle, Int32(interfaces.main.number)), "claim the interface")
-    // Done even if there is only one setting: this tells the device that a new program has started, and resets its
-    // endpoints. A device with a single setting may reject the request, which is harmless.
+    // The setting is selected even if there is only one: this tells the device that a new program has started, and
+    // resets its endpoints. A device with a single setting may reject the request, which is harmless.
     let code = libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     if interfaces.main.alternate != 0 { try check(code, "choose the alternate setting") }
   }
@@ -125,7 +123,7 @@ final class OpenUSBDevice: @unchecked Sendable {
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
   /// Reads and drops bytes that an earlier session left in the accessory's endpoint, until nothing more arrives. A
-  /// detection sequence at the end is kept: the accessory sent it when the device was opened.
+  /// detection sequence at the end is kept, because the accessory sent it when the device was opened.
   private func drain() {
     var buffer = [UInt8](repeating: 0, count: USBChannel.readSize)
     var tail: [UInt8] = []
@@ -147,7 +145,7 @@ final class OpenUSBDevice: @unchecked Sendable {
     }
   }
 
-  /// Releases everything. Blocks. Must be the last call.
+  /// Releases everything. Releasing blocks and must be the last call.
   func giveBack() {
     // Without this, the device would not notice that a program has ended until the next program opens it.
     libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
@@ -159,7 +157,7 @@ final class OpenUSBDevice: @unchecked Sendable {
   }
 }
 
-/// A device that is being opened. This object can cancel the attempt.
+/// A device that is being opened; the attempt can be cancelled.
 public final class USBOpening {
   private var completion: ((Result<USBCable, USBHostError>) -> Void)?
 

@@ -2,20 +2,19 @@ import AccessoryCore
 import CUdev
 import Glibc
 
-/// A USB device that is an accessory or almost one, with everything that can be known without opening it.
+/// A USB device that is an accessory or almost one, and everything that can be known without opening it.
 public struct USBAccessory: Equatable, Sendable {
   /// The device's directory in sysfs, which is named after the port.
   public var path: String
-  /// The port, as in addresses: `1-2.4`.
+  /// The port as written in addresses, such as `1-2.4`.
   public var port: String
   var bus: Int
-  /// The kernel's number for the device, which changes with each plug-in.
+  /// The kernel's number for the device, which changes each time the device is plugged in.
   var number: Int
   /// The device file used to open it.
   package var node: String
   var vendor: UInt16
   var product: UInt16
-  /// The strings in the device descriptor, if they exist.
   package var manufacturer: String?
   var name: String?
   /// The serial number, if the device has one.
@@ -24,7 +23,7 @@ public struct USBAccessory: Equatable, Sendable {
   var interface: Result<IAPInterfaces, USBHostError>
   /// The configuration that was selected when the device was examined.
   public var activeConfiguration: UInt8?
-  /// Why the device cannot be used now, although it is an accessory.
+  /// The reason why the device cannot be used now, although it is an accessory.
   package var obstacle: USBHostError?
 
   package var address: Address {
@@ -33,7 +32,7 @@ public struct USBAccessory: Equatable, Sendable {
     return .usb(.port(bus: parts.first.flatMap { Int($0) } ?? bus, path: steps))
   }
 
-  /// Why the device cannot be used as an accessory; nil if it can.
+  /// The reason why the device cannot be used as an accessory; nil if it can.
   public var trouble: USBHostError? {
     if case .failure(let reason) = interface { return reason }
     return obstacle
@@ -44,10 +43,9 @@ public struct USBAccessory: Equatable, Sendable {
     return false
   }
 
-  /// Vendor and product in their usual form: `1209:0001`.
+  /// The vendor and product IDs in their usual form, such as `1209:0001`.
   package var numbers: String { "\(Address.USBSelector.product(vendor: vendor, product: product))" }
 
-  /// The device's name for users.
   package var title: String { name ?? "USB device \(numbers)" }
 
   package func isMeant(by selector: Address.USBSelector) -> Bool {
@@ -60,12 +58,10 @@ public struct USBAccessory: Equatable, Sendable {
   }
 }
 
-/// Reads from sysfs which USB devices are present.
 enum USBEnumeration {
   /// The maximum number of descriptor bytes to read; a longer file is invalid.
   private static let longestDescriptors = 256 * 1024
 
-  /// Every accessory, and every device that resembles one.
   static func scan(_ udev: OpaquePointer) -> [USBAccessory] {
     guard let enumeration = udev_enumerate_new(udev) else { return [] }
     defer { udev_enumerate_unref(enumeration) }
@@ -84,7 +80,7 @@ enum USBEnumeration {
     return found
   }
 
-  /// Returns the device that is now at a path in sysfs, because a monitor's event may be outdated. Blocks.
+  /// Returns the device that is now at a path in sysfs, because a monitor's event may be outdated. The look-up blocks.
   static func accessory(at path: String) -> USBAccessory? {
     guard let udev = udev_new() else { return nil }
     defer { udev_unref(udev) }
@@ -93,7 +89,8 @@ enum USBEnumeration {
     return accessory(device)
   }
 
-  /// The device, if it is an accessory or resembles one; nil for other devices and for devices that are being removed.
+  /// Returns the device if it is an accessory or resembles one; nil for other devices and for devices that are being
+  /// removed.
   static func accessory(_ device: OpaquePointer) -> USBAccessory? {
     func attribute(_ name: String) -> String? {
       udev_device_get_sysattr_value(device, name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
@@ -133,7 +130,7 @@ enum USBEnumeration {
 
   private static func obstacle(_ node: String, driver: String?) -> USBHostError? {
     if access(node, R_OK | W_OK) != 0, errno == EACCES || errno == EPERM { return .noPermission(node: node) }
-    // The kernel's driver name for an interface that a program has claimed.
+    // The kernel uses this driver name for an interface that a program has claimed.
     return driver == "usbfs" ? .claimed : nil
   }
 
@@ -148,7 +145,7 @@ enum USBEnumeration {
 }
 
 extension String {
-  /// The text without the line end and the blanks around numbers in sysfs.
+  /// The text without line breaks and the blanks around numbers in sysfs.
   fileprivate var trimmed: Substring {
     let kept = drop { $0.isWhitespace }
     return kept.lastIndex { !$0.isWhitespace }.map { kept[...$0] } ?? ""

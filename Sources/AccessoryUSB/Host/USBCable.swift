@@ -2,10 +2,10 @@ import AccessoryCore
 import CLibUSB
 import Glibc
 
-/// An open device on a loop: the iAP2 channel, the native channels, and their shared parts: libusb's events and the
-/// release of the device.
+/// An open device on a loop. The cable owns the iAP2 channel and the native channels, handles libusb's events, and
+/// releases the device.
 ///
-/// A native channel goes through seven steps. Those that block are performed by its ``BlockingUSBCalls``, in order:
+/// A native channel goes through seven steps. ``BlockingUSBCalls`` performs the steps that block, in order:
 ///
 /// ```
 ///   asked for ─▶ claimed, alternate 1 ─▶ used ─▶ closed ─▶ transfers back ─▶ alternate 0, released ─▶ forgotten
@@ -18,7 +18,6 @@ public final class USBCable {
   private let loop: any PollingLoop
   private var pump: USBEventPump?
   private var main: USBChannel?
-  /// The native channels that have not been forgotten, by interface.
   private var nativeChannels: [UInt8: USBChannel] = [:]
   /// Channels that wait until an earlier channel on the same interface is forgotten.
   private var waiting: [UInt8: USBChannel] = [:]
@@ -45,7 +44,7 @@ public final class USBCable {
   /// How many bytes of an earlier session were dropped before this one.
   public var staleCount: Int { device.staleCount }
 
-  /// The cable as the session layer sees it. Its main channel is not started.
+  /// The cable as the session layer sees it. The cable's main channel is not started.
   public var cable: Cable {
     guard let main else { preconditionFailure("a cable must be taken before its channel ends") }
     if device.interfaces.natives.isEmpty { return Cable(main: main) }
@@ -88,7 +87,8 @@ public final class USBCable {
   private func begin(_ channel: USBChannel, _ native: BulkPair) {
     nativeChannels[native.number] = channel
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
-    // Deferred to a later turn, so that this turn's messages are sent first, such as the acceptance of the accessory.
+    // Claiming the native transport is deferred to a later turn, so that this turn's messages are sent first, such as
+    // the acceptance of the accessory.
     loop.schedule(after: .zero) {
       device.calls.run {
         let result = Result { () throws(USBHostError) in try device.begin(native) }
@@ -123,14 +123,13 @@ public final class USBCable {
     device.calls.run {
       abandoned?.takeBack(device.context)
       device.giveBack()
-      // Wakes a loop that may be waiting for this.
+      // The empty call wakes a loop that may be waiting for the release.
       loop.execute {}
     }
     keptAlive = nil
   }
 }
 
-/// A device's handle, for libusb calls that are allowed on any thread.
 struct USBHandle: @unchecked Sendable {
   let pointer: OpaquePointer
 
@@ -139,7 +138,7 @@ struct USBHandle: @unchecked Sendable {
   }
 }
 
-/// Runs libusb on a loop: watches the descriptors of one context, and handles its events when one of them is ready.
+/// Runs libusb on a loop: watches the descriptors of one context, and handles events when a descriptor is ready.
 ///
 /// No thread waits for libusb. A descriptor that epoll refuses (such as those of umockdev) is polled once a
 /// millisecond.

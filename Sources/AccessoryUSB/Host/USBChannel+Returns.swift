@@ -1,7 +1,6 @@
 import AccessoryCore
 import CLibUSB
 
-/// The state of one direction of a channel.
 struct USBDirection {
   /// The recovery required before transfers can be submitted again.
   enum Recovery: Equatable {
@@ -9,20 +8,15 @@ struct USBDirection {
     case pause
   }
 
-  /// How many transfers are submitted.
   var inFlight = 0
   /// Set after a failure until the direction works again.
   var recovery: Recovery?
-  /// Whether a recovery is in progress.
   var isRecovering = false
-  /// Failures since the last successful transfer.
   var failures = 0
 
-  /// Whether transfers may be submitted.
   var isHealthy: Bool { recovery == nil }
 }
 
-/// Handles transfers that have returned.
 extension USBChannel {
   /// Called after libusb's events were handled, outside libusb.
   func judgeReturned() {
@@ -73,7 +67,7 @@ extension USBChannel {
 
   private func noteOutcome(of transfer: USBTransfer) {
     switch transfer.outcome {
-    // Every transfer of a healthy channel comes here: without key paths.
+    // Every transfer of a healthy channel comes here, so this uses no key paths, which are slow.
     case .done: if transfer.isIncoming { incoming.failures = 0 } else { outgoing.failures = 0 }
     case .gone: fail(Self.unplugged)
     case .cancelled: break

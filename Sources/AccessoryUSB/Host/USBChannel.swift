@@ -5,7 +5,7 @@ import CLibUSB
 /// The host's end of a pair of bulk endpoints, for iAP2 or for a native transport.
 ///
 /// Several transfers are in flight in each direction, so that the bus never waits for this program. Transfers that
-/// return while libusb handles its events are queued and handled afterwards, so that no handler runs inside libusb.
+/// return while libusb handles events are queued and handled afterwards, so that no handler runs inside libusb.
 ///
 /// **Errors.** A halted endpoint is cleared, and a transfer that failed on the wire is repeated, in both cases only
 /// after the other transfers in that direction have returned, to keep the bytes in order. After ``mostFailures``
@@ -32,7 +32,7 @@ final class USBChannel: Channel {
   /// size.
   static let readSize = 16 * 1024
   private static let readsInFlight = 4
-  /// How many bytes may be unsent before `send` accepts no more.
+  /// The number of unsent bytes at which `send` accepts no more.
   static let capacity = 64 * 1024
   private static let writesInFlight = 32
   static let mostFailures = 5
@@ -41,26 +41,24 @@ final class USBChannel: Channel {
   static let pauseAfterFailure = Duration.milliseconds(20)
   static let closingTime = Duration.seconds(2)
 
-  /// Always true: each transfer must reach the device unchanged.
+  /// Always true, because each transfer must reach the device unchanged.
   let keepsTransfersApart = true
 
   /// The device's endpoints and operations that a channel needs.
   struct Place {
     var handle: OpaquePointer
     var pair: BulkPair
-    /// Whether the endpoints are those of a native transport.
     var isNative: Bool
   }
 
   let loop: any PollingLoop
   let place: Place
-  /// Whether the endpoints exist.
   private(set) var isOpen: Bool
   /// Called once, when libusb has no pointer to this channel any more and the handler is released.
   private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
-  // From here on, not checked for overlapping access: a channel belongs to one loop, and while these change it only
-  // calls libusb, which does not call back when a transfer is submitted.
+  // From here on, overlapping access is not checked: a channel belongs to one loop, and while these properties change
+  // it only calls libusb, which does not call back when a transfer is submitted.
   @exclusivity(unchecked) var state = State.made
   @exclusivity(unchecked) var incoming = USBDirection()
   @exclusivity(unchecked) var outgoing = USBDirection()
@@ -68,9 +66,8 @@ final class USBChannel: Channel {
   @exclusivity(unchecked) var returned: [USBTransfer] = []
   /// Received transfers, in order, that have not been delivered yet.
   @exclusivity(unchecked) var held: [USBTransfer] = []
-  /// Transfers to submit (again) as soon as the direction works.
+  /// Transfers to submit, perhaps again, as soon as the direction works.
   @exclusivity(unchecked) var unsent: [USBTransfer] = []
-  /// Submitted transfers to the device.
   @exclusivity(unchecked) var writers: [USBTransfer] = []
   /// Completed transfers whose memory can be reused.
   @exclusivity(unchecked) var spare: [USBTransfer] = []
@@ -110,7 +107,6 @@ final class USBChannel: Channel {
     giveBackIfIdle()
   }
 
-  /// Whether the channel was closed, or has ended.
   var isLeaving: Bool {
     switch state {
     case .made, .started: end != nil
@@ -120,7 +116,6 @@ final class USBChannel: Channel {
 
   // MARK: - Channel
 
-  /// Begins to receive.
   func start(_ handler: any ChannelHandler) {
     loop.preconditionCurrent()
     switch state {
@@ -139,7 +134,6 @@ final class USBChannel: Channel {
     if !early.isEmpty || end != nil { deliverLater() }
   }
 
-  /// Submits the bytes as one transfer.
   func send(_ bytes: RawSpan) -> Int {
     loop.preconditionCurrent()
     switch state {
@@ -179,7 +173,6 @@ final class USBChannel: Channel {
     isPaused = true
   }
 
-  /// Continues to receive.
   func resumeReading() {
     loop.preconditionCurrent()
     guard isPaused else { return }
@@ -187,7 +180,6 @@ final class USBChannel: Channel {
     deliverLater()
   }
 
-  /// Closes the channel in an orderly way.
   func close() {
     loop.preconditionCurrent()
     switch state {
@@ -201,7 +193,6 @@ final class USBChannel: Channel {
 
   // MARK: - Reading
 
-  /// Submits every idle read transfer.
   func read() {
     guard isOpen, case .started = state, end == nil, incoming.isHealthy else { return }
     if incoming.inFlight + held.count == readers.count { return }
@@ -228,7 +219,6 @@ final class USBChannel: Channel {
 
   // MARK: - Writing
 
-  /// Submits all waiting transfers.
   func write() {
     guard isOpen, end == nil, idle != nil, outgoing.isHealthy else { return }
     while let first = unsent.first {
@@ -281,13 +271,12 @@ final class USBChannel: Channel {
     loop.schedule(after: .zero) { [weak self] in self?.deliver() }
   }
 
-  /// Reports the end once everything is delivered.
   private func reportEnd() {
     guard let end else { return }
     switch state {
     case .started(let handler):
       let unread = held.reduce(early.count) { $0 + $1.bytes.count }
-      // The rule for an end while reading is paused: see ``Channel``.
+      // See ``Channel`` for the rule about an end while reading is paused.
       guard unread == 0 || isPaused && (end != .closedByPeer || senderWaits) else { return }
       over()
       handler.channel(self, endedWith: end.dropping(unread: unread))
@@ -311,8 +300,8 @@ final class USBChannel: Channel {
     giveBackIfIdle()
   }
 
-  /// Releases the transfers in a later turn, because a handler may have closed the channel while it was still reading
-  /// from a transfer's buffer.
+  /// Releases the transfers in a later turn, because the handler that closed the channel may still be reading from a
+  /// transfer's buffer.
   ///
   /// The thread that releases the device cancels the transfers of the main channel: in the kernel, cancelling blocks
   /// all other use of the device, and over USB/IP each cancellation asks another machine.

@@ -4,22 +4,21 @@ import Glibc
 
 /// Reports which accessories are plugged into USB and unplugged.
 ///
-/// It listens to both of libudev's sources: "udev" reports after the rules have run; "kernel" also works without udevd.
-/// Most arrivals are therefore announced twice, and the second event counts only if something has changed, such as a
-/// permission set by a rule.
+/// This type listens to both of libudev's sources: "udev" reports after the rules have run; "kernel" also works without
+/// udevd. Most arrivals are therefore announced twice, and the second event counts only if something has changed, such
+/// as a permission set by a rule.
 ///
 /// ```swift
 /// let devices = USBDevices(on: loop) { change in print(change) }
 /// try devices.start()          // reports what is there already before it returns
 /// ```
 public final class USBDevices: DescriptorHandler {
-  /// A change on USB.
+  /// A change of the devices on USB.
   public enum Change: Equatable, Sendable {
     /// An accessory was plugged in, or a device that is almost an accessory.
     case arrived(USBAccessory)
     /// A device has changed; the second value is the device before the change.
     case changed(USBAccessory, from: USBAccessory)
-    /// The accessory was unplugged.
     case left(USBAccessory)
   }
 
@@ -47,7 +46,8 @@ public final class USBDevices: DescriptorHandler {
     loop.preconditionCurrent()
     guard let udev = udev_new() else { throw USBHostError.refused("use libudev", reason: "udev_new failed") }
     self.udev = udev
-    // Listen first, then enumerate: a device that arrives in between is seen twice, and the second event is ignored.
+    // The observer listens before it enumerates: a device that arrives in between is seen twice, and the second event
+    // is ignored.
     for source in ["kernel", "udev"] {
       guard let monitor = udev_monitor_new_from_netlink(udev, source) else { continue }
       udev_monitor_filter_add_match_subsystem_devtype(monitor, "usb", "usb_device")
@@ -74,7 +74,7 @@ public final class USBDevices: DescriptorHandler {
     udev = nil
   }
 
-  /// The devices that are plugged in now, without watching.
+  /// Returns the devices that are plugged in now, without watching for changes.
   ///
   /// - Throws: ``USBHostError`` if libudev cannot be used.
   public static func look() throws(USBHostError) -> [USBAccessory] {
@@ -83,7 +83,7 @@ public final class USBDevices: DescriptorHandler {
     return USBEnumeration.scan(udev).sorted { $0.path < $1.path }
   }
 
-  /// Called by the loop.
+  /// Handles events of libudev's monitors; called by the loop.
   public func descriptorReady(_ readiness: Readiness) {
     for (monitor, _) in monitors {
       while let device = udev_monitor_receive_device(monitor) {
@@ -97,8 +97,8 @@ public final class USBDevices: DescriptorHandler {
     guard let path = udev_device_get_syspath(device).map({ String(cString: $0) }) else { return }
     let isRemoval = udev_device_get_action(device).map { String(cString: $0) } == "remove"
     let (loop, this) = (loop, LoopBound(Observer(devices: self), on: loop))
-    // Done off the loop: reading sysfs blocks while the kernel configures a device, for seconds if the device does not
-    // answer. Removals take the same route, to preserve the order.
+    // The look-up runs on a worker thread: reading sysfs blocks while the kernel configures a device, for seconds if
+    // the device does not answer. Removals take the same route, to preserve the order.
     BlockingUSBCalls.deviceLookups.run {
       let seen = isRemoval ? nil : USBEnumeration.accessory(at: path)
       loop.execute { this.value.devices?.saw(seen, at: path) }

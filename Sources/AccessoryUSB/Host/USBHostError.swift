@@ -3,20 +3,17 @@ import CLibUSB
 import Glibc
 import Synchronization
 
-/// Why a USB accessory cannot be used.
+/// The reason why a USB accessory cannot be used.
 public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// This user may not open the device node.
   case noPermission(node: String)
-  /// The device has been unplugged.
+  /// Another program or driver has claimed the interface.
   case claimed
-  /// The device has been unplugged.
   case gone
   /// The device is almost an accessory; the text says what is missing.
   case nearMiss(String)
-  /// libusb or the kernel refused anything else.
+  /// libusb or the kernel refused another operation.
   case refused(String, reason: String)
 
-  /// Creates the error for a code returned by libusb.
   init(_ code: Int32, at call: String, node: String) {
     switch code {
     case LIBUSB_ERROR_ACCESS.rawValue: self = .noPermission(node: node)
@@ -26,7 +23,6 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The error for a device file that could not be opened.
   init(openingErrno code: Int32, node: String) {
     switch code {
     case EACCES, EPERM: self = .noPermission(node: node)
@@ -36,7 +32,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// One line, with the command that fixes the problem, if any.
+  /// A line of text that includes the command that fixes the problem, if any.
   public var description: String {
     switch self {
     case .noPermission(let node):
@@ -51,25 +47,22 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// The udev rule that lets an ordinary user open accessories, as in `Scripts/udev/70-easim.rules`.
 package enum USBRule {
-  /// The path where the rule is installed.
   package static let path = "/etc/udev/rules.d/70-easim.rules"
 
-  /// The rule itself, one line.
   package static let text =
     #"SUBSYSTEM=="usb", ENV{DEVTYPE}=="usb_device", ENV{ID_USB_INTERFACES}=="*:fff000:*", GROUP="plugdev", "#
     + #"MODE="0660", TAG+="uaccess""#
 
-  /// The command that installs it, to paste into a shell.
+  /// The command that installs the rule, to paste into a shell.
   package static let installCommand =
     "echo '\(text)' | sudo tee \(path) && sudo udevadm control --reload && sudo udevadm trigger --subsystem-match=usb"
 }
 
-/// A worker thread for blocking calls: one for each open device, one for finding new devices, and one for each
-/// ``USBIPInquiry``. A device or server that does not answer therefore delays no other work.
+/// A worker thread for blocking calls. There is one for each open device, one for finding new devices, and one for each
+/// ``USBIPInquiry``, so a device or server that does not answer delays no other work.
 ///
-/// The thread exists while there is work. Calls run one at a time, in order.
+/// The thread exists only while there is work. Calls run one at a time, in order.
 final class BlockingUSBCalls: @unchecked Sendable {
-  /// For looking up devices that were plugged in.
   static let deviceLookups = BlockingUSBCalls()
 
   private struct State {
@@ -79,7 +72,7 @@ final class BlockingUSBCalls: @unchecked Sendable {
 
   private let state = Locked(State())
 
-  /// Runs `work` on the thread, soon.
+  /// Runs `work` on the thread, after the calls that are already waiting.
   func run(_ work: @escaping @Sendable () -> Void) {
     let mustStart = state.withLock { state -> Bool in
       state.waiting.append(work)
@@ -122,10 +115,9 @@ public enum USBHost {
   /// program should run its loops until this is true.
   public static var isIdle: Bool { openDevices.load(ordering: .acquiring) == 0 }
 
-  /// How many devices are open, across all threads and loops of this process.
   static let openDevices = Atomic<Int>(0)
 
-  /// "libusb 1.0.26".
+  /// The name and version of libusb, such as "libusb 1.0.26".
   package static var libraryVersion: String {
     let version = libusb_get_version().pointee
     return "libusb \(version.major).\(version.minor).\(version.micro)"

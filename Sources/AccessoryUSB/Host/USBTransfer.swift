@@ -1,15 +1,14 @@
 import CLibUSB
 import Glibc
 
-/// One bulk transfer with its buffer, reused many times.
+/// One bulk transfer and its buffer, reused many times.
 ///
-/// While it is in flight, libusb holds an unmanaged pointer to it, so the owner must retain it until it has returned.
+/// While a transfer is in flight, libusb holds an unmanaged pointer to this object, so the owner must retain it until
+/// the transfer has returned.
 final class USBTransfer {
-  /// The result of a transfer.
   enum Outcome: Equatable {
     case done
     case cancelled
-    /// The device halted the endpoint.
     case stalled
     case gone
     /// An error on the wire, as text.
@@ -22,11 +21,10 @@ final class USBTransfer {
   private let endpoint: UInt8
   /// Called when the transfer has returned; nil if its result is no longer needed.
   var ended: ((USBTransfer) -> Void)?
-  // Not checked for overlapping access: a transfer has one owner, and these are plain values.
+  // Overlapping access is not checked: a transfer has one owner, and these are plain values.
   @exclusivity(unchecked) private(set) var isInFlight = false
-  /// The part of the buffer to be transferred.
   @exclusivity(unchecked) private var range = 0..<0
-  /// The transfer's number in its direction.
+  /// The transfer's sequence number in its direction.
   var order = 0
 
   init(
@@ -46,13 +44,11 @@ final class USBTransfer {
     buffer.deallocate()
   }
 
-  /// Whether the transfer receives bytes.
   var isIncoming: Bool { endpoint & UInt8(LIBUSB_ENDPOINT_IN.rawValue) != 0 }
 
   /// The bytes that were received, or have not been sent yet.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[range]) }
 
-  /// Puts bytes to send into the buffer.
   func fill(_ bytes: UnsafeRawBufferPointer) {
     buffer.copyMemory(from: bytes)
     range = 0..<bytes.count
@@ -85,7 +81,7 @@ final class USBTransfer {
     return code
   }
 
-  /// Cancels the transfer, and waits until the host controller has released it. Then it returns.
+  /// Cancels the transfer, which returns once the host controller has released it.
   func cancel() {
     if isInFlight { libusb_cancel_transfer(raw) }
   }
@@ -119,8 +115,8 @@ final class AbandonedTransfers: @unchecked Sendable {
     for transfer in transfers { transfer.ended = nil }
   }
 
-  /// Cancels the transfers in flight, and frees all of them. This must be done before the device is released, because
-  /// libusb uses the device and its context when it frees a transfer. Blocks.
+  /// Cancels the transfers in flight, and frees all of them. This call blocks. It must be made before the device is
+  /// released, because libusb uses the device and its context when it frees a transfer.
   func takeBack(_ context: OpaquePointer) {
     for transfer in transfers { transfer.cancel() }
     while transfers.contains(where: \.isInFlight) {

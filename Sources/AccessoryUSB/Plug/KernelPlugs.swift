@@ -3,8 +3,8 @@ import AccessoryCore
 /// Keeps the devices of one USB/IP server attached to the kernel: a device that disappears is attached again when it
 /// returns.
 ///
-/// The server is asked one question at a time, without blocking; between questions, the kernel's table is checked. A
-/// device that the rules refuse is reported once, and then ignored until its entry changes.
+/// The server gets one request at a time, without blocking; between requests, the kernel's table is checked. A device
+/// that the rules refuse is reported once, and then ignored until its list entry changes.
 ///
 /// ```swift
 /// let plugs = KernelPlugs(host: "127.0.0.1", port: 3240, rules: rules, on: loop) { event in print(event) }
@@ -16,7 +16,7 @@ package final class KernelPlugs {
     /// A device was attached at this kernel port.
     case attached(busID: String, port: Int)
     case detached(busID: String)
-    /// What prevents this device, or any device of the server, from being plugged in.
+    /// A problem prevents this device, or any device of the server, from being plugged in.
     case problem(busID: String?, PlugProblem)
   }
 
@@ -42,12 +42,9 @@ package final class KernelPlugs {
   package private(set) var trouble: PlugProblem?
   /// Whether a device that may be plugged in has been found.
   package private(set) var hasAccepted = false
-  /// Why the kernel accepts no more devices.
   package private(set) var failure: VirtualHostController.Problem?
-  /// How many times a device was plugged in.
   package private(set) var count = 0
 
-  /// Begins to look for devices.
   package init(
     host: String, port: UInt16, rules: PlugRules, on loop: any EventLoop, _ onEvent: @escaping (Event) -> Void
   ) {
@@ -55,11 +52,10 @@ package final class KernelPlugs {
     self.loop = loop
     self.onEvent = onEvent
     inquiry = USBIPInquiry(host: host, port: port, rules: rules, on: loop)
-    // This also keeps the loop running while it waits for the first device.
+    // The timer also keeps the loop running while it waits for the first device.
     timer = loop.schedule(after: .zero) { [weak self] in self?.tick() }
   }
 
-  /// Attaches the devices found so far, and later ones.
   package func begin(with controller: VirtualHostController) {
     self.controller = controller
     let found = waiting.sorted { $0.key < $1.key }
@@ -67,7 +63,6 @@ package final class KernelPlugs {
     for (busID, taken) in found { attach(taken, as: busID, controller) }
   }
 
-  /// Unplugs everything.
   package func end() {
     timer?.cancel()
     (timer, onEvent) = (nil, nil)
@@ -141,8 +136,8 @@ package final class KernelPlugs {
       refused[offer.busID] = offer
       onEvent?(.problem(busID: offer.busID, problem))
     case (.failed, nil): break
-    // The device may have disappeared since it was listed, or another client may have imported it: the next list will
-    // show.
+    // The device may have disappeared since it was listed, or another client may have imported it; the next list will
+    // show this.
     case (.failed, let offer?): if isNew { onEvent?(.problem(busID: offer.busID, problem)) }
     case (.noAccessory, nil), (.server, _): if isNew { onEvent?(.problem(busID: nil, problem)) }
     }

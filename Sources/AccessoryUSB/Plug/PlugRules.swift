@@ -1,20 +1,18 @@
-/// Which devices may be attached to this machine's kernel, and from which servers.
+/// Decides which devices may be attached to this machine's kernel, and from which servers.
 ///
-/// A device from a USB/IP server becomes a device of the kernel, which gives it to any driver: a fake keyboard could
-/// type. Therefore only accessories are attached, and only from trusted servers.
+/// The kernel gives a device from a USB/IP server to any driver, so a fake keyboard could type. Therefore only
+/// accessories are attached, and only from trusted servers.
 package struct PlugRules: Sendable {
-  /// Whether devices other than accessories are attached as well.
   package var takesAnyDevice: Bool
-  /// Checks a server through a connection to it. Called on the thread that asks, after the server has answered.
+  /// Checks a server through a connection to it. Called on the worker thread, after the server has answered.
   package var judge: @Sendable (_ connection: Int32) -> Verdict
 
-  /// The decision about a server.
   package enum Verdict: Equatable, Sendable {
-    /// Accept its devices.
     case trusted
     /// The server is not trusted, for this reason.
     case refused(String)
-    /// Unknown, because the server has closed this connection. Its list can be read, but no device can be attached.
+    /// The decision is unknown, because the server has closed this connection. The server's list can be read, but no
+    /// device can be attached.
     case unknown(String)
   }
 
@@ -24,7 +22,7 @@ package struct PlugRules: Sendable {
     self.judge = judge
   }
 
-  /// Refuses a server; `isFinal` is true if this connection is the one the kernel would receive.
+  /// Refuses a server that is not trusted; `isFinal` is true if the kernel would receive this connection.
   func check(_ connection: Int32, isFinal: Bool) throws(PlugProblem) {
     switch judge(connection) {
     case .trusted: break
@@ -41,7 +39,6 @@ package struct PlugRules: Sendable {
     throw .noAccessory("its interfaces are \(offer.interfaces.map(\.description).joined(separator: ", "))")
   }
 
-  /// Refuses a device based on its descriptors.
   func check(_ descriptors: USBDescriptors) throws(PlugProblem) {
     switch descriptors.findIAP(active: nil) {
     case .accessory: break
@@ -54,15 +51,12 @@ package struct PlugRules: Sendable {
   }
 }
 
-/// Why a device is not plugged in.
 package enum PlugProblem: Error, Equatable, Sendable, CustomStringConvertible {
   /// There is no connection to the server, or no answer.
   case failed(String)
   case noAccessory(String)
-  /// The server is not trusted.
   case server(String)
 
-  /// A sentence fragment.
   package var description: String {
     switch self {
     case .noAccessory(let reason):

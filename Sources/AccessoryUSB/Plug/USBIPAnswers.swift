@@ -1,14 +1,14 @@
 /// A device that a USB/IP server offers, as described by the server's answers.
 public struct USBIPOffer: Equatable, Sendable {
-  /// The name by which to request it: "1-1".
+  /// The name by which clients request the device, such as "1-1".
   var busID: String
   /// The bus and device numbers combined in one number, as the kernel expects.
   var deviceID: UInt32
   /// Linux's number for the speed: 1 low, 2 full, 3 high, 5 super.
   var speed: UInt32
-  /// idVendor.
+  /// The vendor ID, idVendor.
   var vendor: UInt16
-  /// idProduct.
+  /// The product ID, idProduct.
   var product: UInt16
   var configurationCount: UInt8
   /// The interfaces of the current configuration, if the list contains them.
@@ -17,7 +17,7 @@ public struct USBIPOffer: Equatable, Sendable {
   /// The size of the record that describes a device, without its interfaces.
   static let recordSize = 312
 
-  /// Reads a record of 312 bytes and, from a list, the four bytes for each interface after it.
+  /// Parses a record of 312 bytes and, from a list, the four bytes for each interface after it.
   init(record: ArraySlice<UInt8>, interfaces: ArraySlice<UInt8> = []) {
     let bytes = Array(record)
     busID = String(decoding: bytes[256..<288].prefix { $0 != 0 }, as: UTF8.self)
@@ -32,21 +32,21 @@ public struct USBIPOffer: Equatable, Sendable {
   }
 }
 
-/// A USB/IP server's answers to a client that wants a device. They are not trusted: every length is checked.
+/// Parses a USB/IP server's answers to a client that wants a device. The answers are not trusted: every length is
+/// checked.
 public enum USBIPAnswers {
-  /// A limit that no real server reaches.
+  /// A limit on the number of devices in a list, which no real server reaches.
   private static let mostDevices: UInt32 = 4096
 
-  /// Why an answer is invalid.
+  /// The reason why an answer is invalid.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong with the answer, as a sentence fragment.
+    /// The problem with the answer, as a sentence fragment.
     public let description: String
   }
 
-  /// The request for the list of devices.
   static let listRequest: [UInt8] = [0x01, 0x11, 0x80, 0x05, 0, 0, 0, 0]
 
-  /// Requests a device.
+  /// Encodes the request to import a device.
   public static func importRequest(_ busID: String) -> [UInt8] {
     let name = Array(busID.utf8.prefix(31))
     return [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0] + name + [UInt8](repeating: 0, count: 32 - name.count)
@@ -58,7 +58,7 @@ public enum USBIPAnswers {
     bytes.count >= 8 && bytes.bigEndian32(at: 4) == 0 ? 8 + USBIPOffer.recordSize : 8
   }
 
-  /// Reads the list; nil while it is incomplete.
+  /// Parses the list; returns nil while it is incomplete.
   static func list(_ bytes: [UInt8]) throws(Problem) -> [USBIPOffer]? {
     try check(bytes, code: 0x0005)
     guard bytes.count >= 12 else { return nil }
@@ -66,7 +66,7 @@ public enum USBIPAnswers {
     guard count <= mostDevices else {
       throw Problem(description: "it lists \(count) devices, more than \(mostDevices)")
     }
-    // Parsed only when complete; each new piece is checked again.
+    // The list is parsed only when it is complete; each new piece is checked again.
     var places: [(record: Range<Int>, interfaces: Range<Int>)] = []
     var at = 12
     for _ in 0..<count {
@@ -79,7 +79,7 @@ public enum USBIPAnswers {
     return places.map { USBIPOffer(record: bytes[$0.record], interfaces: bytes[$0.interfaces]) }
   }
 
-  /// Reads the answer to ``importRequest(_:)``; nil while it is incomplete.
+  /// Parses the answer to ``importRequest(_:)``; returns nil while it is incomplete.
   public static func imported(_ bytes: [UInt8]) throws(Problem) -> USBIPOffer? {
     try check(bytes, code: 0x0003)
     guard bytes.count >= 8 else { return nil }
@@ -107,20 +107,20 @@ public enum USBIPAnswers {
 enum USBIPDescriptors {
   /// Devices have one configuration, rarely two.
   static let mostConfigurations = 8
-  /// Transfers are numbered; the kernel begins with 1.
+  /// Transfers are numbered from here, because the kernel begins with 1.
   static let firstSequence: UInt32 = 0x7FFF_0000
   private static let headerSize = 48
 
-  /// A kind of descriptor that is requested.
   enum Kind: UInt8 {
     case device = 1
     case configuration = 2
   }
 
-  /// Requests a descriptor: GET_DESCRIPTOR on endpoint 0.
+  /// Encodes a request for a descriptor: GET_DESCRIPTOR on endpoint 0.
   static func request(_ sequence: UInt32, of device: UInt32, _ kind: Kind, _ index: UInt8, length: UInt16) -> [UInt8] {
     var out: [UInt8] = []
-    // Submit; number, device, direction in, endpoint 0; no flags, length; start, packets, interval: none.
+    // The fields are: submit, number, device, direction in, endpoint 0, no flags, the length, and zeros for start,
+    // packets and interval.
     for number in [1, sequence, device, 1, 0, 0, UInt32(length), 0, 0, 0] { out.addBigEndian(number) }
     return out + [0x80, 0x06, index, kind.rawValue, 0, 0] + length.littleEndianBytes
   }
@@ -131,7 +131,7 @@ enum USBIPDescriptors {
     bytes.count < headerSize ? headerSize : headerSize + min(Int(bytes.bigEndian32(at: 24)), Int(length))
   }
 
-  /// Reads an answer; nil while it is incomplete.
+  /// Parses an answer; returns nil while it is incomplete.
   static func answer(
     _ bytes: [UInt8], to sequence: UInt32, length: UInt16
   ) throws(USBIPAnswers.Problem) -> [UInt8]? {
@@ -150,7 +150,7 @@ enum USBIPDescriptors {
     return Array(bytes[headerSize..<headerSize + Int(count)])
   }
 
-  /// The length of a configuration with all its descriptors, according to its first nine bytes.
+  /// Returns the length of a configuration and all its descriptors, according to its first nine bytes.
   static func totalLength(_ configuration: [UInt8]) throws(USBIPAnswers.Problem) -> UInt16 {
     guard configuration.count == 9, configuration[1] == Kind.configuration.rawValue else {
       throw USBIPAnswers.Problem(description: "it sent something other than its configuration descriptor")

@@ -3,7 +3,8 @@ import Glibc
 
 /// A connection to a USB/IP server until the kernel takes it over.
 ///
-/// Its calls block, at most until ``limit`` after it was created; ``USBIPInquiry`` makes them on a worker thread.
+/// The methods block, at most until ``limit`` after the connection was created; ``USBIPInquiry`` calls them on a worker
+/// thread.
 package final class USBIPSocket: Sendable {
   /// The time limit for all answers on one connection.
   static let limit = Duration.seconds(5)
@@ -39,7 +40,7 @@ package final class USBIPSocket: Sendable {
         (descriptor, self.deadline) = (made, deadline)
         return
       }
-      // The system's error for a connection that timed out.
+      // ETIMEDOUT is the system's error for a connection that timed out.
       last = errno == EINPROGRESS ? ETIMEDOUT : errno
       close(made)
     }
@@ -48,7 +49,7 @@ package final class USBIPSocket: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Zero means no limit.
+  /// Sets the time limit of a socket's calls; zero means no limit.
   private static func setTimeLimit(_ limit: Duration, of socket: Int32) {
     let (seconds, attoseconds) = limit.components
     var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
@@ -81,7 +82,6 @@ package final class USBIPSocket: Sendable {
     return offer
   }
 
-  /// The device's own description.
   private func descriptors(of offer: USBIPOffer) throws(PlugProblem) -> USBDescriptors {
     var sequence = USBIPDescriptors.firstSequence
     func ask(_ kind: USBIPDescriptors.Kind, _ index: UInt8, length: UInt16) throws(PlugProblem) -> [UInt8] {
@@ -143,9 +143,9 @@ package final class USBIPSocket: Sendable {
   }
 }
 
-/// Asks a USB/IP server on a separate thread, so that a slow or endless answer does not block a loop.
+/// Queries a USB/IP server on a separate thread, so that a slow or endless answer does not block a loop.
 ///
-/// Each question has its own connection; questions are asked one after another.
+/// Each request has its own connection; requests are sent one after another.
 ///
 /// ```swift
 /// let inquiry = USBIPInquiry(host: "127.0.0.1", port: 3240, rules: rules, on: loop)
@@ -163,7 +163,6 @@ package final class USBIPInquiry {
     (self.host, self.port, self.rules, self.loop) = (host, port, rules, loop)
   }
 
-  /// Asks for the list of devices.
   package func list(_ onEvent: @escaping (Result<[USBIPOffer], PlugProblem>) -> Void) {
     ask(onEvent) { [rules] host, port throws(PlugProblem) in
       try USBIPSocket.list(host: host, port: port, rules: rules)
@@ -178,9 +177,8 @@ package final class USBIPInquiry {
     }
   }
 
-  /// A device that was imported.
   package struct Taken: Sendable {
-    /// The connection for the kernel. The device is released with its last reference.
+    /// The connection to hand to the kernel. Releasing its last reference releases the device.
     package let connection: USBIPSocket
     package let offer: USBIPOffer
   }

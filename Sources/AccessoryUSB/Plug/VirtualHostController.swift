@@ -3,13 +3,12 @@ import Glibc
 /// The kernel's virtual host controller (vhci_hcd): given a connection to a USB/IP server, it presents the device at
 /// the other end as if it were plugged into this machine.
 public struct VirtualHostController: Sendable {
-  /// Why a device cannot be plugged in.
+  /// The reason why a device cannot be plugged in.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong and how to fix it.
+    /// The problem and how to fix it.
     public let description: String
   }
 
-  /// One row of the controller's table.
   struct Port: Equatable {
     var isSuperSpeed: Bool
     var number: Int
@@ -18,7 +17,7 @@ public struct VirtualHostController: Sendable {
 
   private let folder: SystemFolder
 
-  /// The controller of this machine.
+  /// Opens the controller of this machine.
   ///
   /// - Throws: an error if the kernel has no such controller, or this process may not use it.
   public init(folder: String = "/sys/devices/platform/vhci_hcd.0") throws(Problem) {
@@ -31,12 +30,12 @@ public struct VirtualHostController: Sendable {
     }
   }
 
-  /// Reads the table: a line of headings, followed by lines like "hs  0000 004 000 00000000 000000 0-0".
+  /// Parses the table: a line of headings, followed by lines like "hs 0000 004 000 00000000 000000 0-0".
   static func ports(_ table: String) -> [Port] {
     table.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
       guard words.count >= 3, words[0] == "hs" || words[0] == "ss", let number = Int(words[1]) else { return nil }
-      // 4 is free; 5 is being attached; 6 is in use.
+      // The value 4 means free, 5 being attached, and 6 in use.
       return Port(isSuperSpeed: words[0] == "ss", number: number, isFree: words[2] == "004")
     }
   }
@@ -55,7 +54,7 @@ public struct VirtualHostController: Sendable {
     return port.number
   }
 
-  /// Whether a device is plugged in at this port.
+  /// Returns true if a device is plugged in at this port.
   public func isUsed(_ port: Int) throws(Problem) -> Bool {
     try table().contains { $0.number == port && !$0.isFree }
   }

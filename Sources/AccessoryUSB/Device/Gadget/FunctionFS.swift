@@ -1,15 +1,15 @@
 import CLinux
 import Glibc
 
-/// The files of one FunctionFS: endpoint 0, on which a program describes the function and reads events of the host, and
-/// one file for each other endpoint.
+/// The files of one FunctionFS instance: endpoint 0, on which a program describes the function and reads the host's
+/// events, and one file for each other endpoint.
 ///
 /// The file system is not mounted in a directory, so it disappears with the last of its files. If this process is
 /// killed, the kernel therefore unbinds the gadget.
 final class FunctionFS {
-  /// Endpoint 0. It can be polled.
+  /// Endpoint 0, which can be polled.
   let control: Int32
-  /// The endpoints, in the order of their descriptors. They cannot be polled.
+  /// The other endpoints in the order of their descriptors; they cannot be polled.
   let endpoints: [Int32]
   private var isClosed = false
 
@@ -46,7 +46,7 @@ final class FunctionFS {
     if !isClosed { close() }
   }
 
-  /// Closes every file. Must be the last call.
+  /// Closes every file. Closing must be the last call.
   func close() {
     isClosed = true
     Glibc.close(control)
@@ -59,7 +59,7 @@ final class FunctionFS {
     return file
   }
 
-  /// The events since the last call, possibly none. Answer a setup before the next call.
+  /// Returns the events since the last call, possibly none. Answer a setup before the next call.
   ///
   /// - Throws: an error if endpoint 0 will never report an event again.
   func events() throws(GadgetError) -> [FunctionFSEvent] {
@@ -76,7 +76,7 @@ final class FunctionFS {
     }
   }
 
-  /// Answers the last setup. If the host has abandoned it, the answer is dropped.
+  /// Answers the last setup. The answer is dropped if the host has abandoned the setup.
   ///
   /// This call blocks until the host has read a data stage, so an accessory should answer few requests with data;
   /// currently it answers none.
@@ -99,7 +99,7 @@ final class FunctionFS {
 /// are little-endian.
 ///
 /// FunctionFS assigns its own numbers to interfaces, strings and endpoints when it is bound. The numbers here only show
-/// which of them belong together. The files of the endpoints are named by their order in the descriptors: ep1, ep2, …
+/// which of these belong together. The endpoint files are numbered in descriptor order: ep1, ep2, …
 enum FunctionFSImage {
   private static let descriptorsMagic: UInt32 = 3
   private static let stringsMagic: UInt32 = 2
@@ -107,13 +107,13 @@ enum FunctionFSImage {
   private enum Flags {
     static let fullSpeed: UInt32 = 1
     static let highSpeed: UInt32 = 2
-    /// The kernel passes on device requests that it does not answer itself, …
+    /// With this flag the kernel passes on device requests that it does not answer itself.
     static let everyRequest: UInt32 = 64
-    /// … even before the host has selected the configuration.
+    /// With this flag the kernel passes on requests even before the host has selected the configuration.
     static let beforeConfiguration: UInt32 = 128
   }
 
-  /// The descriptors for both speeds, because the host's port may only support full speed.
+  /// The descriptors cover both speeds, because the host's port may only support full speed.
   static func descriptors(_ shape: USBAccessoryShape) -> [UInt8] {
     let speeds = [USBSpeed.full, .high].map { shape.interfaces(at: $0) }
     let counts = speeds.map { $0.reduce(0) { $0 + 1 + $1.endpoints.count } }
@@ -126,7 +126,6 @@ enum FunctionFSImage {
     return head.flatMap(\.littleEndianBytes) + body
   }
 
-  /// The names of the interfaces, in English (United States).
   static func strings(_ shape: USBAccessoryShape) -> [UInt8] {
     let names = interfaceNames(shape)
     var body: [UInt8] = names.isEmpty ? [] : [0x09, 0x04]
@@ -135,8 +134,8 @@ enum FunctionFSImage {
     return head.flatMap(\.littleEndianBytes) + body
   }
 
-  /// The numbers of interface names, without duplicates. FunctionFS identifies a string by its position here, counted
-  /// from 1.
+  /// Returns the numbers of interface names, without duplicates. FunctionFS identifies a string by its position here,
+  /// counted from 1.
   private static func interfaceNames(_ shape: USBAccessoryShape) -> [UInt8] {
     shape.interfaces(at: shape.speed).map(\.nameIndex).reduce(into: []) { names, name in
       if name != 0, !names.contains(name) { names.append(name) }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// A simulated accessory on this machine's device port: a gadget in configfs with one function, which this program
+/// A simulated accessory on this machine's USB device port: a gadget in configfs with one function, which this program
 /// provides through FunctionFS.
 ///
 /// `init` creates the gadget; plugging in binds it to a controller; releasing the object removes it.
@@ -12,9 +12,7 @@ import Glibc
 /// try gadget.plugIn { news in … }
 /// ```
 package final class Gadget {
-  /// What happens while the gadget is plugged in.
   package enum News {
-    /// A host began to use the accessory.
     case cable(Cable)
     /// The gadget was unbound from its controller, by another program or because the controller disappeared.
     case lost(String)
@@ -22,7 +20,7 @@ package final class Gadget {
 
   /// How long an accessory stays unplugged after it has closed its cable: long enough for every host to notice.
   private static let absence = Duration.milliseconds(300)
-  /// How long the last bytes may take to be sent before unplugging.
+  /// How long to wait for the last bytes to be sent before unplugging.
   private static let patience = Duration.milliseconds(200)
 
   package let controller: String
@@ -53,7 +51,7 @@ package final class Gadget {
     try system.check()
     let name = owner.gadget(number)
     try system.checkFree(controller, for: name)
-    // FunctionFS names are short and shared by the whole machine.
+    // FunctionFS names are short, and the whole machine shares them.
     let instance = "easim-\(owner.pid)-\(number)"
     let folder = GadgetFolder(system.gadgets[name])
     let missing = try folder.make(GadgetLayout(shape, instance: instance))
@@ -96,7 +94,6 @@ package final class Gadget {
 
   // MARK: Plugging in and unplugging
 
-  /// Binds the gadget to its controller.
   package func plugIn(_ onEvent: @escaping (News) -> Void) throws(GadgetError) {
     precondition(self.onEvent == nil, "a gadget can be plugged in only once")
     timer?.cancel()
@@ -146,7 +143,7 @@ package final class Gadget {
     }
   }
 
-  /// Unplugs after a cable was closed, and plugs in again if the accessory is still plugged in.
+  /// Unplugs after a cable was closed, and plugs in again if the accessory should still be plugged in.
   private func leave() {
     unbind()
     if onEvent == nil { timer?.cancel() } else { timer?.arm(at: loop.now + Self.absence) }
@@ -164,7 +161,6 @@ package final class Gadget {
     }
   }
 
-  /// Handles the events of endpoint 0, if any.
   private func takeEvents() {
     do throws(GadgetError) {
       while watch != nil {
@@ -201,7 +197,7 @@ package final class Gadget {
   }
 }
 
-/// Called when endpoint 0 has events. The loop retains this object instead of the gadget, because releasing the gadget
+/// Handles events of endpoint 0. The loop retains this object instead of the gadget, because releasing the gadget
 /// removes it.
 private final class ControlEventHandler: DescriptorHandler {
   private let onEvent: () -> Void

@@ -1,23 +1,22 @@
-/// One event of endpoint 0 as FunctionFS reports it: twelve bytes, a setup packet or nothing, then the kind.
+/// One event of endpoint 0 as FunctionFS reports it: twelve bytes, of which the first eight are a setup packet or
+/// unused, and the next is the kind.
 enum FunctionFSEvent: Equatable {
-  /// The gadget was bound to its controller.
   case bind
   case unbind
-  /// The host selected the configuration or the alternate setting: the endpoints can be used, and start over.
+  /// The host selected the configuration or the alternate setting, so the endpoints restart and can be used.
   case enable
-  /// The host selected configuration 0, reset the device or disconnected: the endpoints no longer exist.
+  /// The host selected configuration 0, reset the device or disconnected, so the endpoints no longer exist.
   case disable
   /// A request that the kernel does not answer itself.
   case setup(ControlEndpoint.Setup)
   case suspend
-  /// The bus was resumed.
   case resume
-  /// A kind that this program does not know.
+  /// A kind of event that this program does not know.
   case unknown(UInt8)
 
   static let size = 12
 
-  /// The events in the bytes that were read; an incomplete one at the end is ignored.
+  /// Returns the events in the bytes that were read; an incomplete one at the end is ignored.
   static func read(_ bytes: ArraySlice<UInt8>) -> [Self] {
     stride(from: bytes.startIndex, through: bytes.endIndex - size, by: size).map { at in
       switch bytes[at + 8] {
@@ -37,16 +36,16 @@ enum FunctionFSEvent: Equatable {
 /// Turns the events of endpoint 0 into the behavior of a simulated accessory.
 ///
 /// The kernel answers standard requests (descriptors, addresses, configurations, halts) and only reports them; it
-/// passes on all others. Both are passed to the same ``ControlEndpoint`` that a USB/IP device uses, so that both kinds
-/// of devices behave alike. For a request that the kernel has answered, the request that the host must have sent is
-/// reconstructed.
+/// passes on all others. All requests are passed to the same ``ControlEndpoint`` that a USB/IP device uses, so that
+/// both kinds of devices behave alike. If the kernel has answered a request itself, this type reconstructs the request
+/// that the host must have sent.
 ///
 /// The kernel keeps few events and drops those that a later one makes obsolete: an `enable` can mean a `disable` and an
 /// `enable`, and an `unbind` replaces everything before it. Every event is therefore valid in every state.
 struct GadgetControl {
   /// How a setup packet is answered through the file of endpoint 0.
   enum Reply: Equatable {
-    /// Write it, as the data stage.
+    /// Write the bytes, as the data stage.
     case data([UInt8])
     /// Read zero bytes, which completes a request without a data stage.
     case done
@@ -55,10 +54,8 @@ struct GadgetControl {
   }
 
   private var control: ControlEndpoint
-  /// The declared addresses of the endpoints, in the order of their files.
   private let addresses: [UInt8]
 
-  /// Whether the host uses the endpoints.
   var isEnabled: Bool { control.isConfigured }
 
   init(_ shape: USBAccessoryShape) {
@@ -75,7 +72,7 @@ struct GadgetControl {
     }
   }
 
-  /// SET_CONFIGURATION.
+  /// Returns the SET_CONFIGURATION request that the host must have sent.
   private static func chooses(_ configuration: UInt8) -> ControlEndpoint.Setup {
     ControlEndpoint.Setup([0x00, 9, configuration, 0, 0, 0, 0, 0])
   }

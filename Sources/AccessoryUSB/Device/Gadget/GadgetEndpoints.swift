@@ -3,14 +3,14 @@ import Glibc
 
 /// The bulk endpoints of a gadget: connects their transfers with the accessory's channel.
 ///
-/// States, as seen on the wire: off (the host has not configured the device), waiting (configured, but no program
-/// transfers anything), carrying a cable, leaving (the accessory has closed the cable, and its last bytes are being
-/// sent), ended.
+/// The states are: off (the host has not configured the device), waiting (configured, but no program transfers
+/// anything), carrying a cable, leaving (the accessory has closed the cable, and its last bytes are being sent), and
+/// ended.
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting, as
 /// with USB/IP. A write by the host is seen immediately. A read by the host is detected with empty transfers (probes),
-/// which are queued before anything else and complete when the host reads. Two are needed, because a controller's
-/// buffer may swallow the first.
+/// which are queued before anything else and complete when the host reads. Two probes are needed, because a
+/// controller's buffer may swallow the first.
 ///
 /// Each read is one packet: a longer read would wait for more packets, since not every host marks the end of a transfer
 /// of full packets with an empty one. A write whose size is a multiple of the packet size is followed by an empty
@@ -29,11 +29,8 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     case spent
   }
 
-  /// Events of a cable, for the gadget.
   enum News {
-    /// The host began to use the accessory.
     case cable(Cable)
-    /// The accessory closed its cable, and its last bytes were sent.
     case closed
     case failed(String)
   }
@@ -56,12 +53,11 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var writesUnderWay = 0
   /// Bytes taken from the channel for which there was no room.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
-  /// Empty packets to write before anything else: they end a transfer of full packets, or are probes.
+  /// The empty packets to write before anything else: they end a transfer of full packets, or are probes.
   private var emptyPacketsOwed = 0
-  /// How many probes the host has not read.
+  /// The number of probes that the host has not read.
   private var probes = 0
   private var quiet: LoopTimer?
-  /// Whether the host has read since the last time the timer fired.
   private var hasRead = false
   /// Whether the bus is suspended, so that the host reads nothing.
   var isAsleep = false
@@ -84,7 +80,6 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   // MARK: Events from the host and the gadget
 
-  /// The host selected the configuration or the alternate setting.
   func begin(packetSize: Int) {
     stop(.closedByPeer)
     isAsleep = false
@@ -99,7 +94,6 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     work()
   }
 
-  /// The endpoints no longer exist, or start over.
   func stop(_ end: ChannelEnd) {
     let before = state
     // The host has an acknowledgement of these bytes, so losing them is not an orderly end.
@@ -113,7 +107,6 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     if case .carrying(let pipe) = before { pipe.end(end.dropping(unread: unread)) }
   }
 
-  /// Whether bytes of a closed cable are still being sent.
   var isLeaving: Bool {
     if case .leaving = state { true } else { false }
   }
@@ -198,7 +191,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     }
   }
 
-  /// What to write next; unchanged until its write has started.
+  /// Returns what to write next; unchanged until its write has started.
   private func nextWrite() -> (bytes: ArraySlice<UInt8>, endsTransfer: Bool)? {
     if emptyPacketsOwed > 0 { return ([], true) }
     if let held { return held }
@@ -229,7 +222,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   // MARK: The channel
 
-  /// Accepts none: bytes must stay in memory until the kernel has written them.
+  /// Accepts no bytes, because they must stay in memory until the kernel has written them.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int { 0 }
 
   func pipeHasBytes(_ pipe: BulkPipe) {
@@ -244,7 +237,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     guard case .carrying(let current) = state, current === pipe else { return }
     state = .leaving(pipe)
     arrived = []
-    // Deferred to a separate turn, because a method of this object may be running.
+    // The work is deferred to a separate turn, because a method of this object may be running.
     loop.schedule(after: .zero) { [weak self] in self?.work() }
   }
 }

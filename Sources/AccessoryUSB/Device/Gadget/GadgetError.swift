@@ -1,42 +1,34 @@
 import AccessoryCore
 import Glibc
 
-/// Why a gadget cannot be created, and the command that fixes it, if any.
+/// The reason why a gadget cannot be created, and the command that fixes it, if any.
 package enum GadgetError: Error, Equatable, Sendable {
-  /// This machine has no port that can act as a device.
+  /// This machine has no port that can act as a USB device.
   case noControllers
   /// There is no such controller; the second value lists the existing ones.
   case noController(String, existing: [String])
   /// No controller was named, and there are several.
   case severalControllers([String])
-  /// Another gadget is using the controller.
   case taken(String, by: Holder)
-  /// This kernel has no configfs.
   case noConfigFS
   case notMounted(String)
-  /// The kernel's gadget support is not loaded.
   case noGadgets
-  /// FunctionFS is not loaded.
   case noFunctionFS
   /// The kernel is too old to mount a file system without a directory.
   case oldKernel
   case notRoot
-  /// The kernel refused anything else.
+  /// The kernel refused another operation.
   case refused(String, code: Int32)
 
-  /// The owner of a controller.
   package enum Holder: Equatable, Sendable {
     case gadget(String)
-    /// A gadget that is a kernel module.
     case module(String)
   }
 
-  /// The error for a failed system call.
   init(_ action: String, code: Int32) {
     self = code == EPERM || code == EACCES ? .notRoot : .refused(action, code: code)
   }
 
-  /// The command that fixes it.
   package var remedy: String? {
     switch self {
     case .noControllers: KernelModule.dummyController.remedy

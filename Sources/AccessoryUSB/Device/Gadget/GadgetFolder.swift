@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// One gadget in configfs: created, bound to a controller, unbound, removed.
+/// One gadget in configfs, which is created, bound to a controller, unbound and removed.
 struct GadgetFolder {
   let folder: SystemFolder
   /// Removes a folder; configfs removes the folder's files with it.
@@ -38,7 +38,7 @@ struct GadgetFolder {
     switch step {
     case .folder(let place):
       if mkdir(folder[place].path, 0o755) == 0 { return true }
-      // The kernel tries to load the module, and reports this error if it does not exist.
+      // The kernel tries to load the module, and reports this error if the module does not exist.
       if errno == ENOENT, place.hasPrefix("functions/") { throw .noFunctionFS }
       throw GadgetError("make \(folder[place].path)", code: errno)
     case .file(let name, let text):
@@ -55,10 +55,9 @@ struct GadgetFolder {
     return true
   }
 
-  /// Binds the gadget to a controller, which plugs it in. Returns 0, or the kernel's error number.
+  /// Binds the gadget to a controller, which plugs it in. Returns 0 or the kernel's error number.
   func bind(to controller: String) -> Int32 { folder.write(controller, to: "UDC") }
 
-  /// Unbinds the gadget from its controller, which unplugs it.
   func unbind() {
     // The kernel reports an error if the gadget is not bound, which does not matter here.
     _ = folder.write("", to: "UDC")
@@ -84,12 +83,11 @@ struct GadgetFolder {
   }
 }
 
-/// What to create in configfs for a gadget: folders, files and a link, in the order that the kernel requires.
+/// The folders, files and link to create in configfs for a gadget, in the order that the kernel requires.
 struct GadgetLayout: Equatable {
   enum Step: Equatable {
     case folder(String)
     case file(String, String)
-    /// A file that older kernels lack.
     case newerFile(String, String)
     case link(String, to: String)
   }
@@ -103,7 +101,7 @@ struct GadgetLayout: Equatable {
     self.steps = steps
   }
 
-  /// The gadget for an accessory. Its only function is the FunctionFS `instance`.
+  /// Creates the layout for an accessory, whose only function is the FunctionFS `instance`.
   init(_ shape: USBAccessoryShape, instance: String) {
     let strings = "strings/0x409"
     let configuration = "configs/c.1"
@@ -111,7 +109,7 @@ struct GadgetLayout: Equatable {
     self.init(steps: [
       .file("idVendor", Self.hex(shape.vendor)), .file("idProduct", Self.hex(shape.product)),
       .file("bcdDevice", Self.hex(shape.release)), .file("bcdUSB", "0x0200"),
-      // If this file were missing, a port of 5 Gbit/s would offer a speed for which there are no descriptors.
+      // Without this file, a 5 Gbit/s port would advertise a speed that has no descriptors.
       .newerFile("max_speed", shape.speed == .full ? "full-speed" : "high-speed"),
       .folder(strings), .file("\(strings)/manufacturer", Self.cut(shape.manufacturer)),
       .file("\(strings)/product", Self.cut(shape.name)), .file("\(strings)/serialnumber", Self.cut(shape.serial)),
@@ -124,7 +122,7 @@ struct GadgetLayout: Equatable {
     [shape.manufacturer, shape.name, shape.serial].filter { $0.utf8.count > longestString }
   }
 
-  /// Shortens a string to fit, between characters. A line break would end the string.
+  /// Shortens a string to fit without splitting a character. A line break would end the string.
   private static func cut(_ text: String) -> String {
     var cut = ""
     var room = longestString

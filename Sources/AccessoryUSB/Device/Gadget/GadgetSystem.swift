@@ -1,22 +1,21 @@
 import AccessoryCore
 import Glibc
 
-/// The folders where the kernel shows gadgets and USB device controllers. Tests use folders of their own.
+/// The folders where the kernel shows gadgets and USB device controllers. Tests use their own folders.
 package struct GadgetSystem: Sendable {
-  /// Where configfs is mounted.
   package var configfs = "/sys/kernel/config"
-  /// A folder with an entry for each USB device controller.
+  /// A folder that has an entry for each USB device controller.
   package var controllers = "/sys/class/udc"
   package var mounts = "/proc/self/mounts"
 
-  /// A folder with an entry for each loaded module.
+  /// A folder that has an entry for each loaded module.
   package var modules = "/sys/module"
 
   package init() {}
 
   package var controllerNames: [String] { SystemFolder(path: controllers).names }
 
-  /// Whether FunctionFS is loaded. If not, the kernel tries to load it when needed.
+  /// Whether FunctionFS is loaded. If it is not, the kernel tries to load it when needed.
   package var hasFunctionFS: Bool { SystemFolder(path: modules)["usb_f_fs"].exists }
 
   var gadgets: SystemFolder { SystemFolder(path: "\(configfs)/usb_gadget") }
@@ -33,7 +32,6 @@ package struct GadgetSystem: Sendable {
     return only
   }
 
-  /// Checks whether gadgets can be created on this machine.
   package func check() throws(GadgetError) {
     if gadgets.exists { return }
     let root = SystemFolder(path: configfs)
@@ -47,7 +45,6 @@ package struct GadgetSystem: Sendable {
     throw isMounted ? .noGadgets : .notMounted(configfs)
   }
 
-  /// Checks whether another gadget is bound to a controller.
   func checkFree(_ controller: String, for gadget: String) throws(GadgetError) {
     for name in gadgets.names where name != gadget {
       if GadgetFolder(gadgets[name]).controller == controller { throw .taken(controller, by: .gadget(name)) }
@@ -61,20 +58,19 @@ package struct GadgetSystem: Sendable {
   }
 }
 
-/// The process that a gadget belongs to. It is part of the gadget's name, so that stale gadgets can be recognised.
+/// The process that a gadget belongs to. The process is part of the gadget's name, so that stale gadgets can be
+/// recognised.
 package struct GadgetOwner: Equatable, Sendable {
-  /// The process id.
   package var pid: Int32
-  /// When the process was started, because process IDs are reused.
+  /// The time at which the process was started, because process IDs are reused.
   package var startTime: UInt64
 
-  /// The owner with these numbers.
   package init(pid: Int32, startTime: UInt64) {
     self.pid = pid
     self.startTime = startTime
   }
 
-  /// The name of the owner's gadget with this number: "easim-4711-123456-1".
+  /// Returns the name of the owner's gadget with this number, such as "easim-4711-123456-1".
   func gadget(_ number: Int) -> String { "easim-\(pid)-\(startTime)-\(number)" }
 
   /// Reads the owner from a gadget's name; nil if the gadget is not easim's.
@@ -108,7 +104,6 @@ extension GadgetSystem {
 struct SystemFolder: Equatable {
   let path: String
 
-  /// A folder or file inside this one.
   subscript(place: String) -> SystemFolder { SystemFolder(path: "\(path)/\(place)") }
 
   var name: String { String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...]) }
@@ -118,7 +113,7 @@ struct SystemFolder: Equatable {
   /// The sorted names in the folder; empty if the folder does not exist.
   var names: [String] { Folder.names(in: path) ?? [] }
 
-  /// The contents of a file, up to `limit` bytes.
+  /// Returns the contents of a file, up to `limit` bytes.
   func bytes(_ name: String, atMost limit: Int) -> [UInt8]? {
     let file = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -134,19 +129,19 @@ struct SystemFolder: Equatable {
     return bytes
   }
 
-  /// The contents of a text file, without the line break at its end.
+  /// Returns the contents of a text file, without the line break at its end.
   func read(_ name: String, atMost limit: Int = 16_384) -> String? {
     guard var bytes = bytes(name, atMost: limit) else { return nil }
     if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Writes a file in one call, as these files require. Returns 0, or the kernel's error number.
+  /// Writes a file in one call, as these files require. Returns 0 or the kernel's error number.
   func write(_ text: String, to name: String) -> Int32 {
     let file = open("\(path)/\(name)", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return errno }
     defer { close(file) }
-    // An empty write would not reach the kernel; it strips this line break.
+    // An empty write would not reach the kernel, which strips this line break.
     let line = text + "\n"
     return Glibc.write(file, line, line.utf8.count) < 0 ? errno : 0
   }

@@ -2,13 +2,13 @@ import AccessoryCore
 import CLinux
 import Glibc
 
-/// Transfers on one pair of FunctionFS files with kernel AIO, because these files cannot be polled, and a blocking read
-/// or write would stop the loop. An eventfd, which the loop watches, signals completed transfers.
+/// Performs transfers on a pair of FunctionFS files with kernel AIO, because these files cannot be polled, and a
+/// blocking read or write would stop the loop. The loop watches an eventfd that signals completed transfers.
 ///
-/// The memory of a transfer must not be used until the kernel has reported its completion, including for cancelled
-/// transfers. The AIO context is destroyed before the memory is freed; this waits for all pending transfers.
+/// The memory of a transfer, even a cancelled one, must not be used until the kernel has reported its completion. The
+/// AIO context is destroyed before the memory is freed; this waits for all pending transfers.
 final class KernelTransfers: TransferQueue, DescriptorHandler {
-  /// Each read covers one packet, so keeping the bus busy takes many.
+  /// Each read covers one packet, so keeping the bus busy takes many reads.
   static let mostReads = 64
   static let mostWrites = 8
   /// The maximum number of bytes per write: the kernel copies them into one block of memory.
@@ -24,7 +24,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   private var watch: (any DescriptorWatch)?
   private let operations: UnsafeMutablePointer<iocb>
   private let memory: UnsafeMutableRawPointer
-  /// Slots that are not in use: reads, then writes.
+  /// The read slots that are not in use.
   private var freeReads = Array(0..<mostReads)
   private var freeWrites = Array(mostReads..<mostReads + mostWrites)
   private var tags = [Int](repeating: 0, count: slots)
@@ -59,7 +59,6 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     memory.deallocate()
   }
 
-  /// Cancels all transfers and stops reporting results.
   func close() {
     watch?.cancel()
     watch = nil
@@ -102,7 +101,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     operation.aio_fildes = UInt32(file)
     operation.aio_buf = UInt64(UInt(bitPattern: buffer(slot)))
     operation.aio_nbytes = UInt64(size)
-    // IOCB_FLAG_RESFD, a macro that Swift cannot import.
+    // The value of IOCB_FLAG_RESFD, a macro that Swift cannot import.
     operation.aio_flags = 1
     operation.aio_resfd = UInt32(events)
     operations[slot] = operation
@@ -119,10 +118,10 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
     return .success(begun)
   }
 
-  /// The problem that matches the kernel's error number.
   private static func problem(_ code: Int32) -> TransferProblem {
     switch code {
-    // Not configured (EAGAIN: the file does not wait for it), unplugged, unbound or cancelled.
+    // The endpoint is not configured (EAGAIN: the file does not wait for that), or the transfer was ended by
+    // unplugging, unbinding or cancelling.
     case EAGAIN, ESHUTDOWN, ENODEV, ECONNRESET, ECANCELED, EINTR: .away
     default: .failed(code)
     }
@@ -158,16 +157,15 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   }
 }
 
-/// Performs the bulk transfers of a gadget: kernel AIO on two files, or a test.
+/// Performs the bulk transfers of a gadget; implemented with kernel AIO on two files, and by tests.
 ///
-/// A transfer is started with a tag and completes once, in a later turn, even if it is cancelled. The transfers of one
-/// direction complete in the order in which they were started.
+/// Each transfer has a tag and completes once, in a later turn, even if it is cancelled. The transfers of one direction
+/// complete in the order in which they were started.
 protocol TransferQueue: AnyObject {
-  /// Receives the completions.
   var handler: (any TransferHandler)? { get set }
 
-  /// Starts `count` reads of up to `size` bytes each, and returns how many were started. It starts fewer, without an
-  /// error, while cancelled transfers have not completed yet.
+  /// Starts `count` reads of up to `size` bytes each, and returns how many were started. Fewer reads are started,
+  /// without an error, while cancelled transfers have not completed yet.
   func read(_ count: Int, size: Int, tag: Int) -> Result<Int, TransferProblem>
 
   /// Starts to write one transfer, which may be empty. Returns false if there is no room for it now.
@@ -176,18 +174,16 @@ protocol TransferQueue: AnyObject {
   func cancelAll()
 }
 
-/// Receives the results of transfers, on the loop.
 protocol TransferHandler: AnyObject {
-  /// A transfer has completed. The bytes read are valid until this call returns.
+  /// Called when a transfer has completed. The bytes read are valid until this call returns.
   func transferEnded(tag: Int, isRead: Bool, _ problem: TransferProblem?, _ bytes: RawSpan)
 
-  /// The kernel has now reported all transfers that have completed.
+  /// Called when the kernel has reported all transfers that have completed.
   func transfersReported()
 }
 
-/// Why a transfer was not started, or why it failed.
 enum TransferProblem: Error, Equatable {
-  /// The host is not using the endpoint now, or the transfer was cancelled. This is not a failure.
+  /// The host is not using the endpoint now, or the transfer was cancelled. Such an outcome is not a failure.
   case away
   /// The kernel's error number for any other problem.
   case failed(Int32)

@@ -1,4 +1,5 @@
-/// One pair of bulk endpoints of an imported device: the host's pending transfers, and the accessory's channel.
+/// One pair of bulk endpoints of an imported device, which connects the host's pending transfers to the accessory's
+/// channel.
 ///
 /// The iAP2 pair gets a channel when the host first uses it. A native transport's pair has a channel from the selection
 /// of alternate setting 1 until the host selects another setting or the accessory closes the channel. After such a
@@ -8,16 +9,13 @@ final class USBIPEndpoints {
   /// The protocol whose sessions the pair carries; nil for the iAP2 pair.
   let protocolName: String?
   private let endpoints: (incoming: UInt8, outgoing: UInt8)
-  /// The accessory's channel.
-  // Not checked for overlapping access, like everything here: a pair belongs to one loop and makes no calls while it
-  // changes.
+  // Overlapping access is not checked in this type: a pair belongs to one loop and makes no calls while it changes.
   @exclusivity(unchecked) private(set) var pipe: BulkPipe?
   @exclusivity(unchecked) private var isHalted: Bool
-  /// Transfers in which the host waits for bytes, in order.
+  /// The transfers in which the host waits for bytes, in order.
   @exclusivity(unchecked) private var readers: [(sequence: UInt32, length: Int)] = []
-  /// Transfers whose bytes the accessory does not accept yet, in order.
+  /// The transfers whose bytes the accessory does not accept yet, in order.
   @exclusivity(unchecked) private var writers: [(sequence: UInt32, data: [UInt8])] = []
-  /// The total number of bytes in those transfers.
   @exclusivity(unchecked) private(set) var heldBytes = 0
 
   init?(_ interface: USBInterface, protocolName: String?) {
@@ -29,7 +27,6 @@ final class USBIPEndpoints {
   }
 
   var pendingCount: Int { readers.count + writers.count }
-  /// Whether the host waits for bytes.
   var isRead: Bool { !readers.isEmpty }
 
   func has(_ submission: USBIPRequest.Submission) -> Bool {
@@ -38,7 +35,7 @@ final class USBIPEndpoints {
 
   // MARK: The accessory's channel
 
-  /// Creates a new channel; an earlier one must have ended.
+  /// Sets a new channel; an earlier one must have ended.
   func begin(_ pipe: BulkPipe) {
     self.pipe = pipe
     isHalted = false
@@ -58,7 +55,6 @@ final class USBIPEndpoints {
 
   // MARK: The host's transfers
 
-  /// Whether the endpoints exist now.
   func takes(_ submission: USBIPRequest.Submission) -> Bool {
     !isHalted || submission.isIncoming && pipe?.hasBytes == true
   }
@@ -67,12 +63,10 @@ final class USBIPEndpoints {
   /// waiting.
   var deliversAtOnce: Bool { !isHalted && writers.isEmpty && pipe?.takesBytes == true }
 
-  /// The host requests this many bytes.
   func addReader(_ sequence: UInt32, _ length: Int) {
     readers.append((sequence, length))
   }
 
-  /// The host sent bytes that the accessory does not accept yet.
   func addWriter(_ sequence: UInt32, _ data: [UInt8]) {
     writers.append((sequence, data))
     heldBytes += data.count
@@ -90,12 +84,11 @@ final class USBIPEndpoints {
     return true
   }
 
-  /// The next transfer in which the host waits for bytes.
   func takeReader() -> (sequence: UInt32, length: Int)? {
     readers.isEmpty ? nil : readers.removeFirst()
   }
 
-  /// The next transfer for which the accessory has bytes, with those bytes; the bytes are nil if its endpoint no longer
+  /// Returns the next transfer for which the accessory has bytes, and the bytes; they are nil if the endpoint no longer
   /// exists.
   func nextRead() -> (sequence: UInt32, piece: ArraySlice<UInt8>?)? {
     guard let (sequence, length) = readers.first else { return nil }
@@ -105,7 +98,7 @@ final class USBIPEndpoints {
     return (sequence, piece)
   }
 
-  /// The next transfer whose bytes the accessory accepts, with those bytes; the bytes are nil if its endpoint no longer
+  /// Returns the next transfer whose bytes the accessory accepts, and the bytes; they are nil if the endpoint no longer
   /// exists.
   func nextWrite() -> (sequence: UInt32, data: [UInt8]?)? {
     guard !writers.isEmpty, isHalted || pipe?.takesBytes == true else { return nil }

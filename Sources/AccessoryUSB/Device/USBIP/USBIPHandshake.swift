@@ -1,17 +1,17 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The requests of a client without a device, and the answers. All numbers are big-endian.
+/// The requests of a client that has no device yet, and the answers. All numbers are big-endian.
 enum USBIPHandshake: Equatable {
   case list
   /// Imports this device until the connection ends.
   case take(busID: String)
 
-  /// The version that Linux has spoken since 2009: 1.1.1.
+  /// The version that Linux has used since 2009: 1.1.1.
   static let version: UInt16 = 0x0111
   private static let busIDSize = 32
 
-  /// Reads a request from the front of the received bytes; nil while it is incomplete.
+  /// Parses a request from the front of the received bytes; returns nil while it is incomplete.
   static func read(_ bytes: [UInt8]) throws(USBIPError) -> (Self, size: Int)? {
     if bytes.count >= 2, bytes.bigEndian16(at: 0) != version { throw .version(bytes.bigEndian16(at: 0)) }
     if bytes.count >= 4, ![0x8003, 0x8005].contains(bytes.bigEndian16(at: 2)) {
@@ -39,7 +39,7 @@ enum USBIPHandshake: Equatable {
     return out
   }
 
-  /// The answer to ``take(busID:)``: the device or the reason for refusing it.
+  /// Encodes the answer to ``take(busID:)``: the device or the reason for refusing it.
   static func taken(_ device: USBIPListedDevice?, status: Status) -> [UInt8] {
     var out: [UInt8] = []
     out.addBigEndian(version)
@@ -49,7 +49,6 @@ enum USBIPHandshake: Equatable {
     return out
   }
 
-  /// The result of a request.
   enum Status: UInt32 {
     case done = 0
     case busy = 2
@@ -57,27 +56,25 @@ enum USBIPHandshake: Equatable {
   }
 }
 
-/// A device as a USB/IP server lists it.
 struct USBIPListedDevice {
   let shape: USBAccessoryShape
-  /// The device's number on the server's only bus, from which its bus ID and its device number are derived.
+  /// The device's number on the server's only bus, which determines its bus ID and its device number.
   let number: Int
 
   var busID: String { "1-\(number)" }
 
-  /// The 312 bytes that describe it.
   var record: [UInt8] {
     var out: [UInt8] = []
     out.addText("/sys/devices/platform/easim/usb1/\(busID)", size: 256)
     out.addText(busID, size: 32)
     out.addBigEndian(UInt32(1))
     out.addBigEndian(UInt32(number + 1))
-    // Linux' enum usb_device_speed.
+    // The values of Linux's enum usb_device_speed.
     out.addBigEndian(UInt32(shape.speed == .full ? 2 : 3))
     out.addBigEndian(shape.vendor)
     out.addBigEndian(shape.product)
     out.addBigEndian(shape.release)
-    // Class, subclass, protocol; the configuration, the number of configurations, and the number of interfaces.
+    // The class, subclass and protocol; the configuration, the number of configurations, and the number of interfaces.
     out += [0, 0, 0, 1, 1, shape.interfaceCount]
     return out
   }
@@ -115,24 +112,22 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// What a USB/IP server is waiting for a client to do. Each case has a time limit, because the client occupies a device
-/// or a connection that others may need.
+/// A step that a USB/IP server is waiting for a client to take. Each step has a time limit, because the client occupies
+/// a device or a connection that others may need.
 ///
-/// A client with a device and no pending step may be silent indefinitely: a kernel sends nothing while no program uses
-/// the device. TCP's keep-alive detects when such a client is gone.
+/// A client that has a device and no pending step may be silent indefinitely: a kernel sends nothing while no program
+/// uses the device. TCP's keep-alive detects when such a client is gone.
 enum USBIPDebt: CaseIterable {
-  /// The client has connected, but not sent its request.
+  /// The client has connected but not sent its request.
   case request
   /// The client has requested a list or an unavailable device, and does not read the answer.
   case answer
-  /// The client has a device, but has not sent a transfer. Every kernel begins by reading the descriptors.
+  /// The client has a device but has not sent a transfer. Every kernel begins by reading the descriptors.
   case firstTransfer
-  /// The client has sent part of a transfer.
   case restOfTransfer
-  /// The client does not read the answers to its transfers.
   case transferAnswers
 
-  /// How long the client may take for this step. Kernels take milliseconds for each.
+  /// How long the client may take for this step. Kernels take milliseconds.
   var limit: Duration {
     switch self {
     case .request, .answer: USBIPServer.patience
@@ -140,7 +135,6 @@ enum USBIPDebt: CaseIterable {
     }
   }
 
-  /// Describes the client's mistake after the limit has passed.
   var problem: String {
     let limit = DurationText.format(limit)
     return switch self {
@@ -154,7 +148,7 @@ enum USBIPDebt: CaseIterable {
 }
 
 extension [UInt8] {
-  /// Text in a field of fixed size, padded with zero bytes.
+  /// Appends text to a field of fixed size, padded with zero bytes.
   fileprivate mutating func addText(_ text: String, size: Int) {
     let bytes = Array(text.utf8.prefix(size - 1))
     self += bytes + [UInt8](repeating: 0, count: size - bytes.count)

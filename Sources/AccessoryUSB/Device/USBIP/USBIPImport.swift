@@ -3,21 +3,22 @@ import AccessoryCore
 /// One exported device attached to one client: answers its transfers on the connection that imported it.
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting of
-/// the iAP interface, so each program that opens the device finds the accessory newly plugged in. It ends with the
-/// connection, with the next such selection, when the accessory closes it, or when the host has cancelled all its reads
-/// and requested nothing for ``hostPatience``. The host's program has then ended, which USB does not report.
+/// the iAP interface, so each program that opens the device finds the accessory newly plugged in. The cable ends with
+/// the connection, with the next such selection, when the accessory closes it, or when the host has cancelled all its
+/// reads and requested nothing for ``hostPatience``. In the last case the host's program has ended, which USB does not
+/// report.
 ///
-/// A native channel of the cable begins when the host selects alternate setting 1 of a native transport. It ends with
-/// any other selection, with the cable, or when the accessory closes it.
+/// A native channel of the cable begins when the host selects alternate setting 1 of a native transport. The channel
+/// ends with any other selection, with the cable, or when the accessory closes it.
 final class USBIPImport: BulkCarrier {
   /// The maximum number of pending transfers; no host uses as many.
   private static let mostPending = 1024
-  /// The maximum number of bytes that the accessory may leave unread, on all endpoints together: as many as Linux
-  /// allows for the pending transfers of all its programs. A transfer beyond that is answered with ENOMEM.
+  /// The maximum number of bytes that the accessory may leave unread on all endpoints together. The limit is as large
+  /// as Linux's limit for the pending transfers of all its programs. A transfer beyond it is answered with ENOMEM.
   static let mostHeld = 16 << 20
   /// The number of waiting answer bytes at which the server stops sending bytes to the host.
   private static let fullOutbox = 256 * 1024
-  /// When this many bytes of answers are waiting, the client's requests are no longer read. A client that reads its
+  /// The number of waiting answer bytes at which the client's requests are no longer read. A client that reads its
   /// answers never reaches this.
   private static let mostAnswers = 2 << 20
   /// How long a host that has cancelled all its reads may request nothing. Programs that read with a time limit send a
@@ -34,30 +35,25 @@ final class USBIPImport: BulkCarrier {
   private let onEvent: (Cable) -> Void
   private let over: (_ problem: USBIPError?) -> Void
 
-  // Not checked for overlapping access, like everything that a transfer uses: an import belongs to one loop, and while
-  // these change it only calls the connection's `send`, which does not call back.
+  // Overlapping access is not checked for anything that a transfer uses: an import belongs to one loop, and while these
+  // properties change it only calls the connection's `send`, which does not call back.
   @exclusivity(unchecked) private var control: ControlEndpoint
-  /// The iAP2 pair of endpoints.
   private let main: USBIPEndpoints
-  /// The pairs of endpoints of native transports.
   private let natives: [USBIPEndpoints]
   private var nativeListener: Cable.Listener?
-  /// All pairs, the iAP2 pair first.
   private let pairs: [USBIPEndpoints]
   @exclusivity(unchecked) private var quiet: LoopTimer?
-  /// What the client must do now; the timer fires if it takes too long.
+  /// The step that the client must take now; the timer fires if it takes too long.
   @exclusivity(unchecked) private var debt: USBIPDebt? = .firstTransfer
   @exclusivity(unchecked) private var debtTimer: LoopTimer?
   @exclusivity(unchecked) private var wasUsed = false
   /// Whether the client has made progress since the last check.
   @exclusivity(unchecked) private var hasPaid = false
-  /// The beginning of an incomplete request.
   @exclusivity(unchecked) private var inbox: [UInt8] = []
   /// Answers that the connection has not accepted yet.
   @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var isOver = false
   @exclusivity(unchecked) private var isReceiving = false
-  /// Whether another complete request follows the current one.
   @exclusivity(unchecked) private var isMoreToCome = false
 
   /// - Parameters:
@@ -100,7 +96,7 @@ final class USBIPImport: BulkCarrier {
       bytes.extracting(end..<bytes.byteCount).withUnsafeBytes { inbox.append(contentsOf: $0) }
     } else {
       bytes.withUnsafeBytes { inbox.append(contentsOf: $0) }
-      // Moved out during the call, because the delivered bytes are in it.
+      // The bytes are moved out during the call, because the delivered bytes are among them.
       var whole: [UInt8] = []
       swap(&whole, &inbox)
       let end = work(whole.span.bytes)
@@ -128,14 +124,12 @@ final class USBIPImport: BulkCarrier {
     return head
   }
 
-  /// Sends the answers that are waiting.
   func flush() {
     guard !isOver else { return }
     while !outbox.isEmpty, outbox.consume({ connection.send($0) }) > 0 { hasPaid = true }
     noteDebt()
   }
 
-  /// Updates what the client must do next.
   private func noteDebt() {
     let next: USBIPDebt? =
       !outbox.isEmpty ? .transferAnswers : !inbox.isEmpty ? .restOfTransfer : wasUsed ? nil : .firstTransfer
@@ -148,7 +142,6 @@ final class USBIPImport: BulkCarrier {
   /// Whether so many answers are unread that no more requests should be read.
   var isBehind: Bool { outbox.count > Self.mostAnswers }
 
-  /// There is room on the connection again.
   func writable() {
     flush()
     for pair in pairs {
@@ -165,7 +158,6 @@ final class USBIPImport: BulkCarrier {
     endCable(.lost("the USB/IP client left: \(end)"))
   }
 
-  /// Unplugs the device from this end.
   func unplug() {
     finish(nil)
   }
@@ -180,11 +172,10 @@ final class USBIPImport: BulkCarrier {
     over(problem)
   }
 
-  /// Ends the host's cable and channels.
   private func endCable(_ end: ChannelEnd) {
     quiet?.cancel()
     nativeListener = nil
-    // Ends the main channel first, because the accessory watches for that.
+    // The main channel ends first, because the accessory watches for that.
     for pair in pairs { pair.leave()?.end(end) }
     for pair in pairs { serve(pair) }
     if !isReceiving { flush() }
@@ -221,8 +212,8 @@ final class USBIPImport: BulkCarrier {
     }
   }
 
-  /// The host begins or ends a session of native transport. Without a cable, or if the accessory refuses the session,
-  /// the endpoints are halted.
+  /// Begins or ends a session of native transport for the host. Without a cable, or if the accessory refuses the
+  /// session, the endpoints are halted.
   private func choose(_ alternate: UInt8, of interface: UInt8) {
     guard let pair = natives.first(where: { $0.interface == interface }), let name = pair.protocolName else { return }
     pair.leave()?.end(.closedByPeer)
@@ -303,7 +294,6 @@ final class USBIPImport: BulkCarrier {
 
   // MARK: Answers
 
-  /// Whether bytes may be sent to the host.
   private var hasRoom: Bool { outbox.count < Self.fullOutbox }
 
   private func answer(_ sequence: UInt32, status: Int32 = 0, count: Int = 0) {
@@ -335,7 +325,7 @@ final class USBIPImport: BulkCarrier {
     guard let pair = pair(of: pipe) else { return 0 }
     var taken = 0
     while taken < bytes.byteCount, hasRoom, let (sequence, length) = pair.takeReader() {
-      // Sends at most this much at once, to limit the number of bytes waiting for the connection.
+      // The size of one answer is limited, and with it the number of bytes waiting for the connection.
       let piece = bytes.extracting(taken..<min(taken + min(length, BulkPipe.capacity), bytes.byteCount))
       taken += piece.byteCount
       answer(sequence, with: piece)

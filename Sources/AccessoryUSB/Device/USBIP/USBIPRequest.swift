@@ -9,23 +9,20 @@ enum USBIPRequest: Equatable {
     var sequence: UInt32
     /// The endpoint's number, without its direction.
     var endpoint: UInt8
-    /// Whether the host reads.
     var isIncoming: Bool
     /// How many bytes the host sends, or the maximum that it accepts.
     var length: Int
-    /// The setup packet, on endpoint 0.
     var setup: ControlEndpoint.Setup
-    /// Where the host's bytes are in the buffer from which the request was read.
+    /// The position of the host's bytes in the buffer from which the request was read.
     var data: Range<Int>
   }
 
   /// The maximum number of bytes in one transfer. Requests from Linux are far smaller.
   static let longestTransfer = 1 << 20
-  /// The size of the header of every request, in bytes.
   static let headerSize = 48
 
-  /// Reads a request that begins at `start`; nil while it is incomplete. Wrong requests are recognised by their
-  /// headers, so that the server never waits for the rest of an excessively long request.
+  /// Parses a request that begins at `start`; returns nil while it is incomplete. Wrong requests are recognised by
+  /// their headers, so that the server never waits for the rest of an excessively long request.
   static func read(_ bytes: RawSpan, at start: Int) throws(USBIPError) -> (Self, end: Int)? {
     guard bytes.byteCount - start >= headerSize else { return nil }
     func number(_ offset: Int) -> UInt32 {
@@ -54,15 +51,14 @@ enum USBIPRequest: Equatable {
     return (.submit(submission), data.upperBound)
   }
 
-  /// The answer to a transfer, without its data.
   static func answer(_ sequence: UInt32, status: Int32, count: Int, into out: inout [UInt8]) {
     add(3, sequence, UInt32(bitPattern: status), UInt32(count), to: &out)
   }
 
-  /// Encodes the answer to an unlink, which tells whether the transfer was still pending. If so, the transfer itself is
-  /// not answered.
+  /// Encodes the answer to an unlink request, which tells whether the transfer was still pending. If so, the transfer
+  /// itself is not answered.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
-    // -ECONNRESET, as a Linux server answers.
+    // The status is -ECONNRESET, as a Linux server answers.
     add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)
   }
 

@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// A USB/IP server: offers simulated accessories to a kernel, which sees them as USB devices.
 ///
-/// It opens no socket itself: a listener passes every connection to ``accept(_:from:)``. On Linux, `usbip attach`
-/// connects, asks for a device, and gives the connection to the virtual host controller of the kernel.
+/// The server opens no socket itself: a listener passes every connection to ``accept(_:from:)``. On Linux, `usbip
+/// attach` connects, asks for a device, and hands the connection to the kernel's virtual host controller.
 ///
 /// ```swift
 /// let server = USBIPServer(on: loop) { print($0) }
@@ -17,7 +17,7 @@ public final class USBIPServer {
   /// How long a client that has a device may leave a transfer half sent, or answers to transfers unread.
   package static let transferPatience = Duration.seconds(30)
   /// The maximum number of clients without a device: those that have sent no request yet or do not read the answer. If
-  /// another connects, the longest-waiting client is disconnected, so that silent clients cannot block others.
+  /// another client connects, the longest-waiting one is disconnected, so that silent clients cannot block others.
   package static let mostWaiting = 64
 
   private let loop: any EventLoop
@@ -32,7 +32,8 @@ public final class USBIPServer {
     complaints = ReportLimit("closed connections of USB/IP clients", on: loop, log: report)
   }
 
-  /// Adds an accessory to this server's bus, not plugged in yet. Its bus ID stays the same each time it is plugged in.
+  /// Adds an accessory to this server's bus without plugging it in. The accessory's bus ID stays the same each time it
+  /// is plugged in.
   public func makeExport(_ shape: USBAccessoryShape) -> USBIPExport {
     let export = USBIPExport(USBIPListedDevice(shape: shape, number: nextNumber))
     nextNumber += 1
@@ -83,19 +84,19 @@ public final class USBIPExport {
     self.device = device
   }
 
-  /// The name by which clients request the accessory: "1-1".
+  /// The name by which clients request the accessory, such as "1-1".
   package var busID: String { device.busID }
 
   package var isPluggedIn: Bool { onEvent != nil }
 
-  /// Plugs the accessory in: clients can import it. `onEvent` is called with a cable for each host that begins to use
-  /// it.
+  /// Plugs the accessory in, so that clients can import it. `onEvent` is called with a cable for each host that begins
+  /// to use it.
   public func plugIn(_ onEvent: @escaping (Cable) -> Void) {
     precondition(self.onEvent == nil, "an accessory can be plugged in only once")
     self.onEvent = onEvent
   }
 
-  /// Unplugs the accessory: the client that has imported it loses it.
+  /// Unplugs the accessory; the client that has imported it loses it.
   public func unplug() {
     onEvent = nil
     held?.unplug()
@@ -121,7 +122,7 @@ private final class USBIPClient: ChannelHandler {
   private let peer: String
   private unowned let server: USBIPServer
   private let loop: any EventLoop
-  // Not checked for overlapping access: a client belongs to one loop and makes no calls while this changes.
+  // Overlapping access is not checked: a client belongs to one loop and makes no calls while this changes.
   @exclusivity(unchecked) private var state = State.asking([])
   private var timer: LoopTimer?
 
@@ -228,7 +229,7 @@ private final class USBIPClient: ChannelHandler {
     }
     guard export.held == nil else { return leave(with: USBIPHandshake.taken(nil, status: .busy)) }
     let answer = USBIPHandshake.taken(export.device, status: .done)
-    // These are the first few hundred bytes on a connection: a connection that cannot accept so few is useless.
+    // The answer is the first few hundred bytes on a connection, which is useless if it cannot accept so few.
     guard channel.send(answer.span.bytes) == answer.count else { return leave() }
     let held = USBIPImport(
       export.device.shape, on: channel, loop: loop, onEvent: { [weak export] in export?.use($0) },
