@@ -1,7 +1,7 @@
 import IAP2
 
-// The messages that a device sends automatically. The order of the messages after identification comes from a car's
-// log; two makes of car wait for 4E0E and 4E0A before they continue.
+// The messages that a device sends automatically. A car's log shows the order of the messages after identification; two
+// makes of car wait for 4E0E and 4E0A before they continue.
 
 extension DeviceProfile {
   private static let standard = DeviceProfile()
@@ -37,7 +37,6 @@ extension DeviceProfile {
     .init(id, .bytes(withUnsafeBytes(of: value.bigEndian) { Array($0) }))
   }
 
-  /// The messages sent when an accessory connects.
   private var updates: [MessageRule] {
     // Devices repeat this message until it is answered.
     var askWiFi = Self.rule(.connection, 0x5702, until: 0x5703)
@@ -52,7 +51,6 @@ extension DeviceProfile {
     ]
   }
 
-  /// The rules that answer requests.
   private var requests: [MessageRule] {
     powerUpdates + [
       Self.rule(Self.on(0x5000), 0x5001, until: 0x5002, selects: true, playing),
@@ -101,7 +99,6 @@ extension DeviceProfile {
     return [.init(0, .group(item)), .init(1, .group(playback))]
   }
 
-  /// The rules for components that the accessory declares.
   private var components: [MessageRule] {
     var rules = [
       Self.rule(.connection, 0x00B0),

@@ -1,32 +1,32 @@
 import AccessoryFormats
 
-/// What an Apple device tells accessories about itself, and how it answers them: the settings behind the messages that
-/// easim sends as a host, and the user's own rules.
+/// The settings of a simulated Apple device: what it tells accessories about itself, how it answers them, and the
+/// user's own rules for messages.
 ///
 /// Built-in answers go only to accessories that declare them as received (``messageRules``).
 public struct DeviceProfile: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
 
-  /// Its name (4E09).
+  /// The device's name (4E09).
   public var name = "easim"
-  /// Its language (4E0A).
+  /// The device's language (4E0A).
   public var language = "en"
-  /// Its identifier (4E0C).
+  /// The device's identifier (4E0C).
   public var uuid = "00000000-0000-4000-8000-00000000EA51"
   /// The device's Bluetooth address (4E0E, 00B2).
   public var bluetooth = Profile.MACAddress(0x0200_5E00_EA51)
   /// The device's identifier on USB (4E0E).
   public var usb = "00008030-0000EA51"
-  /// Minutes from UTC (4E0B).
+  /// The time zone in minutes from UTC (4E0B).
   public var zone: Int16 = 0
   /// The daylight saving offset in minutes (4E0B).
   public var daylight: Int8 = 0
   /// The state of the device's battery.
   public var power = Power()
-  /// Its Wi-Fi network.
+  /// The device's Wi-Fi network.
   public var wifi = WiFi()
-  /// What it plays.
+  /// The item that the device plays.
   public var nowPlaying = NowPlaying()
   /// The report that a HID accessory receives once it has started (6801); nil for none.
   public var hidReport: [UInt8]? = [0]
@@ -36,7 +36,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public var linkKey: [UInt8] = [UInt8](repeating: 0xEA, count: 16)
   /// The sample rate of audio as a USB device (DA01) in Hz, one of `audioRates`.
   public var audioRate = 48_000
-  /// What the device asks an accessory first.
+  /// The step with which the device begins: authentication or identification.
   public var order = HostOrder.auto
   /// How the device words its answers.
   public var manners = Manners.brief
@@ -46,7 +46,7 @@ public struct DeviceProfile: Equatable, Sendable {
   /// rule.
   public var rules: [MessageRuleEntry] = []
 
-  /// The defaults.
+  /// Creates a profile with the defaults.
   public init() {}
 
   /// The sample rates in Hz for which DA01 has numbers.
@@ -79,11 +79,8 @@ public struct DeviceProfile: Equatable, Sendable {
 
     /// The charging state.
     public enum Charging: String, CaseIterable, Sendable {
-      /// Not charging.
       case no
-      /// Charging.
       case charging
-      /// Charged.
       case full
     }
 
@@ -100,13 +97,13 @@ public struct DeviceProfile: Equatable, Sendable {
     }
   }
 
-  /// The contents of 5701.
+  /// The Wi-Fi network in message 5701.
   public struct WiFi: Equatable, Sendable {
-    /// The status.
+    /// The status in message 5701.
     public var status: UInt8 = 0
     /// The network's name.
     public var ssid = "easim"
-    /// Its passphrase.
+    /// The network's passphrase.
     public var passphrase = "easim-wifi"
     /// The number of the name's parameter; the passphrase has the next number.
     public var ssidParameter: UInt16 = 1
@@ -123,7 +120,7 @@ public struct DeviceProfile: Equatable, Sendable {
     }
   }
 
-  /// The contents of 5001.
+  /// The playing item in message 5001.
   public struct NowPlaying: Equatable, Sendable {
     /// The title.
     public var title = "A song"
@@ -135,7 +132,7 @@ public struct DeviceProfile: Equatable, Sendable {
     public var duration = Duration.seconds(180)
     /// Whether the track is playing.
     public var isPlaying = true
-    /// The app's name.
+    /// The name of the app that plays the item.
     public var app = "Music"
     /// A file with the artwork; nil for none.
     public var artwork: String?
@@ -153,30 +150,26 @@ public struct DeviceProfile: Equatable, Sendable {
     }
   }
 
-  /// What a device can request from a location receiver.
+  /// Data that a device can request from a location receiver.
   public enum Sentence: String, CaseIterable, Sendable {
-    /// The fix, an NMEA sentence.
+    /// The GGA sentence of NMEA, which contains the fix.
     case gga = "GGA"
-    /// The recommended minimum, an NMEA sentence.
+    /// The RMC sentence of NMEA, the recommended minimum.
     case rmc = "RMC"
-    /// The satellites in view, an NMEA sentence.
+    /// The GSV sentence of NMEA, which lists the satellites in view.
     case gsv = "GSV"
-    /// The speed of the vehicle.
     case speed
-    /// The gyroscope.
     case gyro
-    /// The accelerometer.
     case accelerometer
-    /// The heading.
     case heading
 
-    /// The corresponding parameter in FFFA.
+    /// The number of the corresponding parameter in FFFA.
     public var parameter: UInt16 { UInt16(Self.allCases.firstIndex(of: self) ?? 0) + 1 }
   }
 }
 
 extension DeviceProfile {
-  /// The file's format.
+  /// The format of device profile files.
   public static let format = Record(
     "device",
     "an easim device profile: what the simulated Apple device tells accessories about itself, and what it answers. "

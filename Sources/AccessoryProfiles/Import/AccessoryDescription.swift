@@ -2,9 +2,9 @@ import AccessoryCore
 
 /// An `EAAccessory` as Apple's own debug description prints it, byte for byte.
 ///
-/// Three generations of the layout are known. They differ only in which lines they contain. The line of each field ends
-/// with a space, two fields have no space after the colon, missing values print as `(null)`, and the protocols are
-/// printed the way Foundation prints an array.
+/// Three generations of the layout are known. The generations differ only in which lines they contain. The line of each
+/// field ends with a space, two fields have no space after the colon, missing values print as `(null)`, and the
+/// protocols are printed as Foundation prints an array.
 ///
 /// ```swift
 /// var dump = AccessoryDescription(identity: glasses.identity, protocols: ["com.lawaken.iap2"])
@@ -14,34 +14,34 @@ import AccessoryCore
 public struct AccessoryDescription: Equatable, Sendable {
   /// The layouts, oldest first.
   public enum Generation: Equatable, Sendable, CaseIterable {
-    /// A layout without `regioncode` and with `delegate`: iOS 12.
+    /// The layout of iOS 12, with `delegate` but without `regioncode`.
     case a
-    /// A layout with both: the one in the glasses' dump.
+    /// The layout with both `delegate` and `regioncode`.
     case b
-    /// A layout with `regioncode` and without `delegate`.
+    /// The layout with `regioncode` but without `delegate`.
     case c
   }
 
   /// The accessory's identity.
   public var identity: Profile.Identity
-  /// The protocols that can be used at the moment; none during the first half of a flicker.
+  /// The protocols that can be used at the moment; an accessory that connects twice has none the first time.
   public var protocols: [String]
   /// The address of the object, which has no meaning outside the process that printed it.
   public var address: UInt64 = 0
   /// Whether the accessory is attached.
   public var isConnected = true
-  /// The id of this connection.
+  /// The connection ID.
   public var connectionID: UInt64 = 0
-  /// The length of the certificate's serial number.
+  /// The length of the certificate's serial number, as printed.
   public var certSerial: Int
-  /// The length of the certificate.
+  /// The length of the certificate, as printed.
   public var certData: Int
   /// The description of the delegate; nil for none.
   public var delegate: String?
-  /// The layout.
+  /// The layout in which the description is printed.
   public var generation: Generation = .b
 
-  /// A description of an attached accessory with the sizes of current authentication, as in current dumps.
+  /// Creates the description of an attached accessory with the certificate sizes of current coprocessors.
   public init(identity: Profile.Identity, protocols: [String]) {
     self.identity = identity
     self.protocols = protocols
@@ -49,14 +49,14 @@ public struct AccessoryDescription: Equatable, Sendable {
     certData = Profile.Authentication.Generation.current.certData
   }
 
-  /// The description of a profile's accessory.
+  /// Creates the description of a profile's accessory.
   public init(_ profile: Profile) {
     self.init(identity: profile.identity, protocols: profile.protocols.map(\.name))
     certSerial = profile.authentication.certSerial
     certData = profile.authentication.certData
   }
 
-  /// The description, without a line break at its end.
+  /// The description as text, without a line break at its end.
   public var text: String {
     var text = "<EAAccessory: 0x\(String(address, radix: 16))> { \n"
     func line(_ field: String, _ value: String) { text += "  \(field):\(value) \n" }
@@ -84,10 +84,10 @@ public struct AccessoryDescription: Equatable, Sendable {
   }
 }
 
-/// Strings and lists in the format of Foundation's `description`: the old property list format, in ASCII.
+/// Formats strings and lists like Foundation's `description`: the old property list format, in ASCII.
 enum PropertyListText {
-  /// A list with its elements on separate lines, indented by four spaces; an element is quoted if it contains anything
-  /// but letters and digits, which every protocol name does.
+  /// Formats a list with its elements on separate lines, indented by four spaces. An element is quoted if it contains
+  /// anything but letters and digits, which every protocol name does.
   static func array(_ elements: [String]) -> String {
     let lines = elements.map { "    \(element($0))" }.joined(separator: ",\n")
     return elements.isEmpty ? "(\n)" : "(\n\(lines)\n)"

@@ -2,9 +2,9 @@ import AccessoryFormats
 
 /// Turns pasted `EAAccessory` debug descriptions into profiles.
 ///
-/// It reads all three generations of the layout and any number of accessories in one text. Log prefixes before each
-/// line, both kinds of line ends, missing trailing spaces, and elements of an array (one line, with `\n` escaped) are
-/// accepted. Text between accessories is skipped; an unknown line inside an accessory is reported.
+/// The import reads all three generations of the layout and any number of accessories in one text. The import accepts
+/// log prefixes before each line, both kinds of line breaks, missing trailing spaces, and elements of an array (one
+/// line, with `\n` escaped). Text between accessories is skipped; an unknown line inside an accessory is reported.
 ///
 /// ```swift
 /// let imported = AccessoryImport.read(bytes, file: "standard input")
@@ -12,28 +12,28 @@ import AccessoryFormats
 /// imported.problems.map(\.description)
 /// ```
 public struct AccessoryImport: Equatable, Sendable {
-  /// One accessory in the text.
+  /// One accessory found in the text.
   public struct Accessory: Equatable, Sendable {
     /// The profile, named after the model. Settings missing from a dump have their defaults.
     public var profile: Profile
     /// The line of the text where the accessory begins.
     public var line: Int
-    /// The layout in which it was printed.
+    /// The layout in which the accessory was printed.
     public var generation: AccessoryDescription.Generation
     /// The object's address, as printed.
     public var address: UInt64
     /// Whether the accessory was attached.
     public var isConnected: Bool
-    /// The id of the connection, if the dump has one.
+    /// The connection ID, if the dump has one.
     public var connectionID: UInt64?
   }
 
   /// The accessories that could be read, in order.
   public let accessories: [Accessory]
-  /// What could not be understood, by line; a text without an accessory is also a problem.
+  /// The problems found, by line; a text without an accessory is also a problem.
   public let problems: [SourceProblem]
 
-  /// Reads a string.
+  /// Reads the accessories in these bytes; `file` names them in problems.
   public static func read(_ bytes: [UInt8], file: String) -> AccessoryImport {
     let problems = ProblemCollector()
     var reader = DumpReader(file: file, problems)
@@ -43,13 +43,12 @@ public struct AccessoryImport: Equatable, Sendable {
   }
 }
 
-/// Reads debug descriptions line by line: a state machine with one event, a line.
+/// A state machine that reads debug descriptions line by line.
 ///
 /// Between accessories it waits for the opening `<EAAccessory: 0x`. Inside one it takes fields, and inside the field
 /// `protocols` the elements of the list, until the closing brace. A second opening before the brace also ends the first
 /// accessory, so that a truncated log still yields what it contains.
 struct DumpReader {
-  /// What has been read of an accessory.
   struct Draft {
     var line: Int
     var address: UInt64
@@ -138,7 +137,7 @@ struct DumpReader {
     state = .inProtocols(draft)
   }
 
-  /// Completes an accessory cut short by the end of the text or another accessory.
+  /// Completes an accessory cut short by the end of the text or by another accessory.
   private mutating func cutShort() {
     switch state {
     case .between: break
@@ -161,19 +160,18 @@ struct DumpReader {
   }
 }
 
-/// Creates a profile from the fields of one debug description.
 struct DumpProfile {
   private let draft: DumpReader.Draft
   private let taken: [String]
   private(set) var problems: [(severity: SourceProblem.Severity, line: Int, message: String)] = []
 
-  /// `taken` contains the names of the profiles already created from the same text.
+  /// Creates a profile; `taken` contains the names of the profiles already created from the same text.
   init(_ draft: DumpReader.Draft, taken: [String]) {
     self.draft = draft
     self.taken = taken
   }
 
-  /// Returns the accessory; if it lacks a field that every accessory has, reports a problem and returns nil.
+  /// Returns the accessory. If it lacks a field that every accessory has, reports a problem and returns nil.
   mutating func accessory() -> AccessoryImport.Accessory? {
     let needed = ["name", "manufacturer", "modelNumber", "serialNumber", "firmwareRevisionActive", "hardwareRevision"]
     let missing = needed.filter { draft.fields[$0] == nil }
@@ -235,7 +233,7 @@ struct DumpProfile {
     typealias Authentication = Profile.Authentication
     let data = number("certData", suffix: " bytes")
     let serial = number("certSerial", suffix: " bytes")
-    // Hosts distinguish the two generations by the length of the certificate in the same way.
+    // Hosts also distinguish the two coprocessor generations by the length of the certificate.
     var authentication = Authentication((data ?? 0) > 800 ? .older : .current)
     if let data = within(Authentication.certDataRange, data, "certData") { authentication.certData = data }
     if let serial = within(Authentication.certSerialRange, serial, "certSerial") { authentication.certSerial = serial }
@@ -270,7 +268,8 @@ struct DumpProfile {
 
   // MARK: The profile's name
 
-  /// The model in lower case with dashes, or the name if the model has no Latin letters; numbered if the name is taken.
+  /// Returns the model in lower case with dashes, or the name if the model has no Latin letters; numbered if the name
+  /// is taken.
   private func name(for identity: Profile.Identity) -> String {
     let candidates = [identity.modelNumber, identity.name, identity.manufacturer].map(Self.slug)
     let base = candidates.first { $0.contains { $0.isLetter } } ?? "imported"

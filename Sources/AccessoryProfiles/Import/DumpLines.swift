@@ -1,17 +1,14 @@
 import AccessoryFormats
 
-/// The lines of a string that contains debug descriptions, without line ends.
 enum DumpLines {
-  /// A line and its number.
   struct Line {
     var text: Substring
     var number: Int
   }
 
-  /// The text with which an accessory begins.
   static let opening = "<EAAccessory: 0x"
 
-  /// The maximum that is read: a day's log is larger, but the accessory in it fills only a screen.
+  /// The maximum number of bytes read: a day's log is larger, but the accessory in it fills only a screen.
   static let limit = 16 << 20
 
   static func split(_ bytes: [UInt8], file: String, _ problems: ProblemCollector) -> [Line] {
@@ -33,7 +30,8 @@ enum DumpLines {
     return lines
   }
 
-  /// An accessory printed inside an array is one line, with line breaks, quotes and foreign letters written as escapes.
+  /// Splits an accessory printed inside an array, which is one line with line breaks, quotes and foreign letters
+  /// written as escapes.
   private static func spread(_ text: String, number: Int) -> [Line] {
     guard let start = range(of: opening, in: text[...])?.lowerBound,
       range(of: "\\n  connected:", in: text[start...]) != nil
@@ -43,7 +41,6 @@ enum DumpLines {
     return lines.map { Line(text: $0, number: number) }
   }
 
-  /// The first position of `part` in `text`.
   static func range(of part: String, in text: Substring) -> Range<Substring.Index>? {
     let bytes = text.utf8
     var start = bytes.startIndex
@@ -57,17 +54,16 @@ enum DumpLines {
   }
 }
 
-/// The parts of a line of a debug description. A log may prefix a line with anything, so the parts are found by the
-/// known field names and by the last word.
+/// Splits a line of a debug description into its parts. A log may prefix a line with anything, so the parts are found
+/// by the known field names and by the last word.
 enum DumpLine {
-  /// The fields of the layouts, in order.
   static let fields = [
     "connected", "connectionID", "name", "manufacturer", "modelNumber", "serialNumber", "ppid", "regioncode",
     "firmwareRevisionActive", "firmwareRevisionPending", "hardwareRevision", "dockType", "certSerial", "certData",
     "protocols", "delegate",
   ]
 
-  /// The address of an opening line; nil for other lines.
+  /// Returns the address in an opening line; nil for other lines.
   static func address(in line: Substring) -> UInt64? {
     guard let opening = DumpLines.range(of: DumpLines.opening, in: line) else { return nil }
     let digits = line[opening.upperBound...].prefix { $0.isHexDigit && $0.isASCII }
@@ -75,13 +71,12 @@ enum DumpLine {
     return UInt64(digits, radix: 16)
   }
 
-  /// Whether the line closes an accessory.
   static func isClosing(_ line: Substring) -> Bool {
     lastWord(of: line) == "}"
   }
 
-  /// Returns the field of a line and the text after its colon. Prefers a name after the layout's two spaces, then one
-  /// after a blank, then one at the beginning of the line, because margins get lost.
+  /// Returns the field of a line and the text after its colon. A name after the layout's two spaces is preferred, then
+  /// one after a blank, then one at the beginning of the line, because margins get lost.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?
@@ -96,14 +91,14 @@ enum DumpLine {
     return best.map { ($0.name, line[$0.end...]) }
   }
 
-  /// A value without the spaces that the layout puts around it; nil for `(null)`.
+  /// Returns a value without the spaces that the layout puts around it; nil for `(null)`.
   static func value(_ text: Substring) -> String? {
     let inner = text.hasPrefix(" ") ? text.dropFirst() : text
     let value = inner.hasSuffix(" ") ? inner.dropLast() : inner
     return value == "(null)" ? nil : String(value)
   }
 
-  /// The elements on one line of a list, including the closing `)`.
+  /// Returns the elements on one line of a list, including the closing `)`.
   static func elements(of line: Substring) -> [String] {
     line.split(separator: ",").flatMap { piece -> [String] in
       guard let word = lastWord(of: piece) else { return [] }
@@ -113,7 +108,7 @@ enum DumpLine {
     }
   }
 
-  /// The text between the last two quotes of a piece that ends in a quote.
+  /// Returns the text between the last two quotes of a piece that ends in a quote.
   private static func quoted(_ piece: Substring) -> Substring? {
     guard lastWord(of: piece)?.hasSuffix("\"") == true, let closing = piece.lastIndex(of: "\""),
       let opening = piece[..<closing].lastIndex(of: "\"")

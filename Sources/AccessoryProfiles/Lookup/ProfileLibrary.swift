@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// Finds profiles: in the user's folder, among the shipped ones, or at a path.
+/// Finds profiles in the user's folder, among the shipped ones, or at a path.
 ///
 /// A reference that contains a `/` or ends in `.json5` or `.json` is a path. Anything else is a name: `NAME.json5` in
 /// the user's folder if it exists, otherwise the shipped profile with that name. A user's file may extend the shipped
@@ -15,17 +15,16 @@ import AccessoryFormats
 public struct ProfileLibrary: Sendable {
   /// The folder of the user's own profiles; nil if there is none.
   public let userFolder: String?
-  /// Reads a file up to a maximum number of bytes.
   package var readFile: @Sendable (_ path: String, _ limit: Int) throws(TextFileError) -> [UInt8] = {
     path, limit throws(TextFileError) in try TextFile.read(path, limit: limit)
   }
 
-  /// A library of the shipped profiles and of the user's folder, if one is given.
+  /// Creates a library of the shipped profiles and of the user's folder, if one is given.
   public init(userFolder: String? = nil) {
     self.userFolder = userFolder
   }
 
-  /// The names of profiles, sorted, each once; `isUsers` marks those in the user's folder.
+  /// The sorted names of all profiles; `isUsers` marks those in the user's folder.
   public var names: [(name: String, isUsers: Bool)] {
     let own = ownNames
     let shipped = BuiltInProfiles.files.map(\.name).filter { !own.contains($0) }
@@ -43,13 +42,14 @@ public struct ProfileLibrary: Sendable {
     return try made(wholeTree(source, chain: []), name: source.name)
   }
 
-  /// A profile from a string that is not in a file, such as standard input; it may extend profiles by name.
+  /// Reads a profile from a string that is not in a file, such as standard input. The profile may extend others by
+  /// name.
   public func template(text: [UInt8], file: String, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: file, origin: .text, bytes: text)
     return try made(wholeTree(source, chain: []), name: name)
   }
 
-  /// A profile from a tree in another document; it may extend profiles by name.
+  /// Reads a profile from a tree in another document. The profile may extend others by name.
   public func template(tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: name, origin: .text, bytes: [])
     return try made(laid(tree, of: source, chain: []), name: name)
@@ -62,14 +62,13 @@ public struct ProfileLibrary: Sendable {
     return ProfileTemplate(profile, warnings: template.warnings)
   }
 
-  /// The text of a profile's file, as it was written, with its comments.
+  /// Returns the text of a profile's file, as it was written, with its comments.
   public func text(_ reference: String) throws(SourceProblems) -> String {
     String(decoding: try find(reference).bytes, as: UTF8.self)
   }
 
   // MARK: Finding
 
-  /// Where a profile's text comes from.
   private struct Source {
     enum Origin: Equatable {
       case shipped(String)
@@ -78,9 +77,7 @@ public struct ProfileLibrary: Sendable {
       case text
     }
 
-    /// The profile's name.
     var name: String
-    /// The name that messages use for the file.
     var label: String
     var origin: Origin
     var bytes: [UInt8]
@@ -142,7 +139,7 @@ public struct ProfileLibrary: Sendable {
   /// The maximum length of a chain of files that extend each other.
   private static let longestChain = 32
 
-  /// Returns the tree of a file on top of those it extends; `chain` contains the files read so far.
+  /// Returns the tree of a file, merged with those it extends; `chain` contains the files read so far.
   private func wholeTree(_ source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     let tree: JSON5Value
     do {
@@ -153,7 +150,7 @@ public struct ProfileLibrary: Sendable {
     return try laid(tree, of: source, chain: chain)
   }
 
-  /// Returns a tree that has already been read on top of the files it extends.
+  /// Returns a tree that has already been read, merged with the files it extends.
   private func laid(_ tree: JSON5Value, of source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     try checkVersion(of: tree)
     guard let base = tree["extends"] else { return tree }
@@ -182,7 +179,7 @@ public struct ProfileLibrary: Sendable {
     return Profile.format.laid(tree, over: try wholeTree(below, chain: links))
   }
 
-  /// Refuses a file of another format version. Each file of a chain states its version, and this is checked first:
+  /// Refuses a file of another format version. Each file of a chain states its version, which is checked first:
   /// problems found in an unknown format would be meaningless.
   private func checkVersion(of tree: JSON5Value) throws(SourceProblems) {
     guard case .object = tree.content else { return }
@@ -198,8 +195,8 @@ public struct ProfileLibrary: Sendable {
 
 /// The shipped profiles, embedded when the program is built, so that a binary copied elsewhere still has them.
 ///
-/// The files in `profiles/` are the source; the build turns each into `PackageResources.NAME_json5`. A new one only
-/// needs to be added to this list, and a test compares the list with the directory.
+/// The build turns each file in `profiles/` into `PackageResources.NAME_json5`. A new file only needs to be added to
+/// this list; a test compares the list with the directory.
 enum BuiltInProfiles {
   static let files: [(name: String, bytes: [UInt8])] = [
     ("camera", PackageResources.camera_json5),

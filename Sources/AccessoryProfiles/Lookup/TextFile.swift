@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import Glibc
 
-/// Files that users write, such as profiles and scenarios: this module's only access to the file system.
+/// Reads files that users write, such as profiles and scenarios; nothing else in this module uses the file system.
 package enum TextFile {
   /// How long a pipe or a device may take to deliver all its bytes.
   package static let patience = Duration.seconds(10)
@@ -15,7 +15,7 @@ package enum TextFile {
     _ path: String, limit: Int, onlyRegular: Bool = false, within patience: Duration = patience
   ) throws(TextFileError) -> [UInt8] {
     var status = stat()
-    // Checked before opening, because opening a device may have an effect.
+    // The status is checked first, because opening a device may have an effect.
     guard stat(path, &status) == 0 else { throw TextFileError(path, errno) }
     try check(status, path, onlyRegular)
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -53,7 +53,8 @@ package enum TextFile {
     throw TextFileError(path, "it is \(kind); copy its contents to a regular file")
   }
 
-  /// Waits until there is something to read, or the end: a pipe that no program has opened for writing has neither.
+  /// Waits until there is something to read, or until the end of the file. A pipe that no program has opened for
+  /// writing has neither.
   private static func wait(
     for descriptor: Int32, _ path: String, _ deadline: ContinuousClock.Instant?, _ patience: Duration
   ) throws(TextFileError) {
@@ -83,10 +84,10 @@ package enum TextFile {
     return ""
   }
 
-  /// The path without links and detours; the path itself if the system cannot resolve it.
+  /// Returns the path without links and `..`; the path itself if the system cannot resolve it.
   static func realPath(_ path: String) -> String { FilePath.real(path) ?? path }
 
-  /// The folder that really contains a file; nil if the file does not exist.
+  /// Returns the folder that really contains a file; nil if the file does not exist.
   static func folder(of path: String) -> String? {
     FilePath.real(path).map { real in
       guard let slash = real.lastIndex(of: "/"), slash != real.startIndex else { return "/" }
@@ -94,11 +95,11 @@ package enum TextFile {
     }
   }
 
-  /// Why the programs that a file names are not run: users other than this one and root could have written the file;
-  /// nil if they are run.
+  /// Returns why the programs that a file names are not run: users other than this one and root could have written the
+  /// file. Returns nil if the programs are run.
   ///
-  /// The rule of ssh and git: the file and its folder must belong to this user or to root, and neither the group nor
-  /// others may write to them.
+  /// The rule is that of ssh and git: the file and its folder must belong to this user or to root, and neither the
+  /// group nor others may write to them.
   static func objection(toRunning path: String) -> String? {
     guard let folder = folder(of: path) else {
       return "the owner of '\(Excerpt.of(path))' cannot be checked: it is not a file"
@@ -116,7 +117,6 @@ package enum TextFile {
 }
 
 extension Record {
-  /// Reads a file; the error contains all its problems.
   package func read(file path: String) throws(SourceProblems) -> Root {
     let bytes: [UInt8]
     do { bytes = try TextFile.read(path, limit: JSON5.Limits().bytes) } catch {
@@ -128,10 +128,8 @@ extension Record {
   }
 }
 
-/// Why a file could not be read.
 package struct TextFileError: Error, Equatable, CustomStringConvertible {
   package let path: String
-  /// A sentence about the file.
   package let reason: String
 
   package var description: String { "\(path) cannot be read: \(reason)" }

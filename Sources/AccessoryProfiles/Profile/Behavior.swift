@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// What an accessory does with the bytes of a session, as data; the simulator carries it out.
+/// Describes what an accessory does with the bytes of a session; the simulator carries it out.
 ///
 /// ```swift
 /// let source = try Behavior("source,rate=500,text=tick")
@@ -17,7 +17,7 @@ public enum Behavior: Equatable, Sendable {
   /// Passes the bytes to a program's standard input, and sends the program's output.
   case exec(Program)
 
-  /// The form used in profiles and for `--behavior`.
+  /// The format used in profiles and for `--behavior`.
   public static let format = OneOf(
     "behavior", key: "type", example: "echo",
     shorthand: .init(pattern: "exec:[\\s\\S]*\\S[\\s\\S]*", shellCommand)
@@ -40,7 +40,7 @@ public enum Behavior: Equatable, Sendable {
   /// The name used in profiles and for `--behavior`.
   public var name: String { Self.format.name(of: self) }
 
-  /// `exec:` and a shell command, and advice for the two kinds that a name and parameters cannot express.
+  /// Parses `exec:` and a shell command, and gives advice for the two kinds that a name and parameters cannot express.
   private static func shellCommand(_ text: String) throws(OptionError) -> [JSON5Member]? {
     let text = OptionText.trimmed(text)
     if text.hasPrefix("exec:") {
@@ -58,17 +58,16 @@ public enum Behavior: Equatable, Sendable {
 
   /// An accessory that sends unprompted, such as a sensor.
   public struct Source: Equatable, Sendable {
-    /// What is sent repeatedly.
+    /// The data that a source sends repeatedly.
     public enum Pattern: Equatable, Sendable {
-      /// 00, 01 … FF, 00 …, not restarted at the beginning of a chunk.
+      /// The bytes 00, 01 … FF, 00 …, which do not restart at the beginning of a chunk.
       case counting
-      /// A string, repeated.
       case text(String)
       /// Bytes from the loop's seeded random source.
       case random
     }
 
-    /// Bytes per second.
+    /// The number of bytes per second.
     public var rate: Int
     /// How many bytes are sent at a time; together with the rate this determines the interval.
     public var chunk: Int
@@ -130,14 +129,15 @@ public enum Behavior: Equatable, Sendable {
 extension Behavior {
   /// A program that serves the sessions of an accessory, one process for each session.
   public struct Program: Equatable, Sendable {
-    /// The program: a path, or a name. A relative path or name is first searched for next to the file that contains it.
+    /// The program: a path or a name. A relative path or a name is first searched for next to the file that contains
+    /// it.
     public var command: String
-    /// Its arguments.
+    /// The program's arguments.
     public var arguments: [String]
     /// Variables that the program receives in addition to those that every program gets: `NAME` passes on this
     /// process's value, `NAME=VALUE` sets it.
     public var environment: [String]
-    /// Where the program was named. Not compared.
+    /// Where the program was named. The origin is ignored in comparisons.
     public var origin: Origin
 
     /// Creates a program.
@@ -179,7 +179,6 @@ extension Behavior {
 }
 
 extension Format<String> {
-  /// `NAME` or `NAME=VALUE`.
   fileprivate static let variable = parsed(
     TextShape("variable", pattern: "^[A-Za-z_][A-Za-z0-9_]*(=[^\\u0000]*)?$"),
     expected: "a variable: expected NAME or NAME=VALUE", { isVariable($0) ? $0 : nil }, text: { $0 })
@@ -198,13 +197,13 @@ extension Format<String> {
 }
 
 extension Behavior.Program {
-  /// Where a program was named.
+  /// The file or command line that named a program.
   public struct Origin: Sendable {
-    /// The position of the command; nil if it was not read from a file.
+    /// The position of the command in its file; nil if it was not read from a file.
     public var position: SourcePosition?
-    /// The folder of that file, where the program is searched for and runs; nil means this process's own.
+    /// The folder of the file, where the program is searched for and runs; nil means this process's own folder.
     public var folder: String?
-    /// Why the file is not trusted to run programs; nil if it is trusted.
+    /// The reason why the file is not trusted to run programs; nil if it is trusted.
     public var objection: String?
 
     /// Creates an origin on the command line or in an app's code, which is trusted.
@@ -262,7 +261,6 @@ extension Profile {
 }
 
 extension JSON5Value {
-  /// The files from which this value and its contents were read.
   fileprivate var files: Set<String> {
     let inside: [JSON5Value] =
       switch content {

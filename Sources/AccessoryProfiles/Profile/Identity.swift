@@ -3,11 +3,12 @@ import AccessoryFormats
 extension Profile {
   /// How an accessory describes itself: the fields that `EAAccessory` shows, with Apple's names.
   ///
-  /// All but the optional fields are mandatory in identification. Texts may contain `{index}`; see ``ProfileTemplate``.
+  /// All fields that are not optional are mandatory in identification. Strings may contain `{index}`; see
+  /// ``ProfileTemplate``.
   public struct Identity: Equatable, Sendable {
     /// The name that users see.
     public var name: String
-    /// The maker.
+    /// The manufacturer.
     public var manufacturer: String
     /// The model.
     public var modelNumber: String
@@ -27,7 +28,7 @@ extension Profile {
     public var dockType: String
     /// The current language of the accessory.
     public var currentLanguage: String
-    /// The supported languages, at least one.
+    /// The supported languages; there is at least one.
     public var supportedLanguages: [String]
     /// The team whose app belongs to the accessory (`AppMatchTeamID`): ten letters and digits; nil if the accessory
     /// names none.
@@ -63,7 +64,7 @@ extension Profile {
         "the developer team of the accessory's app: AppMatchTeamID in its identification")
     }
 
-    /// The texts, in the order in which they are written. Each may contain `{index}`.
+    /// The string fields in the order in which they are written. Each string may contain `{index}`.
     static let texts = [
       Text("name", \.name, "the name that users see"), Text("manufacturer", \.manufacturer, "the manufacturer"),
       Text("modelNumber", \.modelNumber, "the model number"),
@@ -80,7 +81,7 @@ extension Profile {
       Text("currentLanguage", \.currentLanguage, "the accessory's current language", hasDefault: true),
     ]
 
-    /// A string of the identity: its key, and how an instance's number is inserted.
+    /// A string field of the identity: its key, and how an instance's number is inserted.
     struct Text: Sendable {
       let field: Field<Identity>
       let fillIn: @Sendable (inout Identity, _ index: Int) -> Void
@@ -107,10 +108,10 @@ extension Profile {
 }
 
 extension Format<String> {
-  /// The longest text in an identification, in Unicode scalars; the wire's own limit is far higher.
+  /// The longest string in an identification, in Unicode scalars; the limit on the wire is far higher.
   private static let longestText = 255
 
-  /// A string in the identification, which may contain `{index}`.
+  /// The format of a string in the identification, which may contain `{index}`.
   fileprivate static func identification(mayBeBlank: Bool) -> Format {
     let shape = TextShape("identification text", pattern: "^[^\\u0000]*$", length: 0...longestText)
     return Format(.text(shape)) { value, place in

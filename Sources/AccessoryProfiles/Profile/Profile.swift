@@ -1,10 +1,9 @@
 import AccessoryFormats
 
-/// What an accessory is and does: its identity, its link, and its behavior.
+/// Describes a simulated accessory: its identity, its link, and its behavior.
 ///
-/// A profile is a value. It is read from a JSON5 file by ``ProfileLibrary``, imported from a dump by
-/// ``AccessoryImport``, or created in Swift; the simulator uses it without files. Its sections are those of the file,
-/// and each has defaults, so that the shortest profile consists of an identity and a protocol.
+/// A profile is read from a JSON5 file by ``ProfileLibrary``, imported from a dump by ``AccessoryImport``, or created
+/// in Swift. Each section has defaults, so the shortest profile consists of an identity and a protocol.
 ///
 /// ```swift
 /// let glasses = try ProfileLibrary().profile("lawk-view")
@@ -15,15 +14,15 @@ public struct Profile: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
 
-  /// The name in the library: the file's name without its extension.
+  /// The profile's name in the library: the file's name without its extension.
   public var name: String
-  /// One sentence for `easim profile list`.
+  /// A one-sentence summary for `easim profile list`.
   public var summary: String
   /// The accessory's identity.
   public var identity: Identity
   /// The External Accessory protocols that the accessory offers, in the order in which it declares them.
   public var protocols: [SessionProtocol]
-  /// The values that the accessory requests when the link is set up.
+  /// The values that the accessory requests during link setup.
   public var link: Link
   /// How the accessory proves that it is licensed.
   public var authentication: Authentication
@@ -37,16 +36,16 @@ public struct Profile: Equatable, Sendable {
   public var usb: USB
   /// What the accessory does with the bytes of a session, unless a protocol has its own behavior.
   public var behavior: Behavior
-  /// Its HID functions.
+  /// The accessory's HID functions.
   public var hid: [HID] = []
   /// The accessory's location receiver; nil for none.
   public var location: Location?
   /// The control messages that the accessory sends automatically.
   public var rules: [MessageRuleEntry] = []
-  /// Its quirks.
+  /// The accessory's quirks.
   public var quirks: [Quirk]
 
-  /// A profile with defaults for everything except the identity.
+  /// Creates a profile with defaults for everything except the identity.
   public init(name: String, identity: Identity, protocols: [SessionProtocol] = []) {
     self.name = name
     summary = ""
@@ -67,7 +66,7 @@ public struct Profile: Equatable, Sendable {
     entry.behavior ?? behavior
   }
 
-  /// Gives the accessory a quirk; it replaces one of the same kind, for example when the command line overrides the
+  /// Gives the accessory a quirk, which replaces one of the same kind, for example when the command line overrides the
   /// file.
   public mutating func apply(_ quirk: Quirk) {
     quirks.removeAll { Quirk.format.areOfOneKind($0, quirk) }
@@ -122,8 +121,8 @@ extension Profile {
     ProfileCheck.run(profile, object)
   }
 
-  /// Reads the tree of a profile file. It must be complete: if the file extends another, they have already been merged,
-  /// and every value keeps the file it came from.
+  /// Reads the tree of a profile file. The tree must be complete: if the file extends another, the two must already be
+  /// merged, with each value still recording the file it came from.
   static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let problems = ProblemCollector()
     let base = Profile(name: name, identity: Identity.format.base)
@@ -135,8 +134,8 @@ extension Profile {
 
   /// Returns all errors and warnings about the profile, by the paths of the file's keys; empty for a correct profile.
   ///
-  /// A profile from a file was checked when it was read, so only the warnings remain. A profile created in Swift is
-  /// checked here, by the same rules.
+  /// A profile read from a file has already been checked, so only the warnings remain. A profile created in Swift is
+  /// checked here by the same rules.
   public func check() -> [SourceProblem] {
     let problems = ProblemCollector()
     _ = Profile.format.read(tree, onto: self, at: Place(problems))
@@ -146,14 +145,14 @@ extension Profile {
   /// The profile as a tree with all values that differ from the defaults; reading the tree restores the profile.
   public var tree: JSON5Value { Profile.format.tree(self) }
 
-  /// The profile as the text of a file, with a comment at the top.
+  /// Returns the profile as the text of a file, with a comment at the top.
   public func text(comment: String, as style: JSON5Writer.Style = .json5) -> String {
     JSON5Writer.write(tree, under: comment, as: style)
   }
 }
 
 extension Format<[Profile.SessionProtocol]> {
-  /// Their number is limited because an id is a byte.
+  /// The number of protocols is limited because an ID is a byte.
   fileprivate static let protocols = list(of: Profile.SessionProtocol.format.format(orJust: "name"), count: 0...256) {
     Profile.SessionProtocol("", id: UInt8(truncatingIfNeeded: $0))
   }
@@ -161,27 +160,27 @@ extension Format<[Profile.SessionProtocol]> {
 
 /// A profile as its file defines it, from which any number of accessories are created.
 ///
-/// In texts of the identity, `{index}` is replaced by the number of the instance, from 1. Instances must have different
-/// serial numbers: if the serial number contains no `{index}` and there are several instances, `-1`, `-2` … are
-/// appended. A Bluetooth transport's address counts up from the one in the file.
+/// In strings of the identity, `{index}` is replaced by the number of the instance, from 1. Instances must have
+/// different serial numbers: if the serial number contains no `{index}` and there are several instances, `-1`, `-2` …
+/// are appended. A Bluetooth transport's address is counted up from the one in the file.
 ///
 /// ```swift
 /// let template = try ProfileLibrary().template("sensor")
 /// template.instances(3).map(\.identity.serialNumber)   // ["SENSOR-0001", "SENSOR-0002", "SENSOR-0003"]
 /// ```
 public struct ProfileTemplate: Equatable, Sendable {
-  /// The profile with unfilled templates.
+  /// The profile, in which `{index}` is not replaced yet.
   public let profile: Profile
   /// The profile's warnings.
   public let warnings: [SourceProblem]
 
-  /// A template from a profile.
+  /// Creates a template from a profile.
   public init(_ profile: Profile, warnings: [SourceProblem] = []) {
     self.profile = profile
     self.warnings = warnings
   }
 
-  /// This many accessories, numbered from 1.
+  /// Returns this many accessories, numbered from 1.
   public func instances(_ count: Int) -> [Profile] {
     (0..<max(count, 0)).map { instance($0 + 1, of: count) }
   }
@@ -203,24 +202,22 @@ public struct ProfileTemplate: Equatable, Sendable {
   }
 }
 
-/// Texts with a placeholder for the number of an instance: `{index}`, `{index:04}` (at least four digits, padded with
-/// zeros), `{index:04x}` (the same in hex). Anything else in braces is text.
+/// Replaces the placeholder for the number of an instance in strings: `{index}`, `{index:04}` (at least four digits,
+/// padded with zeros), `{index:04x}` (the same in hex). Anything else in braces is text.
 enum TemplateText {
   private static let opening = "{index"
 
-  /// Returns true if the text differs between instances.
   static func isTemplate(_ text: String) -> Bool {
     parts(of: text)?.contains { if case .index = $0 { true } else { false } } ?? false
   }
 
-  /// Returns what is wrong with a template; nil if it is correct.
+  /// Returns the mistake in a template; nil if it is correct.
   static func fault(in text: String) -> String? {
     parts(of: text) == nil
       ? "'\(Excerpt.of(text))' is not a template: write '{index}', '{index:04}' or '{index:04x}'"
       : nil
   }
 
-  /// The text of one instance.
   static func filled(_ text: String, index: Int) -> String {
     guard let parts = parts(of: text) else { return text }
     return parts.map { part in
@@ -236,7 +233,7 @@ enum TemplateText {
     case index(digits: Int, radix: Int)
   }
 
-  /// nil if a template is malformed.
+  /// Returns nil if a template is malformed.
   private static func parts(of text: String) -> [Part]? {
     var parts: [Part] = []
     var literal = ""
@@ -258,7 +255,6 @@ enum TemplateText {
     return parts + [.text(literal)]
   }
 
-  /// Reads the text between `{index` and `}`.
   private static func index(_ format: Substring) -> Part? {
     if format.isEmpty { return .index(digits: 1, radix: 10) }
     guard format.hasPrefix(":0") else { return nil }

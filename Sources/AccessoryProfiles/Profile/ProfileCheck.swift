@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The rules that involve several keys: duplicates, references, and combinations that are allowed but probably a
+/// Checks the rules that involve several keys: duplicates, references, and combinations that are allowed but probably a
 /// mistake.
 struct ProfileCheck {
   let profile: Profile
@@ -9,7 +9,6 @@ struct ProfileCheck {
   /// could not be read.
   let protocolPaths: [String]
   private let transportPaths: [String]
-  /// The paths of the values that could not be read.
   private let unreadable: [String]
 
   /// Checks a profile that was read from `object`, and reports problems with their places there.
@@ -39,8 +38,8 @@ struct ProfileCheck {
     report(.warning, path, message, reliesOn)
   }
 
-  /// `reliesOn` contains the paths of other values that the conclusion depends on. If one of these could not be read,
-  /// nothing is reported, because a default was used instead.
+  /// Reports a problem. `reliesOn` contains the paths of other values that the conclusion depends on: if one of these
+  /// could not be read, nothing is reported, because a default was used instead.
   private func report(
     _ severity: SourceProblem.Severity, _ path: String, _ message: String, _ reliesOn: [String]
   ) {
@@ -116,7 +115,8 @@ struct ProfileCheck {
   }
 
   private func checkMessages() {
-    // This includes protocols with native transport, whose sessions use the link on cables without such endpoints.
+    // The condition includes protocols with native transport, whose sessions use the link on cables without native
+    // endpoints.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]
     if !profile.messages.received.contains(where: start.contains) {

@@ -3,39 +3,37 @@ import AccessoryFormats
 import IAP2
 
 extension Profile {
-  /// How an accessory proves that it is licensed, and what Apple's dump shows of the proof.
+  /// How an accessory proves that it is licensed, and what Apple's dump shows about the proof.
   public struct Authentication: Equatable, Sendable {
     /// The two families of authentication coprocessors.
     public enum Generation: String, CaseIterable, Sendable {
-      /// 3.0: P-256, 32-byte challenge, 64-byte answer.
+      /// Version 3.0: P-256, a 32-byte challenge and a 64-byte answer.
       case current
-      /// 2.0B and 2.0C: RSA-1024 over SHA-1, 20-byte challenge, 128-byte answer.
+      /// Versions 2.0B and 2.0C: RSA-1024 over SHA-1, a 20-byte challenge and a 128-byte answer.
       case older
 
-      /// What `certSerial` shows: 16 or 15 bytes.
+      /// The value that dumps show as `certSerial`: 16 or 15 bytes.
       public var certSerial: Int { self == .current ? 16 : 15 }
-      /// What `certData` shows: 607 or 908 bytes in all known dumps.
+      /// The value that dumps show as `certData`: 607 or 908 bytes in all known dumps.
       public var certData: Int { self == .current ? 607 : 908 }
     }
 
-    /// What is signed. Public sources disagree, so this is a setting.
+    /// What the coprocessor signs. Public sources disagree, so this is a setting.
     public enum Challenge: String, CaseIterable, Sendable {
-      /// The challenge is the digest that is signed.
       case digest
-      /// The challenge is hashed, and the hash is signed.
       case hashed
     }
 
-    /// The family that signs.
+    /// The family of the coprocessor that signs.
     public var generation: Generation
-    /// What is signed.
+    /// What the coprocessor signs.
     public var challenge: Challenge
     /// The length of the certificate's serial number in dumps.
     public var certSerial: Int
     /// The length of the certificate in dumps.
     public var certData: Int
 
-    /// Authentication with the sizes of its generation.
+    /// Creates authentication with the certificate and challenge sizes of this coprocessor generation.
     public init(_ generation: Generation = .current, challenge: Challenge = .digest) {
       self.generation = generation
       self.challenge = challenge
@@ -70,11 +68,8 @@ extension Profile {
   public struct Power: Equatable, Sendable {
     /// Whether the accessory can power the device.
     public enum Capability: String, CaseIterable, Sendable {
-      /// The accessory provides no power.
       case none
-      /// The reserved value 1.
       case reserved
-      /// The accessory can power and charge the device.
       case advanced
 
       /// The number on the wire.
@@ -128,12 +123,11 @@ extension Profile {
     }
   }
 
-  /// A control message, by number or by its name in the protocol's message table. A file keeps the form in which it was
-  /// written.
+  /// A control message, identified by its number or by its name in the message table. A file keeps the form in which it
+  /// was written.
   public enum MessageName: Equatable, Hashable, Sendable, CustomStringConvertible {
-    /// The message's number.
     case id(UInt16)
-    /// The message's name: `StartExternalAccessoryProtocolSession`.
+    /// A message name such as `StartExternalAccessoryProtocolSession`.
     case name(String)
 
     /// The message's number; nil for an unknown name, which files cannot contain.
@@ -174,7 +168,7 @@ extension Profile {
       }
     }
 
-    /// Reads a number, a number in hex as text, or a name; nil for anything else.
+    /// Reads a number, a string with a hex number, or a name; nil for anything else.
     private init?(_ value: JSON5Value) {
       switch value.content {
       case .number(let number):
@@ -205,11 +199,8 @@ extension Profile {
   public struct USB: Equatable, Sendable {
     /// The bus speeds that have bulk endpoints.
     public enum Speed: String, CaseIterable, Sendable {
-      /// 12 Mbit/s.
       case full
-      /// 480 Mbit/s.
       case high
-      /// 5 Gbit/s.
       case `super`
     }
 
@@ -226,7 +217,7 @@ extension Profile {
     /// The accessory's maximum speed.
     public var speed: Speed = .high
 
-    /// The defaults.
+    /// Creates a description with the defaults.
     public init() {}
 
     static let format = Record("usb", "the accessory's USB device descriptor", USB()) {

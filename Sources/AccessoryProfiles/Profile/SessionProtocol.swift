@@ -3,19 +3,19 @@ import AccessoryFormats
 extension Profile {
   /// An External Accessory protocol that an accessory offers.
   public struct SessionProtocol: Equatable, Sendable {
-    /// The name, in reverse DNS: `com.lawaken.iap2`.
+    /// The protocol's name in reverse-DNS form, such as `com.lawaken.iap2`.
     public var name: String
-    /// The protocol's number on the wire; different for each protocol of an accessory.
+    /// The protocol's number on the wire, which is different for each protocol of an accessory.
     public var id: UInt8
-    /// What the device does when no app for it is installed.
+    /// What the device does when no app for the protocol is installed.
     public var matchAction: MatchAction
     /// What the accessory does with this protocol's bytes; nil means the profile's behavior.
     public var behavior: Behavior?
-    /// The transport component on USB whose own endpoints carry the sessions, instead of the link (native transport).
-    /// On cables without such endpoints the sessions use the link.
+    /// The USB transport component whose own endpoints carry the sessions instead of the link (native transport). On
+    /// cables without such endpoints the sessions use the link.
     public var nativeTransportComponent: UInt16?
 
-    /// A protocol.
+    /// Creates a protocol.
     public init(
       _ name: String, id: UInt8, matchAction: MatchAction = .optional, behavior: Behavior? = nil,
       nativeTransportComponent: UInt16? = nil
@@ -51,7 +51,7 @@ extension Profile {
     /// takes two.
     static let mostNative = 13
 
-    /// Returns what is wrong with a protocol's name; nil if it is in reverse DNS form: two or more parts, separated by
+    /// Returns the mistake in a protocol's name; nil if the name has reverse-DNS form: two or more parts, separated by
     /// dots, of letters (of any script), digits, `-` and `_`.
     public static func fault(inName name: String) -> String? {
       let parts = name.split(separator: ".", omittingEmptySubsequences: false)
@@ -74,19 +74,19 @@ extension Profile {
     /// The number on the wire.
     public var rawValue: UInt8
 
-    /// A match action with this number.
+    /// Creates a match action with this number.
     public init(rawValue: UInt8) {
       self.rawValue = rawValue
     }
 
-    /// Nothing.
+    /// Do nothing.
     public static let none = MatchAction(rawValue: 0)
     /// Ask the user whether to look for an app.
     public static let optional = MatchAction(rawValue: 1)
-    /// Look for an app without asking.
+    /// Look for an app without prompting the user.
     public static let noAlert = MatchAction(rawValue: 2)
 
-    /// A word, or the number itself.
+    /// The format of a match action: a word, or the number itself.
     static let format: Format<MatchAction> = {
       let words = Format.words([("none", none), ("optional", optional), ("no-alert", noAlert)])
       let number = Format<UInt8>.integer(0...255).map(MatchAction.init) { $0.rawValue }
@@ -101,25 +101,18 @@ extension Profile {
 }
 
 extension Profile {
-  /// A HID function that an accessory declares. Its activity consists of messages: StartHID, AccessoryHIDReport.
+  /// A HID function that an accessory declares. The function uses the messages StartHID and AccessoryHIDReport.
   public struct HID: Equatable, Sendable {
     /// The kind of HID function.
     public enum Function: String, CaseIterable, Sendable {
-      /// A keyboard.
       case keyboard
       /// Keys that control playback.
       case mediaRemote
-      /// A pointer for AssistiveTouch.
       case assistiveTouch
-      /// A gamepad.
       case gamepad
-      /// A gamepad of another type.
       case otherGamepad
-      /// Switch Control.
       case switchControl
-      /// A headset.
       case headset
-      /// A braille display.
       case braille
 
       /// The number on the wire.
@@ -139,12 +132,12 @@ extension Profile {
 
     /// The component's number.
     public var id: UInt16
-    /// Its name.
+    /// The component's name.
     public var name: String
     /// The kind of function.
     public var function: Function
 
-    /// A function.
+    /// Creates a function.
     public init(id: UInt16, name: String, function: Function) {
       (self.id, self.name, self.function) = (id, name, function)
     }
@@ -158,16 +151,16 @@ extension Profile {
     }
   }
 
-  /// A location receiver that an accessory declares. It sends messages: LocationInformation.
+  /// A location receiver that an accessory declares. The receiver sends LocationInformation messages.
   public struct Location: Equatable, Sendable {
     /// The component's number.
     public var id: UInt16 = 0
-    /// Its name.
+    /// The component's name.
     public var name = "Location"
     /// The data that the receiver provides.
     public var provides: [DeviceProfile.Sentence] = [.gga, .rmc]
 
-    /// A receiver with the usual sentences.
+    /// Creates a receiver with the default sentences.
     public init() {}
 
     static let format = Record("location", "the location receiver that the accessory declares", Location()) {

@@ -2,31 +2,28 @@ import AccessoryCore
 import AccessoryFormats
 
 extension Profile {
-  /// A transport component that an accessory declares. The USB modes are named from the Apple device's side: an
+  /// A transport component that an accessory declares. The names of the USB modes describe the Apple device: an
   /// accessory that is a USB device declares `usbHost`.
   public struct Transport: Equatable, Sendable {
     /// The kinds of transports.
     public enum Kind: Equatable, Sendable {
-      /// The device is the USB host.
       case usbHost
-      /// The device is the USB device.
       case usbDevice
       /// Bluetooth, with the accessory's address.
       case bluetooth(MACAddress)
-      /// A serial line.
       case serial
     }
 
     /// The kind of transport.
     public var kind: Kind
-    /// The component's number, different for each component of an accessory.
+    /// The component's number, which is different for each component of an accessory.
     public var id: UInt16
     /// The component's name.
     public var name: String
-    /// Whether iAP2 runs over it.
+    /// Whether iAP2 runs over this transport.
     public var supportsIAP2: Bool
 
-    /// A transport component.
+    /// Creates a transport component.
     public init(_ kind: Kind, id: UInt16, name: String, supportsIAP2: Bool = true) {
       self.kind = kind
       self.id = id
@@ -34,7 +31,7 @@ extension Profile {
       self.supportsIAP2 = supportsIAP2
     }
 
-    /// The kinds used in files; a Bluetooth transport's address has its own key.
+    /// The words for the kinds in files; a Bluetooth transport's address has its own key.
     private enum Word: String, CaseIterable {
       case usbHost, usbDevice, bluetooth, serial
     }
@@ -58,7 +55,6 @@ extension Profile {
       }
     }
 
-    /// The kind as it is written: `usbHost`.
     var kindName: String { word.rawValue }
 
     private var mac: MACAddress? {
@@ -114,9 +110,9 @@ extension Format<Profile.MACAddress> {
 }
 
 extension Profile {
-  /// What an accessory requests when the link is set up: the payload of its SYN, field by field.
+  /// The values that an accessory requests during link setup, which are the fields of its SYN.
   ///
-  /// The ranges are those of the wire. The defaults are ours, in the middle of what real accessories request.
+  /// The defaults are typical of what real accessories request.
   public struct Link: Equatable, Sendable {
     /// How many packets the accessory accepts before it acknowledges one.
     public var maximumOutstandingPackets: UInt8 = 16
@@ -141,15 +137,14 @@ extension Profile {
     /// Whether the link uses no acknowledgements; the counts and timeouts are then zero on the wire.
     public var zeroAcknowledgement = false
 
-    /// The defaults.
+    /// Creates a link with the defaults.
     public init() {}
 
-    /// The ids of the sessions; the file transfer's comes last, if there is one.
+    /// The numbers of the sessions; that of the file transfer session comes last, if there is one.
     public var sessionIDs: [UInt8] {
       [controlSession, externalAccessorySession] + (fileTransferSession.map { [$0] } ?? [])
     }
 
-    /// How the link is written in files.
     static let format = Record("link", "what the accessory requests during link setup", Link()) {
       Field(
         "maximumOutstandingPackets", \.maximumOutstandingPackets, .integer(1...127),

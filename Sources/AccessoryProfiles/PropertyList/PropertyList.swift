@@ -1,25 +1,23 @@
 import AccessoryFormats
 
-/// A value in a property list, for example an Info.plist, in XML or binary form. Only strings and the values around
-/// them are kept.
+/// A value in a property list, for example an Info.plist, in XML or binary form. Only strings, arrays and dictionaries
+/// are kept.
 ///
-/// Files are limited, because their bytes are untrusted: a few hundred kilobytes of nested tags would overflow the
-/// stack, and a binary file can refer to one value many times, so that a few hundred bytes could expand to gigabytes.
+/// The size and nesting of files are limited, because their bytes are untrusted: a few hundred kilobytes of nested tags
+/// would overflow the stack, and a binary file can refer to one value many times, so that a few hundred bytes could
+/// expand to gigabytes.
 ///
 /// ```swift
 /// let list = try PropertyList(path: "Info.plist")
 /// ```
 public enum PropertyList: Equatable, Sendable {
-  /// A string.
   case text(String)
-  /// A list of values.
   case array([PropertyList])
-  /// Values by key.
   case dictionary([String: PropertyList])
-  /// Any other value, by its kind with an article: "a number".
+  /// Any other value, represented by its kind with an article, such as "a number".
   case other(String)
 
-  /// The longest file that is read.
+  /// The size of the largest file that is read.
   public static let longest = 1 << 20
   /// How deeply arrays and dictionaries may be nested.
   public static let deepest = 64
@@ -37,7 +35,7 @@ public enum PropertyList: Equatable, Sendable {
     try self.init(bytes, path: path)
   }
 
-  /// Reads bytes.
+  /// Parses a property list.
   ///
   /// - Parameter path: where the bytes come from, for messages.
   public init(_ bytes: [UInt8], path: String) throws(SourceProblem) {
@@ -52,7 +50,7 @@ public enum PropertyList: Equatable, Sendable {
     }
   }
 
-  /// The value of a key, if this is a dictionary that has it.
+  /// Returns the value of a key, if this is a dictionary that has it.
   public subscript(key: String) -> PropertyList? {
     guard case .dictionary(let members) = self else { return nil }
     return members[key]
@@ -111,7 +109,7 @@ struct BinaryPropertyList {
     }
   }
 
-  /// Reads the trailer: the last 32 bytes, which contain the sizes of offsets and references, the number of objects,
+  /// Parses the trailer: the last 32 bytes, which contain the sizes of offsets and references, the number of objects,
   /// the top object, and the position of the offset table.
   private init(_ bytes: [UInt8]) throws(Damage) {
     self.bytes = bytes
@@ -165,7 +163,7 @@ struct BinaryPropertyList {
     }
   }
 
-  /// The positions of an array's references; a dictionary lists first its keys and then its values.
+  /// Returns the positions of an array's references; a dictionary lists first its keys and then its values.
   private func members(
     _ object: Int, at start: Int, repeats: Int = 1, depth: Int
   ) throws(Damage) -> StrideTo<Int> {
@@ -189,7 +187,6 @@ struct BinaryPropertyList {
     return text
   }
 
-  /// The bytes of data or of a string.
   private mutating func elements(_ object: Int, at start: Int, size: Int) throws(Damage) -> Range<Int> {
     let room = try extent(object, at: start, size: size)
     content += room.count
@@ -223,7 +220,7 @@ struct BinaryPropertyList {
     return object
   }
 
-  /// A big-endian number; nil if it is outside the bytes or larger than any position in a file.
+  /// Returns a big-endian number; nil if it is outside the bytes or larger than any position in a file.
   private static func number(_ bytes: [UInt8], _ place: Int, _ size: Int) -> Int? {
     guard place >= 0, place <= bytes.count - size else { return nil }
     var value: UInt64 = 0

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// Reads an XML property list in UTF-8, as in Xcode projects. It refuses everything that XML readers interpret in
-/// different ways: other encodings, attributes, and definitions in the document type.
+/// Reads an XML property list in UTF-8, as in Xcode projects. The reader refuses everything that XML readers interpret
+/// in different ways: other encodings, attributes, and definitions in the document type.
 struct XMLPropertyList {
   private let bytes: [UInt8]
   private let file: String
@@ -23,12 +23,11 @@ struct XMLPropertyList {
     self.file = file
   }
 
-  /// A tag, with the place where it begins.
   private struct Tag {
     let start: Int
     let name: String
     var isClosing = false
-    /// Whether the tag closes itself: `<string/>`.
+    /// Whether the tag closes itself, as in `<string/>`.
     var isEmpty = false
   }
 
@@ -46,7 +45,6 @@ struct XMLPropertyList {
     return list
   }
 
-  /// The value that a tag opens.
   private mutating func value(_ tag: Tag, depth: Int) throws(SourceProblem) -> PropertyList {
     guard !tag.isClosing else { throw invalid(tag.start, "</\(Excerpt.of(tag.name))> closes nothing") }
     switch tag.name {
@@ -88,7 +86,7 @@ struct XMLPropertyList {
     return .dictionary(members)
   }
 
-  /// The next tag inside `opening`; nil at the end of `opening`.
+  /// Returns the next tag inside `opening`; nil at the end of `opening`.
   private mutating func member(of opening: Tag) throws(SourceProblem) -> Tag? {
     if opening.isEmpty { return nil }
     let next = try tag()
@@ -102,7 +100,7 @@ struct XMLPropertyList {
 
   // MARK: Text
 
-  /// The text up to the closing tag, without comments, and with references resolved.
+  /// Returns the text up to the closing tag, without comments, and with references resolved.
   private mutating func text(of opening: Tag) throws(SourceProblem) -> String {
     var text: [UInt8] = []
     while !opening.isEmpty {
@@ -128,7 +126,7 @@ struct XMLPropertyList {
 
   private static let named: [String: Unicode.Scalar] = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
 
-  /// `&amp;`, `&#38;` or `&#x26;`.
+  /// Reads a reference such as `&amp;`, `&#38;` or `&#x26;`.
   private mutating func reference() throws(SourceProblem) -> Unicode.Scalar {
     let start = index
     let name = bytes[(start + 1)...].prefix(10).prefix { $0 != UInt8(ascii: ";") }
@@ -143,7 +141,6 @@ struct XMLPropertyList {
 
   // MARK: Markup
 
-  /// The next tag, after any comments, instructions and document types.
   private mutating func tag() throws(SourceProblem) -> Tag {
     while true {
       skipSpace()

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A deviation from correct behavior, of the accessory or the device, as in `--quirk flicker,auth=never,cycles=3`.
+/// A deviation of the accessory or the device from correct behavior, as in `--quirk flicker,auth=never,cycles=3`.
 ///
 /// ```swift
 /// let quirk = try Quirk("flicker,cycles=3")
@@ -8,36 +8,25 @@ import AccessoryFormats
 /// "\(quirk)"                                  // "flicker,cycles=3"
 /// ```
 public enum Quirk: Equatable, Sendable, CustomStringConvertible {
-  /// Connects with no protocols, disconnects, and connects again with its protocols.
+  /// The accessory connects without protocols, disconnects, and connects again with its protocols.
   case flicker(Flicker)
-  /// Authenticates incorrectly, late or never.
   case authentication(OddAuthentication)
   /// Identifies itself late, or not at all.
   case identification(OddIdentification)
-  /// Serves sessions incorrectly or not at all.
   case session(OddSession)
-  /// Never sends the status of a session. Many accessories do not; a device must not wait for it.
+  /// The accessory never sends the status of a session. Many accessories do not; a device must not wait for it.
   case noStatus
-  /// Sends bytes of the previous session, up to this many, at the start of each session except the first (field failure
-  /// W17).
+  /// The accessory sends up to this many bytes of the previous session at the start of each session except the first
+  /// (field failure W17).
   case staleBytes(count: Int)
-  /// Ends sessions unprompted, in episodes.
   case endsSessions(EndedSessions)
-  /// Stops answering when sessions are opened too quickly.
   case wedgesAfter(WedgedByOpens)
-  /// Stops sending after some time.
   case goesSilent(GoesSilent)
-  /// Waits for a touch, and stays busy after its request is cancelled.
   case busyAfterCancel(BusyAfterCancel)
-  /// Keeps a session that was cut off, and ends every new one.
   case phantomSession(PhantomSession)
-  /// Drops bytes that do not fit into its buffer.
   case dropsBeyond(SmallBuffer)
-  /// Splits or joins its replies.
   case replyChunking(ReplyChunking)
-  /// Obeys only the first settings command of a session.
   case obeysFirstSettingsOnly(FirstSettingsOnly)
-  /// Fails every transaction except the first.
   case failsAfterFirstTransaction(FailingTransactions)
 
   /// The format of all quirks.
@@ -74,32 +63,29 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   /// parameter that has this choice, so `authentication,never` is `authentication,answer=never`.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
-  /// The name: `flicker`.
+  /// The quirk's name, such as `flicker`.
   public var name: String { Self.format.name(of: self) }
 
-  /// The form used on the command line, with everything that differs from the defaults.
+  /// The form used on the command line, including everything that differs from the defaults.
   public var description: String { Self.format.text(self) }
 }
 
-/// What goes wrong during authentication.
+/// Incorrect authentication.
 public struct OddAuthentication: Equatable, Sendable {
-  /// The wrong answer.
+  /// The way in which authentication goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
-    /// The device role refuses a correct signature.
+    /// The device refuses a correct signature.
     case refuse
-    /// The accessory never answers.
     case never
-    /// The accessory sends a wrong signature.
     case wrong
-    /// The accessory answers late.
     case slow
-    /// It does not answer before it is identified, as some accessories in the field.
+    /// The accessory does not answer before it is identified, as some accessories in the field.
     case ignoreFirst = "ignore-first"
-    /// It closes the cable when it is asked before it is identified.
+    /// The accessory closes the cable if it must authenticate before it is identified.
     case hangup
   }
 
-  /// The wrong answer.
+  /// The way in which authentication goes wrong.
   public var answer: Answer
   /// The delay of the certificate and of the signature for the answer `slow`.
   public var delay: Duration
@@ -123,18 +109,15 @@ public struct OddAuthentication: Equatable, Sendable {
   }.example("authentication,slow,delay=3s")
 }
 
-/// What goes wrong during identification. A set-up longer than 10 s gets a background app suspended (field failure
-/// W13).
+/// Late or missing identification. A setup longer than 10 s gets a background app suspended (field failure W13).
 public struct OddIdentification: Equatable, Sendable {
-  /// The wrong answer.
+  /// The way in which identification goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
-    /// The accessory identifies itself late.
     case slow
-    /// The accessory never identifies itself.
     case never
   }
 
-  /// The wrong answer.
+  /// The way in which identification goes wrong.
   public var answer: Answer
   /// How long a slow answer is delayed.
   public var delay: Duration
@@ -151,24 +134,20 @@ public struct OddIdentification: Equatable, Sendable {
   }.example("identification,never")
 }
 
-/// What goes wrong when a session is opened (field failures W6, W8 and W12; behavior F11, the accessory closes the
-/// session).
+/// Incorrect handling of sessions (field failures W6, W8 and W12; behavior F11, the accessory closes the session).
 public struct OddSession: Equatable, Sendable {
-  /// The wrong answer.
+  /// The way in which a session goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
-    /// Refuses by status.
+    /// The accessory refuses the session by its status.
     case refuse
-    /// Ignores the start.
     case ignore
-    /// Accepts bytes but never answers.
+    /// The accessory accepts bytes but never answers.
     case silent
-    /// Closes the session later.
     case close
-    /// Detaches later.
     case detach
   }
 
-  /// The wrong answer.
+  /// The way in which a session goes wrong.
   public var answer: Answer
   /// How long after its start a session is closed, or the accessory detaches.
   public var delay: Duration
@@ -230,34 +209,35 @@ extension [Quirk] {
   private func first<Odd>(_ odd: (Quirk) -> Odd?) -> Odd? { lazy.compactMap(odd).first }
 }
 
-/// A flicker in detail: connect with no protocols, disconnect, and moments later connect with all protocols.
+/// The parameters of a flicker: the accessory connects without protocols, disconnects, and moments later connects with
+/// all protocols.
 ///
-/// This is what the read-me of Apple's EADemo describes. Apple does not publish the timings, so the defaults are ours.
-/// With the maker `wire`, the accessory attaches, identifies with no protocols, detaches and attaches again; with the
-/// maker `device`, the device role publishes an accessory early and withdraws it.
+/// The read-me of Apple's EADemo describes this. Apple does not publish the timings, so the defaults are easim's. With
+/// the maker `wire`, the accessory attaches, identifies with no protocols, detaches and attaches again; with the maker
+/// `device`, the device role publishes an accessory early and withdraws it.
 public struct Flicker: Equatable, Sendable {
-  /// What causes the flicker.
+  /// The end that causes the flicker.
   public enum Maker: String, CaseIterable, Sendable {
     /// The accessory, which actually detaches.
     case wire
-    /// The device role alone.
+    /// The device alone, which publishes and withdraws the accessory.
     case device
   }
 
-  /// What causes the flicker.
+  /// The end that causes the flicker.
   public var maker: Maker
-  /// How many empty appearances precede the complete one.
+  /// How many connections without protocols precede the complete one.
   public var cycles: Int
-  /// How long an empty appearance lasts.
+  /// How long a connection without protocols lasts.
   public var empty: Duration
-  /// How long the accessory is disconnected afterwards.
+  /// How long the accessory is disconnected between two connections.
   public var gap: Duration
   /// The maximum random deviation of each duration, in either direction.
   public var jitter: Duration
-  /// Whether the accessory answers authentication during the empty appearance.
+  /// Whether the accessory responds to authentication while it is attached without protocols.
   public var answersAuthentication: Bool
 
-  /// Creates a flicker; by default one cycle, caused by the accessory.
+  /// Creates a flicker; by default it has one cycle, caused by the accessory.
   public init(
     _ maker: Maker = .wire, cycles: Int = 1, empty: Duration = .milliseconds(250), gap: Duration = .milliseconds(300),
     jitter: Duration = .zero, answersAuthentication: Bool = true
@@ -286,7 +266,7 @@ public struct Flicker: Equatable, Sendable {
       "whether the accessory authenticates while it has no protocols")
   }.example("flicker,cycles=3,gap=1s")
 
-  /// A duration with its random jitter; never negative.
+  /// Returns a duration with its random jitter; never negative.
   public func jittered(_ length: Duration, using random: inout some RandomNumberGenerator) -> Duration {
     guard jitter > .zero else { return length }
     let offset = Double.random(in: -1...1, using: &random)

@@ -1,14 +1,13 @@
 import AccessoryFormats
 
-// Quirks that affect the bytes of sessions: lost requests, replies that come late or in pieces.
+// Quirks that affect the bytes of sessions: lost requests, and replies that are late or in pieces.
 
-/// Waits for a user before it replies, and cannot be cancelled (field failure W22).
+/// The accessory waits for a user before it replies, and cannot be cancelled (field failure W22).
 public struct BusyAfterCancel: Equatable, Sendable {
   /// What happens to the reply to a request whose session has ended.
   public enum Reply: String, CaseIterable, Sendable {
     /// The reply is sent in the session open at that time, or in the next one.
     case late
-    /// It is lost.
     case none
   }
 
@@ -16,10 +15,10 @@ public struct BusyAfterCancel: Equatable, Sendable {
   public var touch: Duration
   /// How long a cancelled request keeps the accessory busy, counted from the request.
   public var busy: Duration
-  /// What happens to the reply.
+  /// What happens to the reply to a request whose session has ended.
   public var reply: Reply
 
-  /// Creates a quirk, by default with a touch after ten seconds, and half a minute for a cancelled request.
+  /// Creates a quirk; by default, the touch comes after ten seconds, and a cancelled request takes half a minute.
   public init(touch: Duration = .seconds(10), busy: Duration = .seconds(30), reply: Reply = .late) {
     (self.touch, self.busy, self.reply) = (touch, busy, reply)
   }
@@ -39,7 +38,7 @@ public struct BusyAfterCancel: Equatable, Sendable {
   }.example("busy-after-cancel,touch=5s")
 }
 
-/// Silently drops bytes that do not fit into its buffer (field failure W32).
+/// The accessory silently drops bytes that do not fit into its buffer (field failure W32).
 public struct SmallBuffer: Equatable, Sendable {
   /// The size of the buffer.
   public var bytes: Int
@@ -59,15 +58,15 @@ public struct SmallBuffer: Equatable, Sendable {
   }.example("drops-beyond,bytes=64")
 }
 
-/// Splits or joins sent bytes (field failure W33).
+/// The accessory splits or joins the bytes it sends (field failure W33).
 public struct ReplyChunking: Equatable, Sendable {
   /// How the bytes are split or joined.
   public enum Pieces: String, CaseIterable, Sendable {
-    /// One byte at a time.
+    /// Each byte is sent separately.
     case bytes
-    /// Everything sent within a period at once.
+    /// Everything sent within a period is sent at once.
     case glued
-    /// Pieces of random length.
+    /// Pieces have a random length.
     case split
   }
 
@@ -77,7 +76,7 @@ public struct ReplyChunking: Equatable, Sendable {
   public var gap: Duration
   /// The maximum size of a piece.
   public var size: Int
-  /// The random seed; 0 means the run's.
+  /// The random seed; 0 means use the run's seed.
   public var seed: UInt64
 
   /// Creates a quirk that, by default, sends byte by byte.
@@ -101,21 +100,18 @@ public struct ReplyChunking: Equatable, Sendable {
   }.example("reply-chunking,split,gap=20ms")
 }
 
-/// Obeys the first settings command of a session and ignores all others (field failure W34).
+/// The accessory obeys the first settings command of a session and ignores all others (field failure W34).
 public struct FirstSettingsOnly: Equatable, Sendable {
-  /// What ends a command.
+  /// The mark that ends a command.
   public enum End: String, CaseIterable, Sendable {
-    /// A pause.
     case pause
-    /// A line feed.
     case lf
-    /// A carriage return.
     case cr
   }
 
-  /// How a settings command begins.
+  /// The bytes with which a settings command begins.
   public var prefix: String
-  /// What ends a command.
+  /// The mark that ends a command.
   public var end: End
   /// How long a pause must be to end a command.
   public var pause: Duration
@@ -135,13 +131,11 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   }.example("obeys-first-settings-only,prefix=SET,end=lf")
 }
 
-/// Serves one transaction and fails every later one (field failure W30).
+/// The accessory serves one transaction and fails every later one (field failure W30).
 public struct FailingTransactions: Equatable, Sendable {
   /// How a transaction fails.
   public enum Answer: String, CaseIterable, Sendable {
-    /// No reply.
     case silence
-    /// The session ends.
     case close
   }
 

@@ -1,14 +1,14 @@
 import AccessoryFormats
 
-// Quirks that affect how long sessions live. Their state outlasts a session and, in part, unplugging.
+// Quirks that affect how long sessions last. The state of these quirks outlasts a session and, in part, unplugging.
 
 extension Format<UInt64> {
-  /// The random seed of a quirk; 0 means that it is derived from the run's seed.
+  /// The format of a quirk's random seed; 0 means that the seed is derived from the run's seed.
   static let quirkSeed = integer(0...UInt64(Int64.max))
 }
 
 extension Format<Duration> {
-  /// A duration in the life of sessions.
+  /// The format of a duration in these quirks.
   static let ofSessions = duration(.zero ... .seconds(24 * 3_600))
 }
 
@@ -17,17 +17,17 @@ enum QuirkText {
   static let rest = "how long the accessory must stay unplugged to count as power-cycled, which resets the quirk"
 }
 
-/// Ends sessions unprompted, in episodes (field failure W23).
+/// The accessory ends sessions unprompted, in episodes (field failure W23).
 public struct EndedSessions: Equatable, Sendable {
-  /// The minimum life of a session.
+  /// The minimum duration of a session.
   public var shortest: Duration
-  /// The maximum life of a session.
+  /// The maximum duration of a session.
   public var longest: Duration
   /// How long an episode lasts; zero means that it never ends.
   public var episode: Duration
-  /// How long everything works after an episode; zero means forever.
+  /// How long sessions work after an episode; zero means forever.
   public var calm: Duration
-  /// The random seed; 0 means the run's.
+  /// The random seed; 0 means use the run's seed.
   public var seed: UInt64
 
   /// Creates a quirk with, by default, one episode of two minutes.
@@ -60,7 +60,7 @@ public struct EndedSessions: Equatable, Sendable {
   }
 }
 
-/// Stops working when sessions are opened too quickly (field failure W24).
+/// The accessory stops working when sessions are opened too quickly (field failure W24).
 public struct WedgedByOpens: Equatable, Sendable {
   /// How many opens within the time limit are too many.
   public var opens: Int
@@ -88,7 +88,7 @@ public struct WedgedByOpens: Equatable, Sendable {
   }.example("wedges-after,opens=3,within=10s")
 }
 
-/// Stops sending after some time, in a session that stays open (field failure W26).
+/// The accessory stops sending after some time, in a session that stays open (field failure W26).
 public struct GoesSilent: Equatable, Sendable {
   /// How long the first session works.
   public var after: Duration
@@ -98,9 +98,9 @@ public struct GoesSilent: Equatable, Sendable {
   public var later: Duration
   /// The maximum random deviation of each of these durations, in either direction.
   public var jitter: Duration
-  /// How long the accessory must be without power to start over.
+  /// How long the accessory must be without power to work again.
   public var rest: Duration
-  /// The random seed; 0 means the run's.
+  /// The random seed; 0 means use the run's seed.
   public var seed: UInt64
 
   /// Creates a quirk; by default, sessions work for thirty seconds, then three minutes, then ten seconds each.
@@ -127,7 +127,7 @@ public struct GoesSilent: Equatable, Sendable {
   }.example("goes-silent,after=5s,restart=20s,later=2s")
 }
 
-/// Keeps a session that was cut off, and ends every new one because of it (field failure W25).
+/// The accessory keeps a session that was cut off, and therefore ends every new one (field failure W25).
 public struct PhantomSession: Equatable, Sendable {
   /// A session counts as cut off if its last byte is more recent than this.
   public var within: Duration
@@ -135,10 +135,10 @@ public struct PhantomSession: Equatable, Sendable {
   public var ends: Duration
   /// How long the accessory must be without power to forget the session.
   public var rest: Duration
-  /// The random seed; 0 means the run's.
+  /// The random seed; 0 means use the run's seed.
   public var seed: UInt64
 
-  /// Creates a quirk whose phantom, by default, disappears after thirty seconds without power.
+  /// Creates a quirk; by default, the accessory forgets the old session after thirty seconds without power.
   public init(
     within: Duration = .seconds(1), ends: Duration = .seconds(1), rest: Duration = .seconds(30), seed: UInt64 = 0
   ) {

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Converts parameters from their form in files to their form on the wire, according to the catalogue.
+/// Converts parameters from their form in files to their form on the wire, according to the message catalogue.
 public struct MessageParameters {
   private let message: String
   private let known: [MessageCatalog.ParameterEntry]
@@ -21,7 +21,6 @@ public struct MessageParameters {
     try elements(members, known)
   }
 
-  /// Returns conditions for parameters.
   func conditions(_ members: [Named<MessageValue>]) throws(OptionError) -> [MessageRule.Condition] {
     try conditions(members, known)
   }
@@ -146,7 +145,7 @@ public struct MessageParameters {
     return [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
   }
 
-  /// Encodes a number in the width of its kind; nil if it does not fit or the width is unknown.
+  /// Encodes a number in the width of its kind; nil if the number does not fit or the width is unknown.
   private static func bytes(of number: Int64, _ kind: MessageCatalog.ValueKind?) -> [UInt8]? {
     let (width, range): (Int, ClosedRange<Int64>) =
       switch kind {
@@ -194,7 +193,7 @@ extension MessageID {
     throw OptionError(Self.complaint(about: text))
   }
 
-  /// Returns what is wrong with a message name that is not in the catalogue.
+  /// Returns the mistake in a message name that is not in the catalogue.
   static func complaint(about name: String) -> String {
     let near = Suggestion.nearHint(for: name, in: MessageCatalog.all.map(\.name).filter { !$0.isEmpty })
     let advice = near.isEmpty ? "; write a message without a known name as its number, such as 0xAE01" : near

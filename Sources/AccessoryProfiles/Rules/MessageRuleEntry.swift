@@ -1,28 +1,28 @@
 import AccessoryFormats
 import IAP2
 
-/// A rule about control messages, as written in files: which message is sent automatically, and when.
+/// A rule in a file that says which control message is sent automatically, and when.
 public struct MessageRuleEntry: Equatable, Sendable {
   /// The message being answered; nil for a rule that applies when the accessory connects.
   public var on: MessageName?
-  /// Conditions for the message's parameters.
+  /// The conditions that the message's parameters must meet.
   public var with: [Named<MessageValue>] = []
   /// The delay after the message or the connection.
   public var after: Duration = .zero
   /// The interval of repetitions; nil for none.
   public var every: Duration?
-  /// The message that ends the rule's activity.
+  /// The message that stops the rule.
   public var until: MessageName?
   /// The message to send.
   public var send: MessageName
-  /// Its parameters.
+  /// The parameters of the message to send.
   public var parameters: [Named<MessageValue>] = []
   /// Whether to send only the parameters that the triggering message asks for.
   public var selects = false
   /// Whether to send the message even to an end that did not declare it.
   public var ignoresDeclaration = false
 
-  /// How messages are named, as in the rest of a profile.
+  /// The form in which messages are named, as in other parts of a profile.
   public typealias MessageName = Profile.MessageName
 
   /// Creates a rule.
@@ -69,7 +69,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
 
   private static let longest = Duration.seconds(24 * 3_600)
 
-  /// Reports what is wrong with the parameters. Messages that cannot be read were already reported.
+  /// Reports mistakes in the parameters. Messages that cannot be read were already reported.
   private func check(_ object: ObjectReader) {
     guard send != .unread, on != nil || object.value("on") == nil else { return }
     let asked = on?.messageID
@@ -79,7 +79,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     checkParameters(object, answering: asked)
   }
 
-  /// Reports what is wrong with the parameters to send, at the key `parameters` of an object.
+  /// Reports mistakes in the parameters to send, at the key `parameters` of an object.
   public func checkParameters(_ object: ObjectReader, answering asked: MessageID? = nil) {
     guard let message = send.messageID else { return }
     Self.report("parameters", object) { () throws(OptionError) in
@@ -91,7 +91,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     do throws(OptionError) { try body() } catch { object.error(key, error.description) }
   }
 
-  /// Returns the rule in the form used to play it.
+  /// Converts the rule into the form in which it is applied.
   public func rule() throws(OptionError) -> MessageRule {
     let asked: MessageID?
     if let on { asked = try on.known() } else { asked = nil }
@@ -110,10 +110,10 @@ public struct MessageRuleEntry: Equatable, Sendable {
 }
 
 extension Profile.MessageName {
-  /// A placeholder for a message that a file lacks; no message has this number.
+  /// A placeholder for a message that is missing from a file; no message has this number.
   fileprivate static let unread = Self.id(0)
 
-  /// The message's number; an unknown name is an error.
+  /// Returns the message's number; throws if the name is unknown.
   func known() throws(OptionError) -> MessageID {
     guard let messageID else { throw OptionError(MessageID.complaint(about: description)) }
     return messageID
@@ -126,13 +126,12 @@ extension Duration {
   }
 }
 
-/// The value of a control message's parameter, as files and commands write it. Its encoding depends on the parameter;
-/// see ``MessageParameters``.
+/// The value of a control message's parameter, as files and commands write it. The value's encoding depends on the
+/// parameter; see ``MessageParameters``.
 public indirect enum MessageValue: Equatable, Sendable {
-  /// A string. It is the value of a text parameter, and a number or bytes in hex for others; `=name` copies a parameter
-  /// of the message being answered, and `=time` is the time.
+  /// A string: the value of a text parameter, or a number or bytes in hex for other parameters. `=name` copies a
+  /// parameter of the message being answered, and `=time` is the time.
   case text(String)
-  /// A number.
   case number(Int64)
   /// Whether the parameter is present, or a boolean value.
   case boolean(Bool)
@@ -141,8 +140,8 @@ public indirect enum MessageValue: Equatable, Sendable {
   /// The parameters in a group, or bytes as `{ hex: "0a 0b" }`.
   case group([Named<MessageValue>])
 
-  /// Parameters by name or number. The schema only describes them as an object, because valid contents depend on the
-  /// message.
+  /// The format of parameters by name or number. The schema only describes them as an object, because valid contents
+  /// depend on the message.
   public static let parameters: Format<[Named<MessageValue>]> = {
     let named = Format<[Named<MessageValue>]>.named(of: format(depth: 3))
     return Format(shape) { value, place in
@@ -156,7 +155,8 @@ public indirect enum MessageValue: Equatable, Sendable {
   private static let range = -(Int64(1) << 53)...(Int64(1) << 53)
   private static let expectation = "text, a whole number, true or false, a list or an object"
 
-  /// `depth` limits the nesting of lists and groups; no known message needs more than two levels.
+  /// Returns the format of a value; `depth` limits the nesting of lists and groups. No known message needs more than
+  /// two levels.
   private static func format(depth: Int) -> Format<MessageValue> {
     Format(shape) { value, place in
       switch value.content {
@@ -191,7 +191,7 @@ public indirect enum MessageValue: Equatable, Sendable {
 }
 
 extension [Named<MessageValue>] {
-  /// Reads words on a command line: `battery-percent=50`, or `playback.status=2` in a group.
+  /// Reads words on a command line, such as `battery-percent=50`, or `playback.status=2` in a group.
   public init(words: [String]) throws(OptionError) {
     self = []
     for word in words {

@@ -1,24 +1,23 @@
 import AccessoryFormats
 
-/// Request and response rules: how a session's bytes are divided into requests, and how each is answered.
+/// Rules for requests and responses: how a session's bytes are divided into requests, and how each request is answered.
 public struct Script: Equatable, Sendable {
   /// How requests are recognised in a byte stream.
   public enum Framing: Equatable, Sendable {
     /// Each request ends with these bytes, which are not compared with the rules. Answers are sent as written, so an
     /// answer must include the delimiter if it should end with one.
     case delimiter([UInt8])
-    /// Each request has this many bytes.
     case fixed(Int)
     /// Each request is a frame with a length field. Answers are also put into frames.
     case frame(Frame)
-    /// A request begins where the previous one ended, and is complete as soon as its bytes match a rule; bytes that
+    /// A request begins where the previous one ended, and is complete as soon as its bytes match a rule. Bytes that
     /// cannot become a request of any rule form one unknown request.
     case any
   }
 
   /// How requests are recognised.
   public var framing: Framing
-  /// The rules; the first one that matches answers.
+  /// The rules; the first rule that matches a request answers it.
   public var rules: [Rule]
   /// The answer to a request that matches no rule; nil for none.
   public var otherwise: [UInt8]?
@@ -26,7 +25,7 @@ public struct Script: Equatable, Sendable {
   public var wrongChecksum: [Answer] = []
   /// Data sent without a request.
   public var timers: [Timer] = []
-  /// The states of the accessory; the first is the initial one. All scripts of an accessory share them.
+  /// The states of the accessory; the first is the initial one. All scripts of an accessory share the states.
   public var states: [String] = []
   /// How many bytes are read per second; nil means as many as arrive.
   public var bytesPerSecond: Int?
@@ -38,7 +37,7 @@ public struct Script: Equatable, Sendable {
     self.otherwise = otherwise
   }
 
-  /// All lists of answers in the script, with their paths.
+  /// All lists of answers in the script, and their paths.
   package var answerLists: [(path: String, answers: [Answer])] {
     rules.enumerated().map { ("rules[\($0.offset)].answers", $0.element.answers) }
       + timers.enumerated().map { ("timers[\($0.offset)].answers", $0.element.answers) }
@@ -79,7 +78,7 @@ extension Profile {
 }
 
 extension Format<Script.Framing> {
-  /// `'any'`, or an object with exactly one key.
+  /// The format of a framing: `'any'`, or an object with exactly one key.
   fileprivate static let framing = Format(.either([.words(["any"]), .record(FramingParts.format.shape)])) {
     value, place in
     switch value.content {
@@ -101,7 +100,6 @@ extension Format<Script.Framing> {
   }
 }
 
-/// The keys of a framing written as an object.
 private struct FramingParts: Equatable {
   var delimiter: [UInt8]?
   var fixed: Int?
@@ -124,26 +122,24 @@ private struct FramingParts: Equatable {
 }
 
 extension Script {
-  /// A frame with a length field: a header, the length, the payload, a checksum.
+  /// A frame with a length field, which consists of a header, the length, the payload, and a checksum.
   ///
   /// Rules see only the content: any bytes between the header and the length, and the payload. Answers are written in
-  /// the same way, and the rest of the frame is added.
+  /// the same way; the simulator adds the other parts of the frame.
   public struct Frame: Equatable, Sendable {
     /// The byte order of a number.
     public enum ByteOrder: String, CaseIterable, Sendable {
-      /// The highest first.
       case big
-      /// The lowest first.
       case little
     }
 
-    /// Which bytes the length counts.
+    /// The bytes that the length counts.
     public enum Counted: String, CaseIterable, Sendable {
-      /// Everything after the length.
+      /// The length counts everything after the length field.
       case rest
-      /// The payload, without the checksum.
+      /// The length counts the payload without the checksum.
       case payload
-      /// The whole frame.
+      /// The length counts the whole frame.
       case frame
     }
 
@@ -151,25 +147,24 @@ extension Script {
     public var header: [UInt8] = []
     /// The position of the length, in bytes from the beginning.
     public var lengthAt = 0
-    /// How many bytes the length has.
+    /// The size of the length field in bytes.
     public var lengthWidth = 2
     /// The byte order of the length.
     public var order = ByteOrder.big
-    /// Which bytes the length counts.
+    /// The bytes that the length counts.
     public var counts = Counted.rest
     /// The checksum at the end; nil for none.
     public var checksum: FrameChecksum?
     /// The byte order of the checksum.
     public var checksumOrder = ByteOrder.big
-    /// The first byte that the checksum covers.
+    /// The position of the first byte that the checksum covers.
     public var checksumFrom = 0
-    /// The longest frame, in bytes.
+    /// The maximum size of a frame in bytes.
     public var longest = 4_096
 
     /// Creates a frame that consists of a two-byte length and a payload.
     public init() {}
 
-    /// The minimum number of bytes in a frame.
     package var shortest: Int { lengthAt + lengthWidth + (checksum?.width ?? 0) }
 
     static let format = Record("frame", "frames with a length field", Frame()) {

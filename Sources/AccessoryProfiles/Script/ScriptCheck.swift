@@ -1,8 +1,7 @@
 import AccessoryFormats
 
-/// The rules for the scripts of a profile, which share states and may send in each other's sessions.
+/// Checks the scripts of a profile, which share states and may send in each other's sessions.
 extension ProfileCheck {
-  /// A script with its path.
   private struct Placed {
     var script: Script
     var path: String
@@ -39,7 +38,6 @@ extension ProfileCheck {
     return placed
   }
 
-  /// The elements of a list with their paths.
   private func elements<Element>(_ list: [Element], _ path: String) -> [(Element, String)] {
     Array(zip(list, object.problems.paths(of: path, count: list.count)))
   }
@@ -132,7 +130,6 @@ extension ProfileCheck {
     }
   }
 
-  /// States that are never reached.
   private func checkEntries(_ states: [String], _ scripts: [Placed]) {
     let entered = scripts.flatMap { placed in
       placed.script.rules.compactMap(\.next) + placed.script.timers.compactMap(\.next)
@@ -148,7 +145,6 @@ extension ProfileCheck {
 
   // MARK: Answers
 
-  /// Whether each inserted value can exist.
   private func checkAnswers(of placed: Placed) {
     for (rule, path) in rules(of: placed) {
       let groups = rule.regex?.groupCount ?? (rule.prefix == nil ? 0 : 1)
@@ -291,10 +287,8 @@ extension Script.Rule {
 }
 
 extension [UInt8] {
-  /// Returns true if these bytes contain `other`, which must not be empty.
   fileprivate func contains(_ other: [UInt8]) -> Bool { firstIndex(of: other) != nil }
 
-  /// Returns the first position of `other`, which must not be empty.
   fileprivate func firstIndex(of other: [UInt8]) -> Int? {
     guard !other.isEmpty, other.count <= count else { return nil }
     return (0...(count - other.count)).first { self[$0...].starts(with: other) }

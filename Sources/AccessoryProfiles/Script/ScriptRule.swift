@@ -2,17 +2,17 @@ import AccessoryCore
 import AccessoryFormats
 
 extension Script {
-  /// One rule: a request, the states in which it applies, and the answers.
+  /// One rule: a request, the states in which it is answered, and the answers.
   public struct Rule: Equatable, Sendable {
     /// The complete request; exactly one of `request`, ``prefix`` and ``regex`` is given.
     public var request: [UInt8]?
-    /// The bytes that the request begins with.
+    /// The bytes with which the request begins.
     public var prefix: [UInt8]?
-    /// The pattern that the whole request matches.
+    /// The regular expression that the whole request matches.
     public var regex: BytePattern?
     /// The states in which the rule applies; empty means all.
     public var states: [String] = []
-    /// The maximum number of answers before the state changes again; nil means no limit.
+    /// The maximum number of answers until the state changes again; nil means no limit.
     public var times: Int?
     /// The answer; empty for none.
     public var response: [UInt8]
@@ -97,9 +97,9 @@ extension Script {
   public struct Timer: Equatable, Sendable {
     /// The states in which the timer runs; empty means all.
     public var states: [String] = []
-    /// When the timer first fires after the session opens or the state begins.
+    /// The time from the opening of the session or the start of the state until the timer first fires.
     public var after: Duration?
-    /// The interval after that; nil means once.
+    /// The interval at which the timer fires again; nil means that it fires once.
     public var every: Duration?
     /// The answers to send and the actions to perform.
     public var answers: [Answer]
@@ -142,7 +142,6 @@ extension Script {
 }
 
 extension Format<String> {
-  /// The name of a state.
   static let stateName = parsed(
     TextShape("state name", pattern: "^[A-Za-z][A-Za-z0-9_-]*$", length: 1...40),
     expected: "a state's name: a letter, then letters, digits, - and _, at most 40",
@@ -155,7 +154,6 @@ extension Format<String> {
 }
 
 extension Format<[String]> {
-  /// A state, or a list of states.
   static let stateNames: Format = {
     let list = Format.list(of: .stateName, count: 1...64)
     return Format(.either([Format<String>.stateName.shape, list.shape])) { value, place in
@@ -171,7 +169,6 @@ extension Format<[String]> {
 }
 
 extension Format<BytePattern> {
-  /// A regular expression.
   static let bytePattern = Format(.text(TextShape())) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }
     do throws(OptionError) { return try BytePattern(text) } catch {
@@ -184,13 +181,11 @@ extension Format<BytePattern> {
 }
 
 extension Script {
-  /// One of several answers: bytes to send, or something that the accessory does.
+  /// One of several answers: bytes to send, or an action of the accessory.
   public struct Answer: Equatable, Sendable {
     /// How long an accessory that unplugs itself stays away.
     public enum Absence: Equatable, Sendable {
-      /// The accessory stays unplugged.
       case stays
-      /// The accessory returns after this time.
       case returns(after: Duration)
     }
 
@@ -206,9 +201,9 @@ extension Script {
     public var next: String?
     /// A quirk that the accessory acquires.
     public var quirk: Quirk?
-    /// The reason for closing the session; nil leaves it open.
+    /// The reason for closing the session; nil leaves the session open.
     public var close: String?
-    /// Whether the accessory unplugs itself; nil if it does not.
+    /// How long the accessory unplugs itself; nil if it does not.
     public var unplug: Absence?
 
     /// Creates an answer that sends bytes.
@@ -279,7 +274,7 @@ extension Format<Script.Answer.Absence> {
 }
 
 extension Format<ScriptTemplate> {
-  /// A string with inserted values, or bytes in hex.
+  /// The format of a string with inserted values, or of bytes in hex.
   static let template = Format(Format<[UInt8]>.bytes.shape) { value, place in
     guard case .text(let text) = value.content else {
       return Format<[UInt8]>.bytes.read(value, at: place).map(ScriptTemplate.init(bytes:))

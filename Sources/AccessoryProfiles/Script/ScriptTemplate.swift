@@ -3,22 +3,18 @@ import AccessoryFormats
 
 /// The text of an answer, with values that are inserted when it is sent: `"SCAN ${next:scan:04}\r\n"`.
 ///
-/// Everything outside `${…}` is sent as its UTF-8, including a `$` before such a placeholder; a literal `${` is written
+/// Everything outside `${…}` is sent as UTF-8, including a `$` before such a placeholder; a literal `${` is written
 /// `${hex:24}{`.
 public struct ScriptTemplate: Equatable, Sendable {
   /// The template as written.
   public enum Source: Equatable, Sendable {
-    /// A string with inserted values.
     case text(String)
-    /// Bytes without inserted values.
     case bytes([UInt8])
   }
 
-  /// How a number is written.
   package enum NumberForm: Equatable, Sendable {
-    /// As bytes.
     case binary(width: Int, isLittle: Bool)
-    /// As digits, with at least this many.
+    /// The number is written in digits, with at least this many.
     case digits(Int, radix: Int, isUppercase: Bool)
 
     /// The fixed length of a number in bytes; nil for digits, of which there may be more.
@@ -30,23 +26,21 @@ public struct ScriptTemplate: Equatable, Sendable {
     }
   }
 
-  /// A piece of the template.
   package enum Part: Equatable, Sendable {
     case bytes([UInt8])
     case group(Int)
     case namedGroup(String)
-    /// A counter, incremented first if `counts` is set.
+    /// A counter, which is incremented first if `counts` is set.
     case counter(String, counts: Bool, NumberForm)
     case random(ClosedRange<Int>, NumberForm)
-    /// The time of day in a format of strftime.
+    /// The time of day in a strftime format.
     case time(String)
-    /// Seconds since 1970.
     case unixTime(NumberForm)
     case state
-    /// Where lengths and checksums begin to count; without this, at the beginning of the answer.
+    /// The place where lengths and checksums begin to count; if it is missing, they begin at the start of the answer.
     case begin
-    /// Where they stop counting; if there is none, the place where the length or checksum is written, or for a length
-    /// the end of the answer.
+    /// The place where lengths and checksums stop counting; if it is missing, they stop where the length or checksum is
+    /// written, or for a length at the end of the answer.
     case end
     case length(NumberForm)
     case checksum(FrameChecksum, NumberForm)
@@ -56,7 +50,7 @@ public struct ScriptTemplate: Equatable, Sendable {
   public let source: Source
   package let parts: [Part]
 
-  /// Reads a string. The error quotes the invalid part.
+  /// Parses a string. The error quotes the invalid part.
   public init(_ text: String) throws(ScriptTemplateError) {
     source = .text(text)
     parts = try Self.parts(of: text)
@@ -101,9 +95,9 @@ public struct ScriptTemplate: Equatable, Sendable {
   }
 }
 
-/// Why a string is not a valid template.
+/// The reason why a string is not a valid template.
 public struct ScriptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What is wrong, including the invalid part.
+  /// The problem and the invalid part.
   public let description: String
 
   init(_ description: String) { self.description = description }
@@ -147,7 +141,6 @@ extension ScriptTemplate {
     }
   }
 
-  /// Returns a hint to append to an error about an unknown word.
   static func hint(for word: String) -> String {
     if let near = Suggestion.nearest(to: word, in: words), let form = forms.first(where: { $0.hasPrefix(near) }) {
       return ", did you mean '${\(form)}'?"
