@@ -3,7 +3,7 @@ import Glibc
 
 /// A failed system call: the attempted action and the system's reason.
 public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The action, as a fragment of a sentence: "open /dev/ttyUSB0".
+  /// The action as a sentence fragment, such as "open /dev/ttyUSB0".
   public let action: String
   /// The system's error number.
   public let code: Int32
@@ -14,17 +14,16 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     self.code = code
   }
 
-  /// The system's reason: "No such file or directory".
+  /// The system's reason, such as "No such file or directory".
   public var reason: String { Self.reason(code) }
 
-  /// One line: "cannot open /dev/ttyUSB0: No such file or directory".
+  /// A line such as "cannot open /dev/ttyUSB0: No such file or directory".
   public var description: String { "cannot \(action): \(reason)" }
 
   static func reason(_ code: Int32) -> String {
     strerror(code).map { String(cString: $0) } ?? "error \(code)"
   }
 
-  /// Returns the error of the call that has just failed.
   package static func last(_ action: String) -> SystemError {
     SystemError(action, code: errno)
   }
@@ -32,7 +31,6 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// A descriptor that is closed unless it is released, so that no return path of a function leaks it.
 package struct OwnedDescriptor: ~Copyable {
-  /// The descriptor.
   package let number: Int32
 
   /// Takes over the descriptor that a system call returned, or throws the call's error.
@@ -43,7 +41,6 @@ package struct OwnedDescriptor: ~Copyable {
 
   deinit { close(number) }
 
-  /// Transfers the descriptor to the caller.
   package consuming func release() -> Int32 {
     let number = number
     discard self
@@ -51,20 +48,18 @@ package struct OwnedDescriptor: ~Copyable {
   }
 }
 
-/// A descriptor and its watch, which end together, in the right order, when this object is released or earlier.
+/// A descriptor and its watch, which end together, in the right order, when this object is closed or released.
 final class WatchedDescriptor {
   /// The descriptor; negative once it is closed.
   private(set) var number: Int32
   private var watch: (any DescriptorWatch)?
 
-  /// Takes over a descriptor.
   init(taking number: Int32) {
     self.number = number
   }
 
   deinit { close() }
 
-  /// Ends the watch and closes the descriptor.
   func close() {
     watch?.cancel()
     watch = nil
@@ -72,7 +67,6 @@ final class WatchedDescriptor {
     number = -1
   }
 
-  /// Calls `ready` on the loop until the descriptor is closed.
   func watch(for interest: Readiness, on loop: any PollingLoop, _ ready: @escaping (Readiness) -> Void) throws {
     watch = try loop.watch(number, for: interest, Handler(ready))
   }

@@ -2,9 +2,9 @@
 
 import Glibc
 
-// System calls missing from Swift's Glibc module, and functions of CLinux, declared by hand instead of imported. If a
-// module imports a C module of this package, every module that can import ExternalAccessory also needs that C module: a
-// target with `#if canImport(ExternalAccessory)` would fail to compile unless it depends on easim itself.
+// System calls missing from Swift's Glibc module, and functions of CLinux, are declared by hand instead of imported. If
+// a module imports a C module of this package, every module that can import ExternalAccessory also needs that C module:
+// a target with `#if canImport(ExternalAccessory)` would fail to compile unless it depends on easim itself.
 
 @_extern(c) func epoll_create1(_ flags: Int32) -> Int32
 @_extern(c) func eventfd(_ count: UInt32, _ flags: Int32) -> Int32
@@ -43,7 +43,7 @@ import Glibc
   _ output: Int32, _ errors: Int32, _ guardian: UnsafeMutablePointer<Int32>?, _ leash: UnsafeMutablePointer<Int32>?
 ) -> Int32
 
-/// `struct epoll_event`, which is packed on x86-64 and nowhere else, and its constants.
+/// The constants of `struct epoll_event`, which is packed on x86-64 and nowhere else.
 enum EpollEvent {
   #if arch(x86_64)
     static let stride = 12

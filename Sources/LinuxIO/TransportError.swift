@@ -1,21 +1,19 @@
 import AccessoryCore
 import Glibc
 
-/// Why an address cannot be used, now or at all: the reasons for every medium, with their sentences.
+/// The reason why an address cannot be used now or at all; it covers every medium.
 public enum TransportError: Error, Equatable, Sendable {
   /// ``Transports`` opens only streams, and the address belongs to another medium.
   case notAStream(Address)
   /// No medium in this program opens such addresses.
   case noMedium(Address)
-  /// A host cannot connect to this address: simulated accessories appear there.
+  /// A host cannot connect to this address, because simulated accessories appear there.
   case simulatorsOnly(Address)
-  /// A simulated accessory cannot appear at this address: hosts find real ones there.
+  /// A simulated accessory cannot appear at this address, because hosts find real accessories there.
   case hostsOnly(Address)
-  /// No accessory is at the address now.
   case nobodyThere(Address, String)
   /// Another process uses the address; the value is its process ID, if it could be determined.
   case inUse(Address, pid: Int32?)
-  /// No answer within the time limit.
   case timedOut(Address, after: Duration)
   /// The address is not on this machine, and that was not allowed.
   case remoteNotAllowed(Address)
@@ -27,14 +25,13 @@ public enum TransportError: Error, Equatable, Sendable {
   case unusable(Address, String)
   /// The other end closed the cable before the iAP2 link was up.
   case noLink(Address, String)
-  /// The cable ended after its link was up and before the accessory was ready: how many such links there were in a row,
-  /// the last message on the last one, and how that ended.
+  /// The cable ended after its link was up and before the accessory was ready. The values are the number of such links
+  /// in a row, the last message on the last link, and how that link ended.
   case unfinished(Address, links: Int, last: String, String)
   /// The accessory left while it was being opened.
   case left(Address)
-  /// Another failure, described by the text.
+  /// Another failure, which the text describes.
   case failed(Address, String)
-  /// A system call failed.
   case system(Address, SystemError)
 
   /// The address that the error is about.
@@ -60,7 +57,7 @@ public enum TransportError: Error, Equatable, Sendable {
     }
   }
 
-  /// Returns this error with the address that the user gave, for a medium that is built on another.
+  /// Returns this error with the address that the user gave, for a medium that uses another medium.
   public func at(_ address: Address) -> Self {
     switch self {
     case .notAStream: .notAStream(address)
@@ -84,7 +81,7 @@ public enum TransportError: Error, Equatable, Sendable {
 }
 
 extension TransportError: CustomStringConvertible {
-  /// One sentence with the address, the reason and, if there is one, the fix.
+  /// One sentence that contains the address, the reason and, if there is one, the fix.
   public var description: String {
     switch self {
     case .notAStream(let address): "\(address) is not a stream: '\(address.kind.rawValue):' is another medium's"
@@ -121,7 +118,7 @@ extension TransportError: CustomStringConvertible {
     }
   }
 
-  /// Only the reason, as a fragment for a list or for a sentence that already names the address.
+  /// The reason alone, as a fragment for a list or for a sentence that already names the address.
   public var detail: String {
     switch self {
     case .nobodyThere(_, let detail), .unusable(_, let detail), .failed(_, let detail), .notPermitted(_, let detail, _),

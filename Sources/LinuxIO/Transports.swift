@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// Opens stream addresses: unix sockets, TCP, pseudo terminals and serial lines. `MediumTable` of AccessoryCables opens every
-/// kind of address and uses this for streams.
+/// Opens stream addresses: unix sockets, TCP, pseudo terminals and serial lines. `MediumTable` of AccessoryCables opens
+/// every kind of address and uses this for streams.
 ///
 /// ```swift
 /// let listener = try Transports.listen(at: Address(parsing: "unix:/tmp/glasses.sock"), on: loop) { event in
@@ -9,7 +9,7 @@ import AccessoryCore
 /// }
 /// ```
 ///
-/// Everything runs on the loop, and every callback comes in a later turn.
+/// Everything runs on the loop, and callbacks are called in a later turn.
 public enum Transports {
   /// A cable whose channel is not started, or the reason why there is none.
   public typealias Answer = Result<(cable: Cable, peer: PeerDescription), TransportError>
@@ -86,8 +86,8 @@ public enum Transports {
     }
   }
 
-  /// Whether a host is this machine, by number or as `localhost`. A name that must be looked up counts as another
-  /// machine.
+  /// Returns true if a host is this machine, given as a number or as `localhost`. A name that must be looked up counts
+  /// as another machine.
   package static func isThisMachine(_ host: String) -> Bool {
     areHere(NameResolver.known(host, port: 0))
   }
@@ -148,7 +148,7 @@ final class DelayedAnswer: Connecting {
 
 /// Listens at an address for the other end of a cable.
 public protocol Listener: AnyObject {
-  /// The address it listens on, including anything the system chose (the port for `tcp:HOST:0`).
+  /// The address it listens on, including anything the system chose, such as the port for `tcp:HOST:0`.
   var address: Address { get }
 
   /// Stops listening: hosts that are not connected yet see the accessory unplugged. Accepted cables continue. Closing
@@ -156,15 +156,14 @@ public protocol Listener: AnyObject {
   func close()
 }
 
-/// What a listener reports.
+/// An event that a listener reports.
 public enum ListenerEvent {
   /// A host connected. The cable's channel is not started.
   case accepted(Cable, PeerDescription)
-  /// A host was refused, with the reason.
   case refused(PeerDescription, reason: String)
   /// The listener cannot accept connections now and will try again: the process has no free descriptors.
   case cannotAccept(SystemError)
-  /// The listener ended by itself: its terminal is gone.
+  /// The listener ended by itself, because its terminal no longer exists.
   case ended(TransportError)
 }
 
@@ -174,20 +173,20 @@ public protocol Connecting: AnyObject {
   func cancel()
 }
 
-/// The other end of a cable, if the medium identifies it.
+/// A description of the other end of a cable, if the medium identifies it.
 public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
   /// The address of the other end, or of the place where both ends meet.
   public let address: Address
-  /// The process at the other end, if the kernel reports it (unix sockets).
+  /// The process at the other end, if the kernel reports it, as for unix sockets.
   public let process: PeerProcess?
 
-  /// Makes a description.
+  /// Creates a description.
   public init(address: Address, process: PeerProcess? = nil) {
     self.address = address
     self.process = process
   }
 
-  /// "process 1234 of user 1000 on unix:/tmp/a.sock", or only the address.
+  /// A text such as "process 1234 of user 1000 on unix:/tmp/a.sock", or only the address.
   public var description: String { process.map { "\($0) on \(address)" } ?? "\(address)" }
 }
 
@@ -195,7 +194,7 @@ public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
 public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
   /// The ID of the process when it connected.
   public let pid: Int32
-  /// Its effective user.
+  /// The effective user of the process.
   public let user: UInt32
 
   /// Creates a description of a process.
@@ -204,7 +203,7 @@ public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
     self.user = user
   }
 
-  /// "process 1234 of user 1000".
+  /// A text such as "process 1234 of user 1000".
   public var description: String { "process \(pid) of user \(user)" }
 }
 
@@ -214,8 +213,8 @@ public struct TransportOptions: Equatable, Sendable {
   public var allowsRemote = false
   /// Whether the other end of a socket on this machine may belong to users other than this process's own and root.
   public var allowsOtherUsers = false
-  /// Whether a unix listener locks its path with a file next to it. This is not needed if no path is used twice, as in
-  /// a local directory.
+  /// Whether a unix listener locks its path with a file next to it. The lock is not needed if no path is used twice, as
+  /// in a local directory.
   package var locksUnixPath = true
   /// The size of a socket's buffers in bytes; nil means the system's default.
   public var socketBuffers: Int?

@@ -87,11 +87,11 @@ public final class WholeFile: Sendable {
 
   // MARK: Where
 
-  /// The file that a path leads to, with links resolved; nil for files that are written directly.
+  /// Returns the file that a path leads to, with links resolved; nil for files that are written directly.
   private static func target(of path: String) throws(SystemError) -> String? {
     if ["/dev/fd/", "/dev/std", "/proc/"].contains(where: path.hasPrefix) { return nil }
     var (status, next) = (stat(), path)
-    // Opened only by name, so that the system's own rules on links in shared folders apply.
+    // O_PATH opens only the name, so that the system's own rules on links in shared folders apply.
     let found = open(path, forNameAlone | O_CLOEXEC)
     if found >= 0 {
       defer { close(found) }
@@ -115,13 +115,13 @@ public final class WholeFile: Sendable {
     throw SystemError("write \(path)", code: ELOOP)
   }
 
-  /// O_PATH, which the C library declares only with _GNU_SOURCE.
+  /// The value of O_PATH, which the C library declares only with _GNU_SOURCE.
   private static let forNameAlone: Int32 = 0o10_000_000
 
   private static func temporary(
     in folder: String, for path: String
   ) throws(SystemError) -> (descriptor: Int32, path: String) {
-    // Skips a file that a killed process left behind.
+    // A killed process may have left a temporary file behind; its name is skipped.
     for number in 0..<1_000 {
       let name = "\(folder)/.easim-\(getpid())-\(number).tmp"
       let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
@@ -163,7 +163,7 @@ public enum FileWriting {
       let code = errno
       switch code {
       case EINTR: break
-      // Another program has made this terminal or pipe non-blocking.
+      // Another program has put this terminal or pipe into nonblocking mode.
       case EAGAIN:
         var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&waiting, 1, -1)

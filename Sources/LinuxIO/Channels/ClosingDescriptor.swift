@@ -4,17 +4,18 @@ import Glibc
 /// A socket that its owner has closed, kept until the other end closes it too.
 ///
 /// Closing a socket with unread bytes sends a reset instead of an orderly end. This socket is therefore only shut down
-/// for writing; arriving bytes are read and dropped, until the other end closes or time is up. Only the loop retains
-/// the socket, and the socket does not retain the loop, so a loop that is released also releases its closing sockets.
+/// for writing. Arriving bytes are read and dropped until the other end closes or the time limit expires. Only the loop
+/// retains the socket, and the socket does not retain the loop, so a loop that is released also releases its closing
+/// sockets.
 package final class ClosingSocket: DescriptorHandler {
   private let descriptor: Int32
   private var watch: (any DescriptorWatch)?
 
-  /// Takes over the descriptor; no other code may watch it.
+  /// Takes over the descriptor, which no other code may watch.
   package init(_ descriptor: Int32, on loop: any PollingLoop, atMost limit: Duration) {
     self.descriptor = descriptor
     shutdown(descriptor, Int32(SHUT_WR))
-    // If the socket cannot be watched, it is closed immediately, by going out of scope.
+    // If the socket cannot be watched, it is closed immediately by going out of scope.
     watch = try? loop.watch(descriptor, for: .readable, self)
     loop.schedule(after: limit) { [weak self] in self?.end() }
   }
@@ -40,16 +41,15 @@ package final class ClosingSocket: DescriptorHandler {
 /// A terminal that its owner has closed, kept until its last bytes are sent.
 ///
 /// Closing a serial line blocks in the kernel until its bytes are sent, which would hold up the loop. The terminal is
-/// therefore closed after they are sent, or when time is up. Like ``ClosingSocket`` it does not retain the loop.
+/// therefore closed after its bytes are sent, or when the time limit expires. Like ``ClosingSocket``, the object does
+/// not retain the loop.
 final class ClosingTerminal {
-  /// How often it checks.
   private static let tick = Duration.milliseconds(5)
 
   private let descriptor: Int32
   private let limit: Instant
   private weak var loop: (any PollingLoop)?
 
-  /// Takes over the descriptor.
   init(_ descriptor: Int32, on loop: any PollingLoop, atMost limit: Duration) {
     self.descriptor = descriptor
     self.loop = loop

@@ -3,31 +3,30 @@ import Glibc
 
 /// A channel over a descriptor that carries a stream: a connected socket, an end of a pty, a serial line.
 ///
-/// It buffers no bytes itself. Bytes that `send` accepts are in the kernel; arriving bytes are read into the loop's
-/// buffer, once per turn, so that an end that sends without pause cannot starve others. The channel waits for room to
-/// write only after a `send` was incomplete.
+/// The channel buffers no bytes itself. Bytes that `send` accepts are in the kernel; arriving bytes are read into the
+/// loop's buffer once per turn, so that a peer that sends without pause cannot starve others. The channel waits for
+/// room to write only after a `send` was incomplete.
 ///
 /// **The end.** Only reading ends the channel, so that everything sent before the other end closed is delivered first.
 /// A broken pipe in `send` only stops sending, and ends the channel once everything is read. The end is
-/// ``ChannelEnd/closedByPeer`` at the end of the file, unless there was a reset; ``ChannelEnd/lost(_:)`` after a reset;
-/// and for a terminal that hangs up, the value chosen at its creation. Bluetooth sockets have no end of file: Linux
-/// reports an orderly close as a reset, so on a medium with frames a reset counts as a close.
+/// ``ChannelEnd/closedByPeer`` at EOF, and ``ChannelEnd/lost(_:)`` after a reset. A terminal that hangs up ends with
+/// the value chosen at its creation. Bluetooth sockets have no EOF: Linux reports an orderly close as a reset, so on a
+/// medium with frames a reset counts as a close.
 ///
 /// While reading is paused the kernel still reports half-closes, hang-ups and errors. The channel then follows the rule
 /// of ``Channel``. If the end has to wait for ``resumeReading()``, the kernel is not polled again, because that would
 /// keep the loop awake.
 ///
-/// **Closing.** Accepted bytes are still sent: ``ClosingSocket`` or ``ClosingTerminal`` keeps the descriptor open for a
-/// moment after ``close()``, while the channel itself has ended at once.
+/// **Closing.** Accepted bytes are still sent: ``ClosingSocket`` or ``ClosingTerminal`` keeps the descriptor open
+/// briefly after ``close()``, although the channel itself ends immediately.
 public final class DescriptorChannel: Channel, DescriptorHandler {
-  /// What kind of stream the descriptor is.
+  /// The kind of stream that the descriptor carries.
   public enum Medium: Sendable {
-    /// A connected stream socket.
     case socket
     /// A connected stream socket whose medium carries frames, like Bluetooth's RFCOMM: each `send` begins a frame,
     /// which holds up to `longest` bytes.
     case frames(longest: Int)
-    /// A terminal, with the kind of end that a hang-up means.
+    /// A terminal; `hangUp` is the channel's end after a hang-up.
     case terminal(hangUp: ChannelEnd)
 
     var isSocket: Bool {
@@ -54,7 +53,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Whether the medium carries frames. A stream may join and split transfers.
   public var keepsTransfersApart: Bool { longestTransfer != nil }
 
-  /// The longest frame, if the medium carries frames.
+  /// The maximum size of a frame, if the medium carries frames.
   public var longestTransfer: Int? {
     if case .frames(let longest) = medium { longest } else { nil }
   }
@@ -66,8 +65,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private let medium: Medium
   /// How long a closed channel waits for the other end to close, or for its last bytes to be sent.
   private let closingTime: Duration
-  // From here on, not checked for overlapping access: a channel belongs to one loop and makes no calls while these
-  // change.
+  // From here on, overlapping access is not checked: a channel belongs to one loop and makes no calls while these
+  // properties change.
   @exclusivity(unchecked) private var descriptor: Int32
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
@@ -82,7 +81,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var isHalfClosed = false
   @exclusivity(unchecked) private var interest: Readiness = []
 
-  /// Creates a channel from a non-blocking descriptor, which the channel closes at its end.
+  /// Creates a channel from a descriptor in nonblocking mode, which the channel closes at its end.
   ///
   /// - Parameter closingTime: how long the channel may stay open after ``close()`` to end in an orderly way.
   public init(
@@ -98,8 +97,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     if descriptor >= 0 { Glibc.close(descriptor) }
   }
 
-  /// Takes the descriptor out of a channel that was not started, for a caller that moves its bytes in another way; nil
-  /// if it was started.
+  /// Takes the descriptor out of a channel that was not started, for a caller that moves its bytes in another way;
+  /// returns nil if the channel was started.
   public func release() -> Int32? {
     guard case .made = state, descriptor >= 0 else { return nil }
     state = .over
@@ -109,7 +108,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
 
   // MARK: - Channel
 
-  /// Begins to receive.
+  /// Starts to receive.
   public func start(_ handler: any ChannelHandler) {
     loop.preconditionCurrent()
     switch state {
@@ -137,7 +136,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     give(bytes.byteCount) { bytes.withUnsafeBytes { write($0) } }
   }
 
-  /// Writes as much of both as the system accepts now, with one call.
+  /// Writes as much of both buffers as the system accepts now, with one call.
   public func send(_ head: RawSpan, then body: RawSpan) -> Int {
     give(head.byteCount + body.byteCount) {
       head.withUnsafeBytes { head in body.withUnsafeBytes { write(head, then: $0) } }
@@ -220,7 +219,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
 
   // MARK: - Readiness
 
-  /// Called by the loop.
+  /// Handles the descriptor's readiness; called by the loop.
   public func descriptorReady(_ readiness: Readiness) {
     switch state {
     case .made, .failing, .over: return
@@ -270,7 +269,6 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     loop.schedule(after: .zero) { [weak self] in self?.conclude() }
   }
 
-  /// Ends a channel that can no longer send, once everything is read.
   private func conclude() {
     guard case .started(let handler, _) = state, let sendFailure else { return }
     if unreadCount > 0 {
@@ -303,7 +301,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end(code))
   }
 
-  /// The end that matches the result of a read: 0 for the end of the file, or an error.
+  /// Returns the end that matches the result of a read: 0 for EOF, or an error.
   private func end(_ code: Int32) -> ChannelEnd {
     if case .terminal(let hangUp) = medium, [0, EIO, EPIPE].contains(code) { return hangUp }
     if medium.isClose(code) { return .closedByPeer }

@@ -3,13 +3,14 @@ import AccessoryFormats
 import Glibc
 import Synchronization
 
-/// The event loop in real time: descriptors through epoll, timers with nanosecond resolution, work from other threads.
+/// The event loop in real time. The loop handles descriptors through epoll, timers with nanosecond resolution, and work
+/// from other threads.
 ///
-/// One turn: wait; read the clock; run the work given to ``execute(_:)``; call the handlers of ready descriptors; fire
-/// the timers that are due. `now` is the time at which the wait ended.
+/// In each turn, the loop waits, reads the clock, runs the work given to ``execute(_:)``, calls the handlers of ready
+/// descriptors, and fires the timers that are due. `now` is the time at which the wait ended.
 ///
-/// It needs no timerfd: epoll's own timeout is in nanoseconds, so the next deadline costs no system call, and an idle
-/// loop without timers sleeps until there is work (`turns` does not change).
+/// The loop needs no timerfd: epoll's own timeout is in nanoseconds, so the next deadline costs no system call, and an
+/// idle loop without timers sleeps until there is work (`turns` does not change).
 ///
 /// A loop runs in one of two ways:
 ///
@@ -28,10 +29,10 @@ import Synchronization
 /// A loop retains its watches and the work of its timers, and these usually retain the loop: close channels and cancel
 /// watches and timers before you release a loop.
 public final class EpollLoop: PollingLoop, @unchecked Sendable {
-  /// The maximum number of bytes per read: enough for any packet of the link, whose length field ends at 64 KiB.
+  /// The size of the read buffer: enough for any packet of the link, whose length is at most 64 KiB.
   private static let readBufferSize = 128 * 1024
 
-  /// The loop's random numbers. On the loop only.
+  /// The loop's random numbers; use them only on the loop.
   public var random: SeededRandom
   /// The number of turns. A test uses it to check that an idle loop sleeps.
   @exclusivity(unchecked) public private(set) var turns = 0
@@ -41,7 +42,8 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   private let timers = TimerQueue()
   private let clock = MonotonicClock()
   private let readBuffer: UnsafeMutableRawBufferPointer
-  // Not checked for overlapping access, like `turns`: these belong to the loop's thread and are plain values.
+  // Overlapping access is not checked, as for `turns`: these properties belong to the loop's thread and are plain
+  // values.
   @exclusivity(unchecked) private var turnTime = Instant.origin
 
   /// The thread that runs the loop; 0 if there is none.
@@ -66,7 +68,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   // MARK: - EventLoop
 
-  /// When the wait of this turn ended; between runs, the current time.
+  /// The time at which the wait of this turn ended; between runs, the current time.
   public var now: Instant {
     runner.load(ordering: .relaxed) == 0 ? clock.now : turnTime
   }
@@ -77,13 +79,13 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return runner == 0 || runner == pthread_self()
   }
 
-  /// Creates a timer of this loop. On the loop only.
+  /// Creates a timer; call this only on the loop.
   public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
     preconditionCurrent()
     return timers.makeTimer(work)
   }
 
-  /// Runs `work` in a later turn. From any thread.
+  /// Runs `work` in a later turn; may be called from any thread.
   public func execute(_ work: @escaping @Sendable () -> Void) {
     add(.call(work))
   }
@@ -128,9 +130,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return turn(until: condition, limit: limit)
   }
 
-  /// Runs the loop on its own thread, until ``stop()``.
-  ///
-  /// - Throws: an error if the system cannot create a thread.
+  /// Runs the loop on its own thread until ``stop()``.
   public func start() throws(SystemError) {
     let code = thread.withLock { thread -> Int32 in
       precondition(thread == nil && runner.load(ordering: .acquiring) == 0, "an EpollLoop is already running")
@@ -157,9 +157,9 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return nil
   }
 
-  /// Ends the current run after its turn, or the next run before its first turn. From any thread. On any thread except
-  /// the loop's, it returns when the thread of ``start()`` has ended. Work given to ``execute(_:)`` that has not run
-  /// yet waits for the next run.
+  /// Ends the current run after its turn, or the next run before its first turn; may be called from any thread. On any
+  /// thread except the loop's, it returns when the thread of ``start()`` has ended. Work given to ``execute(_:)`` that
+  /// has not run yet waits for the next run.
   public func stop() {
     stopIsAsked.store(true, ordering: .releasing)
     registry.wake()
@@ -196,7 +196,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     while let timer = timers.popDue(at: turnTime, armedBefore: mark) { timer.fire() }
   }
 
-  /// Nanoseconds to the next deadline; 0 if there is work; negative if there is nothing to wait for.
+  /// Returns the nanoseconds to the next deadline; 0 if there is work; negative if there is nothing to wait for.
   private func timeout(noLaterThan end: Instant?) -> Int64 {
     guard inbox.isEmpty else { return 0 }
     let deadlines = (timers.earliest ?? .distantFuture, end ?? .distantFuture)
@@ -213,16 +213,15 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   }
 }
 
-/// The work that other threads give to a loop.
 enum LoopWork {
   case call(@Sendable () -> Void)
   case job(UnownedJob)
 }
 
-/// Async code on the loop's own thread.
+/// Runs async code on the loop's own thread.
 ///
-/// An actor pinned to a loop shares its thread with the channels there, so that actor and channels can call each other
-/// without waiting: `actor.assumeIsolated {}` from a handler costs nothing.
+/// An actor pinned to a loop shares the loop's thread with the channels there, so that actor and channels can call each
+/// other without waiting: `actor.assumeIsolated {}` from a handler costs nothing.
 ///
 /// ```swift
 /// actor Journal {
@@ -233,19 +232,19 @@ enum LoopWork {
 /// ```
 ///
 /// Tasks should also prefer the loop as their executor: otherwise every resumption makes a detour through the global
-/// pool, which doubles the cost of a message. Jobs given to a loop that is not running wait until it is.
+/// pool, which doubles the cost of a message. Jobs given to a loop that is not running wait until the loop runs.
 extension EpollLoop: SerialExecutor, TaskExecutor {
-  /// Runs a job of an actor or a task in a later turn. From any thread.
+  /// Runs a job of an actor or a task in a later turn; may be called from any thread.
   public func enqueue(_ job: consuming ExecutorJob) {
     add(.job(UnownedJob(job)))
   }
 
-  /// The executor that an actor returns as its `unownedExecutor`.
+  /// Returns the executor that an actor uses as its `unownedExecutor`.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
     UnownedSerialExecutor(ordinary: self)
   }
 
-  /// The executor that the runtime uses when a task prefers this loop.
+  /// Returns the executor that the runtime uses when a task prefers this loop.
   public func asUnownedTaskExecutor() -> UnownedTaskExecutor {
     UnownedTaskExecutor(ordinary: self)
   }
@@ -255,7 +254,7 @@ extension EpollLoop: SerialExecutor, TaskExecutor {
     precondition(runsHere, "this belongs to an actor of an EpollLoop, and the caller is not on that loop")
   }
 
-  /// Whether the caller is inside a turn of this loop.
+  /// Returns true if the caller is inside a turn of this loop.
   public func isIsolatingCurrentContext() -> Bool? {
     runsHere
   }

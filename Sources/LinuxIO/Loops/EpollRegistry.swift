@@ -1,28 +1,29 @@
 import AccessoryCore
 import Glibc
 
-/// The descriptors of one ``EpollLoop``: the epoll instance, the watches, and a fallback for descriptors that epoll
-/// refuses.
+/// Manages the descriptors of one ``EpollLoop``: the epoll instance, the watches, and a fallback for descriptors that
+/// epoll refuses.
 ///
-/// Readiness is reported in every turn while it lasts and is requested. epoll reports a hang-up even if it is not
-/// requested, so a paused channel would keep the loop busy. A watch without interest therefore receives a hang-up once,
-/// and again only after its interest has changed. A half-close is reported in every turn while it is requested, so a
-/// watcher that has seen it should stop requesting it.
+/// Requested readiness is reported in every turn while it lasts. epoll reports a hang-up even if it is not requested,
+/// so a paused channel would keep the loop busy. A watch without interest therefore receives a hang-up once, and again
+/// only after its interest has changed. A half-close is reported in every turn while it is requested, so a watcher that
+/// has seen it should stop requesting it.
 final class EpollRegistry {
-  /// The token of the loop's own wake-up.
+  /// The token of the loop's own wake-up event.
   private static let wakeUp = WatchTable.Token.max
-  /// The maximum number of events per turn. The rest is reported in the next turn; the kernel orders them fairly.
+  /// The maximum number of events per turn. Further events are reported in the next turn; the kernel orders them
+  /// fairly.
   private static let eventsPerTurn = 256
 
   private let epoll: Int32
   private let wakeUpDescriptor: Int32
   private let events: UnsafeMutableRawPointer
-  // Not checked for overlapping access: it belongs to one loop and makes no calls while it changes.
+  // Overlapping access is not checked: the table belongs to one loop and makes no calls while it changes.
   @exclusivity(unchecked) private var table = WatchTable()
   private let polled: PolledDescriptors
   /// Watches whose interest could not be changed, because the kernel had no memory.
   private var unchanged: [EpollWatch] = []
-  /// How soon the change is tried again.
+  /// The interval in nanoseconds after which a failed change is tried again.
   private static let retryInterval: Int64 = 10_000_000
 
   init(polled: PolledDescriptors) throws(SystemError) {
@@ -62,7 +63,7 @@ final class EpollRegistry {
     }
     let code = errno
     table.release(token)
-    // The error for regular files, and for the files that umockdev provides in place of USB devices.
+    // epoll returns this error for regular files, and for the files that umockdev provides in place of USB devices.
     guard code == EPERM else { throw SystemError("watch descriptor \(descriptor)", code: code) }
     let watch = EpollWatch(
       descriptor: descriptor, interest: interest, means: .polling, handler: handler, registry: self)
@@ -126,7 +127,7 @@ final class EpollRegistry {
     }
   }
 
-  /// Ends a ``wait(timeout:)`` in progress, or makes the next one return immediately. From any thread.
+  /// Ends a ``wait(timeout:)`` in progress, or makes the next one return immediately; may be called from any thread.
   func wake() {
     var signal: UInt64 = 1
     // A lost wake-up would leave the loop asleep with work to do. EAGAIN means that a wake-up is already pending, which
@@ -144,7 +145,7 @@ final class EpollRegistry {
   private static func mask(_ interest: Readiness) -> UInt32 {
     if interest.isEmpty { return EpollEvent.oneShot }
     var mask: UInt32 = 0
-    // EPOLLIN also reports the end of the stream.
+    // EPOLLIN also reports EOF.
     if interest.contains(.readable) { mask |= EpollEvent.input }
     if interest.contains(.halfClosed) { mask |= EpollEvent.halfClose }
     if interest.contains(.writable) { mask |= EpollEvent.output }

@@ -1,11 +1,9 @@
 import AccessoryCore
 import Glibc
 
-/// One descriptor that an ``EpollLoop`` watches.
 final class EpollWatch: DescriptorWatch {
-  /// The way in which the descriptor is watched.
   enum Means {
-    /// epoll reports its events with this token.
+    /// epoll reports the descriptor's events with this token.
     case epoll(token: WatchTable.Token)
     /// The descriptor is polled, because epoll refuses it.
     case polling
@@ -13,9 +11,9 @@ final class EpollWatch: DescriptorWatch {
 
   let descriptor: Int32
   let means: Means
-  // Not checked for overlapping access: a watch belongs to one loop and makes no calls while these change.
+  // Overlapping access is not checked: a watch belongs to one loop and makes no calls while these properties change.
   @exclusivity(unchecked) private(set) var interest: Readiness
-  /// nil after cancellation, so that an event that was already reported is dropped.
+  /// The handler; nil after cancellation, so that an event that was already reported is dropped.
   @exclusivity(unchecked) fileprivate(set) var handler: (any DescriptorHandler)?
   private weak var registry: EpollRegistry?
 
@@ -50,7 +48,7 @@ extension EpollWatch {
   }
 }
 
-/// The watches of one loop, indexed by small numbers that epoll returns with an event.
+/// Stores the watches of one loop, indexed by small numbers that epoll returns with an event.
 ///
 /// Numbers are reused, so each token also contains a count of its uses. An event that the kernel reported before its
 /// watch was cancelled, and that is handled after another watch got the number (or even the descriptor), has the wrong
@@ -83,19 +81,17 @@ struct WatchTable {
     free.append(Self.index(token))
   }
 
-  /// The watch with this token, unless it was cancelled.
   subscript(token: Token) -> EpollWatch? {
     let slot = slots[Self.index(token)]
     return slot.generation == UInt32(token >> 32) ? slot.watch : nil
   }
 
-  /// All watches that are not cancelled.
   var watches: [EpollWatch] { slots.compactMap(\.watch) }
 
   private static func index(_ token: Token) -> Int { Int(token & 0xFFFF_FFFF) }
 }
 
-/// The descriptors that epoll refuses with EPERM: checked with `poll` every millisecond while one of them is needed.
+/// Checks descriptors that epoll refuses with EPERM: calls `poll` every millisecond while one of them is needed.
 ///
 /// Regular files are always ready, so waiting for them is useless. But umockdev simulates USB devices with regular
 /// files, which libusb must check while transfers are pending.
@@ -126,7 +122,7 @@ final class PolledDescriptors {
   }
 
   private func ask() {
-    // Iterates over a copy: a handler may cancel any watch and add others.
+    // The loop iterates over a copy: a handler may cancel any watch and add others.
     let current = watches
     for watch in current where !watch.interest.isEmpty {
       var question = pollfd(fd: watch.descriptor, events: Self.mask(watch.interest), revents: 0)

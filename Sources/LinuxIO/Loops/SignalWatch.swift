@@ -1,18 +1,18 @@
 import AccessoryCore
 import Glibc
 
-/// Signals as events of a loop, used to turn Ctrl-C into an orderly end.
+/// Reports signals as events of a loop, used to turn Ctrl-C into an orderly end.
 ///
 /// ```swift
 /// let watch = try SignalWatch([SIGINT, SIGTERM], on: loop) { signal in simulator.detach() }
 /// ```
 ///
-/// Blocks the signals on the calling thread and on all threads that it starts later. The signals would still interrupt
-/// earlier threads, so create the watch before starting threads.
+/// The watch blocks the signals on the calling thread and on all threads that it starts later. The signals would still
+/// interrupt earlier threads, so create the watch before starting threads.
 public final class SignalWatch {
   private let source: WatchedDescriptor
 
-  /// Watches for `signals` and calls `onEvent` on the loop with the number of each that arrives.
+  /// Watches for `signals` and calls `onEvent` on the loop with the number of each signal that arrives.
   public init(_ signals: [Int32], on loop: any PollingLoop, _ onEvent: @escaping (Int32) -> Void) throws {
     var set = sigset_t()
     sigemptyset(&set)
@@ -24,7 +24,7 @@ public final class SignalWatch {
     self.source = source
     // The watch lasts until it is closed, even if its creator does not retain it.
     try source.watch(for: .readable, on: loop) { _ in
-      // A signalfd_siginfo: 128 bytes, of which the first four are the number of the signal.
+      // A signalfd_siginfo has 128 bytes, of which the first four are the number of the signal.
       var info = [UInt32](repeating: 0, count: 32)
       while read(source.number, &info, 128) == 128 { onEvent(Int32(info[0])) }
     }

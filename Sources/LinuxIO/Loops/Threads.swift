@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 import Synchronization
 
-/// State that several threads change and wait for: a ``Locked`` with a condition variable.
+/// Protects state that several threads change and wait for: a ``Locked`` value with a condition variable.
 ///
 /// ```swift
 /// let answer = Monitor<Int?>(nil)
@@ -20,7 +20,7 @@ package final class Monitor<State>: @unchecked Sendable {
     changed.initialize(to: pthread_cond_t())
     var attributes = pthread_condattr_t()
     pthread_condattr_init(&attributes)
-    // The time of day may jump during a wait.
+    // The monotonic clock is used, because the time of day may jump during a wait.
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
     let code = pthread_cond_init(changed, &attributes)
     pthread_condattr_destroy(&attributes)
@@ -45,7 +45,7 @@ package final class Monitor<State>: @unchecked Sendable {
     }
   }
 
-  /// Waits until `body` returns a result. It is called once at the start and again after each change.
+  /// Waits until `body` returns a result. `body` is called once at the start and again after each change.
   ///
   /// - Parameter limit: the longest wait; unlimited by default.
   /// - Returns: nil if the limit passed first.
@@ -53,8 +53,8 @@ package final class Monitor<State>: @unchecked Sendable {
     let end = limit.map(Self.time)
     pthread_mutex_lock(lock.mutex)
     defer { pthread_mutex_unlock(lock.mutex) }
-    // `&state` is passed to each call instead of to one function around the loop: one function would hold exclusive
-    // access during the wait, while other threads change the state.
+    // Each call gets `&state` separately, because a function around the whole loop would hold exclusive access during
+    // the wait, while other threads change the state.
     while true {
       if let result = body(&state) { return result }
       if var end {
@@ -75,7 +75,7 @@ package final class Monitor<State>: @unchecked Sendable {
   }
 }
 
-/// Threads for system calls that may block without limit.
+/// Starts threads for system calls that may block without limit.
 package enum Worker {
   /// Runs `work` on a new thread. The thread blocks all signals except SIGPIPE, which the kernel sends to the writing
   /// thread, and the signals of a crash.
@@ -111,18 +111,18 @@ package enum Worker {
   }
 }
 
-/// Work that other threads give to a loop, kept until the loop takes all of it at once.
+/// Collects work that other threads give to a loop, until the loop takes all of it at once.
 ///
-/// Two arrays are swapped, so that in a steady state nothing is allocated here. A flag outside the lock also tells
-/// whether there is work, because a loop checks twice in every turn and rarely finds any.
+/// Two arrays are swapped, so that steady traffic allocates nothing here. A flag outside the lock also tells whether
+/// there is work, because a loop checks twice in every turn and rarely finds any.
 final class Inbox<Work>: @unchecked Sendable {
   private let given = Locked<[Work]>([])
   private var taken: [Work] = []
-  /// Changed only under the lock.
+  /// The flag is changed only under the lock.
   private let isFilled = Atomic<Bool>(false)
 
-  /// Adds work, from any thread, and returns true if it is the first since the last ``takeAll(_:)``, in which case the
-  /// loop may have to be woken.
+  /// Adds work from any thread. Returns true if it is the first since the last ``takeAll(_:)``, in which case the loop
+  /// may have to be woken.
   func add(_ work: Work) -> Bool {
     given.withLock { given in
       given.append(work)
@@ -131,11 +131,10 @@ final class Inbox<Work>: @unchecked Sendable {
     }
   }
 
-  /// Whether there is no work.
   var isEmpty: Bool { !isFilled.load(ordering: .acquiring) }
 
-  /// Calls `body` with the work that was added so far, in order; work added during this waits for the next call. On the
-  /// loop only.
+  /// Calls `body` with the work that was added so far, in order. Work added during this waits for the next call. Call
+  /// this only on the loop.
   func takeAll(_ body: (Work) -> Void) {
     if isEmpty { return }
     given.withLock { given in

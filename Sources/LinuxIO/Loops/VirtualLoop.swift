@@ -3,9 +3,9 @@ import AccessoryFormats
 import Glibc
 import Synchronization
 
-/// The event loop in virtual time: no thread and no descriptors; it jumps from deadline to deadline.
+/// The event loop in virtual time, which has no thread and no descriptors, and jumps from deadline to deadline.
 ///
-/// Nothing happens until one of its run methods is called. Then everything happens in the order in which it was
+/// Nothing happens until one of its run methods is called. The work then happens in the order in which it was
 /// scheduled, so two runs with the same seed are identical to the byte. A virtual day with little work takes a second.
 ///
 /// ```swift
@@ -14,14 +14,14 @@ import Synchronization
 /// try loop.runUntilQuiet()
 /// ```
 ///
-/// One turn: run the work passed to ``execute(_:)``, then the timers that are due; if there is neither, jump to the
-/// next deadline first. Only one thread may use the loop at a time; only ``execute(_:)`` may be called from others.
+/// One turn runs the work passed to ``execute(_:)``, and then the timers that are due; if there is neither, it jumps to
+/// the next deadline first. Only one thread may use the loop at a time; only ``execute(_:)`` may be called from others.
 public final class VirtualLoop: EventLoop, @unchecked Sendable {
-  /// Work that keeps scheduling more work at the same instant; reported instead of hanging.
+  /// The error for work that keeps scheduling more work at the same instant; it is thrown instead of hanging.
   public struct Livelock: Error, Equatable, CustomStringConvertible {
-    /// The instant.
+    /// The instant at which the work repeats.
     public let instant: Instant
-    /// How many turns were made at that instant.
+    /// The number of turns made at that instant.
     public let turns: Int
 
     /// Creates an error about one instant.
@@ -30,16 +30,16 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
       self.turns = turns
     }
 
-    /// One line.
+    /// A line that describes the livelock.
     public var description: String {
       "virtual time stands still: \(turns) turns at \(instant.seconds) s, and there is still work for the same instant"
     }
   }
 
-  // Not checked for overlapping access, because this runs for every packet: it belongs to the one thread that is inside
-  // a step, and no calls are made while it is written.
+  // Overlapping access is not checked, because this runs for every packet: the state belongs to the one thread that is
+  // inside a step, and no calls are made while it is written.
 
-  /// The virtual time, 0 at first.
+  /// The virtual time, which starts at 0.
   @exclusivity(unchecked) public private(set) var now = Instant.origin
   /// The loop's random numbers.
   public var random: SeededRandom
@@ -74,7 +74,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     timers.makeTimer(work)
   }
 
-  /// Runs `work` in the next turn. From any thread.
+  /// Runs `work` in the next turn; may be called from any thread.
   public func execute(_ work: @escaping @Sendable () -> Void) {
     _ = inbox.add(work)
   }
@@ -96,7 +96,6 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     return true
   }
 
-  /// Runs the turn of an instant that has work.
   private func turn(at next: Instant) throws(Livelock) {
     let (begun, _) = runner.compareExchange(expected: 0, desired: pthread_self(), ordering: .acquiringAndReleasing)
     precondition(begun, "a VirtualLoop is being run already, by another thread or by a turn of its own")
@@ -151,7 +150,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   /// Drops all scheduled work without running it.
   ///
   /// Scheduled work retains its owners, which retain the loop. A caller that releases a loop with scheduled work must
-  /// call this; otherwise everything would stay in memory.
+  /// call this; otherwise all of them would stay in memory.
   public func dropWork() {
     timers.cancelAll()
     inbox.takeAll { _ in }

@@ -10,10 +10,10 @@ import Glibc
 /// ```
 ///
 /// **The end.** The handler is notified once, after all of the program's output. Processes that the program left behind
-/// have ended by then: its guardian sends them SIGTERM, and kills the rest a second later. Their output during this
-/// second may be lost.
+/// have ended by then: a guardian process sends them SIGTERM, and kills the remaining ones a second later. The output
+/// of these processes during this second may be lost.
 ///
-/// **Ending it.** ``closeInput()`` and ``terminate(grace:)`` end it in an orderly way, with signals to the program's
+/// **Stopping it.** ``closeInput()`` and ``terminate(grace:)`` end the program in an orderly way; signals go to its
 /// whole group. Releasing the last reference immediately kills the program and everything it started, and so does the
 /// end of this process, for any reason. No zombie remains.
 public final class ChildProcess {
@@ -42,7 +42,8 @@ public final class ChildProcess {
   private var output: WatchedDescriptor?
   private var errors: WatchedDescriptor?
   private var ending: WatchedDescriptor?
-  /// A pipe to the guardian that carries signals for the program and keeps it alive; nil once the program has ended.
+  /// A pipe to the guardian that carries signals for the program and keeps the program alive; nil once the program has
+  /// ended.
   private var leash: WatchedDescriptor?
   private var ticker: LoopTimer?
   private var terminator: LoopTimer?
@@ -101,7 +102,7 @@ public final class ChildProcess {
       writerWaits = true
       input.change(to: .writable)
     } else {
-      // Reported in a later turn, like all events.
+      // The failure is reported in a later turn, like all events.
       loop.schedule(after: .zero) { [weak self] in self?.inputBroke() }
     }
     return max(0, count)
@@ -142,11 +143,11 @@ public final class ChildProcess {
     guard isPaused else { return }
     isPaused = false
     output?.change(to: .readable)
-    // Deferred to a later turn, because the handler may be running.
+    // The call is deferred to a later turn, because the handler may be running.
     if state == .draining { loop.schedule(after: .zero) { [weak self] in self?.drain() } }
   }
 
-  /// Reads once; returns true if there may be more.
+  /// Reads the output once; returns true if there may be more.
   @discardableResult
   private func readOutput() -> Bool {
     guard !isPaused, let output else { return false }
@@ -155,7 +156,7 @@ public final class ChildProcess {
     return found == .bytes
   }
 
-  /// Reads once; returns true if there may be more.
+  /// Reads the error output once; returns true if there may be more.
   @discardableResult
   private func readErrors() -> Bool {
     guard let errors else { return false }
@@ -236,18 +237,18 @@ public final class ChildProcess {
 
 /// Receives the events of a program. Calls come on the loop, never from inside a call to the child.
 public protocol ChildProcessHandler: AnyObject {
-  /// The program printed bytes. They are valid until this call returns.
+  /// Called when the program printed bytes, which are valid until this call returns.
   func child(_ child: ChildProcess, printed bytes: RawSpan)
 
-  /// The program wrote to its standard error.
+  /// Called when the program wrote to its standard error.
   func child(_ child: ChildProcess, complained bytes: RawSpan)
 
-  /// There is room again after a partial `write`.
+  /// Called when there is room again after a partial `write`.
   func childTakesInput(_ child: ChildProcess)
 
-  /// The program stopped reading, though it may continue printing.
+  /// Called when the program stopped reading, though it may continue printing.
   func childClosedInput(_ child: ChildProcess)
 
-  /// The program ended, and all of its output was reported.
+  /// Called when the program has ended, and all of its output was reported.
   func child(_ child: ChildProcess, endedWith ending: ProcessEnding)
 }

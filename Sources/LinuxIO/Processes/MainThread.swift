@@ -1,4 +1,4 @@
-/// The main thread, as Foundation sees it.
+/// Changes what Foundation considers the main thread.
 package enum MainThread {
   /// Makes Foundation's `Thread.isMainThread` also true where `isAlso` returns true. Programs that link Foundation
   /// statically (`-static-stdlib`) keep Foundation's own answer.

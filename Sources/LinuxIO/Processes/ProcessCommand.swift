@@ -6,7 +6,7 @@ public struct ProcessCommand: Equatable, Sendable {
   public var program: String
   /// The arguments, without the program's own name.
   public var arguments: [String]
-  /// Its whole environment.
+  /// All environment variables of the program.
   public var environment: [String: String]
   /// The folder in which the program is searched for and runs; nil means this process's own folder.
   public var folder: String?
@@ -35,7 +35,8 @@ public struct ProcessCommand: Equatable, Sendable {
     }
   }
 
-  /// The variables of this process that every program receives if they are set; `LC_` stands for all with this prefix.
+  /// The variables of this process that every program receives if they are set; `LC_` stands for all variables with
+  /// this prefix.
   ///
   /// Other variables, such as tokens and passwords, are hidden from programs that handle untrusted bytes.
   public static let usualVariables = [
@@ -46,7 +47,6 @@ public struct ProcessCommand: Equatable, Sendable {
     usualVariables.contains { $0.hasSuffix("_") ? name.hasPrefix($0) : name == $0 }
   }
 
-  /// The folders in which names are searched for.
   var searchPath: String { environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin" }
 
   private static func inherited(_ isWanted: (String) -> Bool) -> [String: String] {
@@ -66,7 +66,7 @@ public enum ProgramFinder {
   /// Returns the file that `program` names. A path is relative to `folder`; a name is searched for in `folder` first
   /// and then on PATH.
   ///
-  /// - Throws: the system's reason for the best candidate: such as a missing file or missing permission.
+  /// - Throws: the system's reason for the best candidate: a missing file, a missing permission or the like.
   static func find(_ program: String, beside folder: String?, path: String) throws(SystemError) -> String {
     func place(_ name: String, in folder: String?) -> String {
       name.hasPrefix("/") ? name : folder.map { "\($0)/\(name)" } ?? "./\(name)"
@@ -114,18 +114,18 @@ public enum ProgramFinder {
   }
 }
 
-/// Starts a program with three pipes. Separate from ``ChildProcess``, because it needs no loop.
+/// Starts a program with three pipes. This type is separate from ``ChildProcess``, because it needs no loop.
 ///
 /// Between this process and the program there is a guardian (`CLinux/guardian.c`), which ends everything that the
 /// program started when this process or the program ends.
 struct ProcessSpawn: ~Copyable {
-  /// The guardian's process, which ends in the same way as the program.
+  /// The guardian's process ID; the guardian ends in the same way as the program.
   let processID: pid_t
-  /// This process's ends, non-blocking and close-on-exec.
+  /// This process's end of the program's input, in nonblocking mode and close-on-exec.
   let input: OwnedDescriptor
   let output: OwnedDescriptor
   let errors: OwnedDescriptor
-  /// Signals for the program are written to it; closing it ends everything immediately.
+  /// The pipe on which signals for the program are written; closing it ends everything immediately.
   let leash: OwnedDescriptor
 
   /// Starts `command`. The program gets exactly three pipes and no other descriptor; no signal is blocked or ignored in
@@ -155,13 +155,11 @@ struct ProcessSpawn: ~Copyable {
     self.errors = errors.takeOurs()
   }
 
-  /// Transfers this process's ends of the pipes to the caller.
   consuming func release() -> (input: Int32, output: Int32, errors: Int32, leash: Int32) {
     (input.release(), output.release(), errors.release(), leash.release())
   }
 }
 
-/// A pipe between this process and a program.
 private struct Pipe: ~Copyable {
   enum End {
     case reading
@@ -213,12 +211,10 @@ private struct CStrings: ~Copyable {
 
 /// How a program ended.
 public enum ProcessEnding: Equatable, Sendable, CustomStringConvertible {
-  /// The process exited with this status.
   case exited(Int32)
-  /// A signal ended the process.
   case killed(signal: Int32)
 
-  /// "the program ended with status 3".
+  /// A text such as "the program ended with status 3".
   public var description: String {
     switch self {
     case .exited(0): "the program ended"

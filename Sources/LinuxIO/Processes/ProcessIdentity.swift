@@ -3,9 +3,9 @@ import Glibc
 
 /// A process, identified by its ID and start time, because the system reuses IDs.
 public struct ProcessIdentity: Hashable, Sendable {
-  /// The process id.
+  /// The process ID.
   public let pid: Int32
-  /// When it was started, in the kernel's ticks since boot.
+  /// The time at which the process was started, in the kernel's ticks since boot.
   public let startTime: UInt64
 
   /// Creates an identity that was stored earlier.
@@ -14,23 +14,23 @@ public struct ProcessIdentity: Hashable, Sendable {
     self.startTime = startTime
   }
 
-  /// The process that currently has this ID; nil if none is visible.
+  /// Creates the identity of the process that currently has this ID; nil if none is visible.
   public init?(running pid: Int32) {
     guard let start = Self.startTime(of: pid) else { return nil }
     self.init(pid: pid, startTime: start)
   }
 
-  /// This process. If the system's tables are hidden, its start time is 0.
+  /// The identity of this process. If the system's tables are hidden, its start time is 0.
   public static var current: ProcessIdentity {
     let pid = getpid()
     return ProcessIdentity(running: pid) ?? ProcessIdentity(pid: pid, startTime: 0)
   }
 
-  /// Whether this process is still running, as opposed to another with the same ID.
+  /// Whether this process is still running, as opposed to another one with the same ID.
   public var isRunning: Bool { ProcessIdentity(running: pid) == self }
 
-  /// In `/proc/PID/stat`, the start time is the twentieth word after the name, which is in parentheses and may itself
-  /// contain spaces and parentheses.
+  /// Returns the start time of a process. In `/proc/PID/stat` it is the twentieth word after the name, which is in
+  /// parentheses and may itself contain spaces and parentheses.
   private static func startTime(of pid: Int32) -> UInt64? {
     guard let line = SmallFile.read("/proc/\(pid)/stat"), let end = line.lastIndex(of: UInt8(ascii: ")")) else {
       return nil
@@ -42,12 +42,11 @@ public struct ProcessIdentity: Hashable, Sendable {
   }
 }
 
-/// Files that are read in one call: cards, locks, the system's tables.
+/// Reads small files in one call: cards, locks, the system's tables.
 package enum SmallFile {
-  /// The maximum number of bytes that is read.
   package static let limit = 64 * 1024
 
-  /// Returns the file's bytes; nil, with errno, if it cannot be opened or is longer than `limit`.
+  /// Returns the file's bytes; nil, with errno, if the file cannot be opened or is longer than `limit`.
   package static func read(_ path: String, limit: Int = limit) -> [UInt8]? {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard file >= 0 else { return nil }
@@ -74,7 +73,7 @@ public final class ProcessWatch {
     let descriptor = clinux_open_process(process.pid)
     guard descriptor >= 0 else { return nil }
     source = WatchedDescriptor(taking: descriptor)
-    // Checked after the descriptor is open, because the ID cannot be reused while it is open.
+    // The identity is checked after the descriptor is open, because the ID cannot be reused while it is open.
     guard process.isRunning else { return nil }
     do {
       try source.watch(for: .readable, on: loop) { [source] _ in
@@ -86,29 +85,28 @@ public final class ProcessWatch {
     }
   }
 
-  /// Stops reporting.
+  /// Stops reporting the end.
   public func cancel() { source.close() }
 }
 
-/// Finds which process has something open, for messages only.
+/// Finds the process that has a file or socket open, for messages only.
 ///
-/// Returns nil for processes that are not visible, such as those of other users or in other containers.
+/// The result is nil for processes that are not visible, such as those of other users or in other containers.
 enum ProcessTable {
-  /// The process that listens on the unix socket at `path`.
   static func listener(onUnixPath path: String) -> Int32? {
     let wanted = resolved(path)
-    // Num RefCount Protocol Flags Type St Inode Path
+    // The columns are Num RefCount Protocol Flags Type St Inode Path.
     for row in rows(of: "/proc/net/unix", columns: 8) where resolved(String(row[7])) == wanted {
       if let pid = holder(of: "socket:[\(row[6])]") { return pid }
     }
     return nil
   }
 
-  /// The process that listens on a TCP port.
   static func listener(onPort port: UInt16) -> Int32? {
     let suffix = ":\(Hex.number(port))"
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
-      // sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …; state 0A is listening
+      // The columns are sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …; state 0A means
+      // listening.
       for row in rows(of: table, columns: 11) where row[1].hasSuffix(suffix) && row[3] == "0A" {
         if let pid = holder(of: "socket:[\(row[9])]") { return pid }
       }
@@ -116,10 +114,8 @@ enum ProcessTable {
     return nil
   }
 
-  /// The process that has the file at `path` open.
   static func holder(ofFile path: String) -> Int32? { holder(of: resolved(path)) }
 
-  /// The process that has the pseudo terminal with this number.
   static func maker(ofTerminal number: Int) -> Int32? {
     let wanted = "tty-index:\t\(number)"
     return processes().first { pid in
@@ -130,7 +126,7 @@ enum ProcessTable {
     }
   }
 
-  /// The process that has a descriptor that links to `target`.
+  /// Returns the process that has a descriptor that links to `target`.
   private static func holder(of target: String) -> Int32? {
     processes().first { pid in
       (Folder.names(in: "/proc/\(pid)/fd") ?? []).contains {

@@ -9,13 +9,10 @@ import Glibc
 ///
 /// The file contains one line, `easim PID`. A file with other contents is not easim's and is left alone.
 final class PathLock {
-  /// Why there is no lock.
   enum Problem: Error {
     /// Another process holds the lock; the value is its process ID, if the file contains one.
     case held(pid: Int32?)
-    /// The file with that name is not a lock.
     case isForeign(String)
-    /// The system refused.
     case system(SystemError)
   }
 
@@ -26,7 +23,6 @@ final class PathLock {
   private let path: String
   private var descriptor: Int32
 
-  /// Takes the lock of a path.
   init(besides path: String) throws(Problem) {
     self.path = path + ".lock"
     descriptor = -1
@@ -41,17 +37,16 @@ final class PathLock {
 
   deinit { release() }
 
-  /// Releases the path, and removes the file.
   func release() {
     guard descriptor >= 0 else { return }
-    // Removed before unlocking, so that a process that has just opened the file can see that it is no longer at the
-    // path.
+    // The file is removed before unlocking, so that a process that has just opened the file can see that it is no
+    // longer at the path.
     if Self.isStill(descriptor, at: path) { unlink(path) }
     close(descriptor)
     descriptor = -1
   }
 
-  /// nil if the file has since been removed.
+  /// Opens and locks the file; returns nil if the file has since been removed.
   private static func take(_ path: String) throws(Problem) -> Int32? {
     let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     if opened < 0, [EISDIR, ELOOP, ENXIO].contains(errno) { throw .isForeign(path) }

@@ -8,14 +8,13 @@ final class SocketConnector: Connecting, DescriptorHandler {
   /// How long to wait if a unix listener's backlog is full; the kernel does not report when it has room again.
   private static let retryPause = Duration.milliseconds(10)
 
-  /// Where to connect to.
   enum Destination {
     case known([SocketAddress])
     case name(String, port: UInt16)
   }
 
   private enum State {
-    /// About to try the first of the remaining addresses, once they are known.
+    /// The connector is about to try the first of the remaining addresses, once they are known.
     case waiting
     case connecting(Int32, any DescriptorWatch)
     case over
@@ -158,12 +157,11 @@ final class SocketConnector: Connecting, DescriptorHandler {
   }
 }
 
-/// An address in the form used by socket calls.
 struct SocketAddress {
   private var storage = sockaddr_storage()
   private(set) var length: socklen_t
 
-  /// The address of a unix socket; nil if the path is too long.
+  /// Creates the address of a unix socket; nil if the path is too long.
   init?(unixPath path: String) {
     var address = sockaddr_un()
     let room = MemoryLayout.size(ofValue: address.sun_path)
@@ -187,14 +185,13 @@ struct SocketAddress {
 
   var family: Int32 { Int32(storage.ss_family) }
 
-  /// Passes the address to a socket call.
   func with<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     withUnsafePointer(to: storage) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
     }
   }
 
-  /// Returns the address that a call (`getsockname`, `accept4`) fills in.
+  /// Returns the address that a call such as `getsockname` or `accept4` fills in.
   static func filled(
     by call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
   )
@@ -214,17 +211,15 @@ struct SocketAddress {
 /// Resolves host names to socket addresses. Numeric addresses and `localhost` are resolved immediately; other names are
 /// looked up on a separate thread, because the system's resolver may block for any length of time.
 enum NameResolver {
-  /// Why a name cannot be resolved.
   struct Failure: Error { let reason: String }
 
-  /// The addresses of a number or of `localhost`; nil for a name that would have to be looked up.
+  /// Returns the addresses of a number or of `localhost`; nil for a name that would have to be looked up.
   static func known(_ host: String, port: UInt16) -> [SocketAddress]? {
     let hosts = host.lowercased() == "localhost" ? ["127.0.0.1", "::1"] : [host]
     let addresses = hosts.flatMap { (try? lookUp($0, port: port, flags: AI_NUMERICHOST).get()) ?? [] }
     return addresses.isEmpty ? nil : addresses
   }
 
-  /// Looks up a name and reports its addresses on the loop.
   static func resolve(
     _ host: String, port: UInt16, on loop: any EventLoop,
     completion: @escaping @Sendable (Result<[SocketAddress], Failure>) -> Void

@@ -1,32 +1,29 @@
 import AccessoryCore
 import Glibc
 
-/// A listening stream socket of any family: accepts connections, examines the peer, and passes each on or refuses it.
+/// A listening stream socket of any family: accepts connections, examines each peer, and passes it on or refuses it.
 final class SocketListener: Listener, DescriptorHandler {
-  /// The operations that differ between address families.
   struct Family {
     /// Identifies the peer and decides whether to refuse it.
     var examine: (_ accepted: Int32, _ from: SocketAddress) -> (peer: PeerDescription, refusal: String?)
-    /// Called when the listener closes.
     var cleanUp: () -> Void
   }
 
   /// How many connections are accepted in one turn, so that a flood of them leaves time for existing ones.
   private static let acceptsPerTurn = 32
-  /// How long to wait if the process has no free descriptors.
   private static let pause = Duration.milliseconds(100)
 
   let address: Address
   private let loop: any PollingLoop
   private let options: TransportOptions
   private let family: Family
-  /// Released at the end, because the owner of the handler often retains the listener.
+  /// Called with each event. The closure is released at the end, because its owner often retains the listener.
   private var onEvent: ((ListenerEvent) -> Void)?
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
   private var cannotAccept = false
 
-  /// Listens on a bound, non-blocking socket.
+  /// Listens on a bound socket in nonblocking mode.
   init(
     _ socket: consuming OwnedDescriptor, address: Address, on loop: any PollingLoop, options: TransportOptions,
     family: Family, onEvent: @escaping (ListenerEvent) -> Void
@@ -88,14 +85,13 @@ final class SocketListener: Listener, DescriptorHandler {
   }
 }
 
-/// The options of every connected socket.
 enum SocketOptions {
   static func apply(_ options: TransportOptions, to socket: Int32) {
     if let size = options.socketBuffers {
       set(SO_SNDBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
       set(SO_RCVBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
     }
-    // The link itself decides when to combine packets. The following calls fail harmlessly on unix sockets.
+    // The link itself decides when to combine packets. These TCP options fail harmlessly on unix sockets.
     set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: socket)
     // iAP2 has no keep-alive, and a machine that is switched off sends nothing; TCP detects this within a minute.
     set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, on: socket)
@@ -109,7 +105,7 @@ enum SocketOptions {
     setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// A socket's pending error; reading clears it.
+  /// Returns a socket's pending error; reading clears it.
   static func pendingError(of socket: Int32) -> Int32 {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -117,7 +113,7 @@ enum SocketOptions {
   }
 }
 
-/// Listening on a TCP port: by default only for this machine, and only for processes of this user and root.
+/// Listens on a TCP port: by default only for this machine, and only for processes of this user and root.
 package enum TCPListener {
   static func open(
     host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions,
@@ -154,7 +150,7 @@ package enum TCPListener {
     let socket = try OwnedDescriptor(
       Glibc.socket(name.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
       "make a TCP socket")
-    // Ignores connections of a predecessor that are still closing.
+    // SO_REUSEADDR ignores connections of a predecessor that are still closing.
     SocketOptions.set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: socket.number)
     guard name.with({ bind(socket.number, $0, $1) }) == 0 else { throw SystemError.last("take the port") }
     return socket

@@ -15,19 +15,18 @@ package struct TrustedUsers: Equatable, Sendable {
     users = Set([0, user] + (caller.map { [$0] } ?? []))
   }
 
-  /// Whether this user is trusted.
   package func contains(_ user: UInt32) -> Bool { users.contains(user) }
 
-  /// All of them for a sentence: "root and user 1000". `word` is put before the last one.
+  /// Returns all trusted users for a sentence, such as "root and user 1000". `word` is put before the last one.
   package func names(_ word: String = "and") -> String {
     let others = users.filter { $0 != 0 }.sorted().map { "user \($0)" }
     return (["root"] + others).joined(separator: " \(word) ")
   }
 }
 
-/// Why the other end of a socket is refused; nil if it is trusted.
+/// Returns why the other end of a socket is refused; nil if it is trusted.
 extension TrustedUsers {
-  /// Checks the process at the other end of a unix socket; nil if it is unknown.
+  /// Checks the process at the other end of a unix socket; nil means that the process is unknown.
   package func refusal(of process: PeerProcess?) -> String? {
     guard let process else { return unknown }
     return contains(process.user) ? nil : other(process.user)
@@ -58,10 +57,10 @@ extension TrustedUsers {
 /// The user at the other end of a TCP connection.
 ///
 /// TCP does not transmit the user. If both ends are on one machine, the kernel knows the user of the process that
-/// created the other socket. This works for both the accepting and the connecting end.
+/// created the other socket, at the accepting and at the connecting end.
 ///
-/// The kernel is asked for this one socket through `sock_diag`. If it has no such interface, `/proc/net/tcp` and `tcp6`
-/// are read, which takes milliseconds per connection: a flood of them would hold up the loop.
+/// `sock_diag` asks the kernel about this one socket. If the kernel has no such interface, `/proc/net/tcp` and `tcp6`
+/// are read, which takes milliseconds per connection, so a flood of connections would hold up the loop.
 ///
 /// ```swift
 /// switch TCPPeer(of: descriptor) {
@@ -74,15 +73,14 @@ extension TrustedUsers {
 /// The user of a server's socket is known only after the server has accepted the connection; until then the result is
 /// ``unknown``.
 package enum TCPPeer: Hashable, Sendable {
-  /// A socket of this machine, created by a process of this user.
+  /// The other socket is on this machine, and a process of this user created it.
   case user(UInt32)
-  /// A socket of this machine that belongs to no process: not accepted yet, or already closed.
+  /// The other socket is on this machine and belongs to no process: it is not accepted yet, or already closed.
   case unknown
-  /// A socket of another machine.
   case remote
 
-  /// How often the tables are read if a local socket is not in them. They are read in pieces, so a line can be missed
-  /// while others appear and disappear.
+  /// How often the tables are read if a local socket is not in them. The tables are read in pieces, so a line can be
+  /// missed while others appear and disappear.
   private static let attempts = 3
 
   /// Finds the owner of the socket at the other end of this connected socket.
@@ -97,14 +95,13 @@ package enum TCPPeer: Hashable, Sendable {
     if let owner = far.owner(connectedTo: near) {
       self = owner.hasProcess ? .user(owner.user) : .unknown
     } else if near.owner(connectedTo: far) != nil {
-      // The interface works, so the other end has no socket of a process.
+      // The interface works, so no process has the socket at the other end.
       self = far.isHere(for: near) ? .unknown : .remote
     } else {
       self.init(at: far, connectedTo: near) { TCPSocketTable.read($0) }
     }
   }
 
-  /// Finds the owner in the given tables.
   init(at far: TCPEndpoint, connectedTo near: TCPEndpoint, read: (TCPSocketTable.Kind) -> TCPSocketTable) {
     let isHere = far.isHere(for: near)
     for _ in 0..<(isHere ? Self.attempts : 1) {
@@ -120,9 +117,8 @@ package enum TCPPeer: Hashable, Sendable {
 
 /// A TCP address and port. An IPv4 address written as an IPv6 one (`::ffff:127.0.0.1`) equals the IPv4 address.
 struct TCPEndpoint: Hashable, Sendable {
-  /// 4 or 16 bytes, in network order.
+  /// The address: 4 or 16 bytes in network order.
   let host: [UInt8]
-  /// The port.
   let port: UInt16
 
   private static let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
@@ -133,7 +129,7 @@ struct TCPEndpoint: Hashable, Sendable {
     self.port = port
   }
 
-  /// nil if the address belongs to another family.
+  /// Creates an endpoint; nil if the address belongs to another family.
   init?(_ address: SocketAddress) {
     let read = address.with { name, _ -> (host: [UInt8], port: UInt16)? in
       switch Int32(name.pointee.sa_family) {
@@ -158,7 +154,8 @@ struct TCPEndpoint: Hashable, Sendable {
   /// Returns true if the address belongs to the machine with the other end of the connection.
   func isHere(for near: TCPEndpoint) -> Bool { isLoopback || host == near.host }
 
-  /// The owner of the socket at this end, through `sock_diag`; nil if there is none or the kernel lacks this interface.
+  /// Returns the owner of the socket at this end, through `sock_diag`; nil if there is none or the kernel lacks this
+  /// interface.
   func owner(connectedTo other: TCPEndpoint) -> TCPSocketTable.Owner? {
     guard host.count == other.host.count else { return nil }
     var (user, inode): (UInt32, UInt32) = (0, 0)
@@ -167,7 +164,8 @@ struct TCPEndpoint: Hashable, Sendable {
     return TCPSocketTable.Owner(user: user, hasProcess: inode != 0)
   }
 
-  /// In the format of the kernel's tables: words of four bytes in this machine's own byte order, in hexadecimal digits.
+  /// Returns the endpoint in the format of the kernel's tables: words of four bytes in this machine's own byte order,
+  /// in hexadecimal digits.
   func text(in kind: TCPSocketTable.Kind) -> String? {
     let bytes: [UInt8]
     switch (kind, host.count) {
@@ -190,13 +188,11 @@ struct TCPEndpoint: Hashable, Sendable {
 ///    0: 0100007F:0CA8 0100007F:A3C4 01 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000 20
 /// ```
 struct TCPSocketTable {
-  /// Which table.
   enum Kind: String, CaseIterable {
     case ipv4 = "/proc/net/tcp"
     case ipv6 = "/proc/net/tcp6"
   }
 
-  /// The owner of a socket.
   struct Owner: Equatable {
     var user: UInt32
     /// Whether a process owns the socket; without one, the user is 0 and meaningless.
@@ -206,11 +202,11 @@ struct TCPSocketTable {
   let kind: Kind
   let text: [UInt8]
 
-  /// The current table; empty if it cannot be read.
+  /// Reads the current table; empty if it cannot be read.
   static func read(_ kind: Kind) -> Self { Self(kind: kind, text: SmallFile.read(kind.rawValue, limit: .max) ?? []) }
 
-  /// The owner of the socket at one end of a connection; nil if there is no such line, or it is unreadable. A process's
-  /// socket is preferred to one in TIME_WAIT.
+  /// Returns the owner of the socket at one end of a connection; nil if there is no such line, or it is unreadable. A
+  /// process's socket is preferred to one in TIME_WAIT.
   func owner(of end: TCPEndpoint, connectedTo other: TCPEndpoint) -> Owner? {
     guard let end = end.text(in: kind), let other = other.text(in: kind) else { return nil }
     let ends = Array(": \(end) \(other) ".utf8)

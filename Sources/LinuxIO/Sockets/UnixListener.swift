@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// Listening on a unix socket: for the user's own processes, in a file of mode 0600.
+/// Listens on a unix socket for the user's own processes, in a file of mode 0600.
 ///
 /// The socket file of a dead process is replaced, but not one that a process listens on. To check without disturbing a
 /// listener, a datagram socket tries to connect: a live listener answers "wrong type", a dead one "refused". A
@@ -19,7 +19,7 @@ package enum UnixListener {
       let socket = try OwnedDescriptor(
         socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
         "make a unix socket")
-      // Sets the mode that the file is created with, so that it is never accessible to others.
+      // The socket's mode becomes the mode of the new file, so that the file is never accessible to others.
       fchmod(socket.number, 0o600)
       try bind(socket.number, to: name, path: path, address: address)
       let family = family(address: address, file: FileIdentity(path: path), lock: lock, options: options)
@@ -27,7 +27,7 @@ package enum UnixListener {
         return try SocketListener(
           socket, address: address, on: loop, options: options, family: family, onEvent: onEvent)
       } catch {
-        // The socket is bound, so the file is ours, but nothing listens on it yet.
+        // The socket is bound, so the file is this listener's, but nothing listens on it yet.
         unlink(path)
         throw error
       }
@@ -64,17 +64,15 @@ package enum UnixListener {
     if code != 0 { throw SystemError("make the socket", code: code) }
   }
 
-  /// What exists at a path where a listener wants to listen.
   enum Occupant {
-    /// A socket that a process listens on.
     case live
-    /// The socket of a process that is gone, or nothing.
+    /// The socket of a process that has ended, or nothing.
     case dead
     /// A file of a different kind.
     case other
   }
 
-  /// Whether a process listens on the socket at a path; true if that cannot be determined.
+  /// Returns true if a process listens on the socket at a path, or if that cannot be determined.
   package static func isListened(at path: String) -> Bool {
     guard let name = SocketAddress(unixPath: path) else { return false }
     return ((try? occupant(of: name, path: path)) ?? .live) != .dead
@@ -101,7 +99,7 @@ package enum UnixListener {
         let peer = PeerDescription(address: address, process: process)
         return (peer, options.allowsOtherUsers ? nil : TrustedUsers().refusal(of: process))
       },
-      // Removes only this listener's file, because another process may have replaced it.
+      // Only this listener's file is removed, because another process may have replaced it.
       cleanUp: {
         if let file, FileIdentity(path: file.path) == file { unlink(file.path) }
         lock?.release()
@@ -109,7 +107,7 @@ package enum UnixListener {
   }
 }
 
-/// Identifies the file at a path at one time.
+/// The device and inode numbers of a file, which tell whether the file at a path has been replaced.
 struct FileIdentity: Equatable {
   let path: String
   let isSocket: Bool
@@ -127,7 +125,6 @@ struct FileIdentity: Equatable {
 }
 
 extension PeerProcess {
-  /// The process at the other end of a connected unix socket.
   init?(ofUnixSocket socket: Int32) {
     var pid: Int32 = 0
     var user: UInt32 = 0

@@ -3,8 +3,8 @@ import Glibc
 
 /// A ``ByteStream`` over descriptors: stdin and stdout, or a connected socket.
 ///
-/// The loop never waits for a descriptor, and descriptors that are shared with other processes stay unchanged:
-/// O_NONBLOCK belongs to the open file, not to the descriptor. How each kind is read and written:
+/// The loop never waits for a descriptor. Descriptors that are shared with other processes are not put into nonblocking
+/// mode, because the mode belongs to the open file, not to the descriptor. Each kind is read and written differently:
 ///
 /// | kind | read | written |
 /// |---|---|---|
@@ -22,7 +22,7 @@ package final class DescriptorStream: ByteStream {
   private var isWanted = false
   private var isOffering = false
   private var isAskedAgain = false
-  /// The end of the input, reported after the kept bytes.
+  /// The end of the input, which is reported after the kept bytes.
   private var end: InputEnd?
 
   private enum InputEnd {
@@ -30,7 +30,6 @@ package final class DescriptorStream: ByteStream {
     case reported
   }
 
-  /// A stream over this process's standard input and output.
   package static func standard(on loop: any PollingLoop) throws -> DescriptorStream {
     try DescriptorStream(input: STDIN_FILENO, output: STDOUT_FILENO, on: loop)
   }
@@ -58,7 +57,8 @@ package final class DescriptorStream: ByteStream {
     }
   }
 
-  /// Creates a stream that takes over a connected, non-blocking socket. Bytes already read from it come first.
+  /// Creates a stream that takes over a connected socket in nonblocking mode. Bytes already read from the socket come
+  /// first.
   package init(takingSocket socket: Int32, after read: [UInt8] = [], on loop: any PollingLoop) throws {
     self.loop = loop
     kept.append(contentsOf: read)
@@ -76,7 +76,6 @@ package final class DescriptorStream: ByteStream {
     sink = try PolledSink(other, owns: true, isSocket: true, on: loop)
   }
 
-  /// Sets the handler.
   package func start(_ handler: any ByteStreamHandler) {
     loop.preconditionCurrent()
     self.handler = handler
@@ -93,16 +92,14 @@ package final class DescriptorStream: ByteStream {
 
   // MARK: - Input
 
-  /// How many bytes were read but not accepted.
   package var unread: Int { kept.count }
 
-  /// Offers the kept bytes again, then continues reading.
+  /// Offers the kept bytes again, and then continues reading.
   package func resumeReading() {
     isWanted = true
     offer()
   }
 
-  /// Stops reading.
   package func pauseReading() {
     isWanted = false
     source.change(isWanted: false)
@@ -137,7 +134,7 @@ package final class DescriptorStream: ByteStream {
     isOffering = true
     while isAskedAgain, isWanted, !kept.isEmpty, let handler {
       isAskedAgain = false
-      // Moved out, because the handler may read `unread`.
+      // The bytes are moved out, because the handler may read `unread`.
       let bytes = kept
       let taken = bytes.withBytes { handler.stream(self, received: $0) }
       kept.removeFirst(min(taken, kept.count))
@@ -160,15 +157,12 @@ package final class DescriptorStream: ByteStream {
 
   // MARK: - Output
 
-  /// Accepts bytes to send.
   package func send(_ bytes: RawSpan) -> Int {
     bytes.byteCount == 0 ? 0 : sink.write(bytes)
   }
 
-  /// Ends the output once all accepted bytes are written.
   package func endOutput() { sink.finish() }
 
-  /// Releases both directions.
   package func close() {
     handler = nil
     kept = ByteQueue()
@@ -177,7 +171,7 @@ package final class DescriptorStream: ByteStream {
   }
 }
 
-/// The properties of a descriptor that determine how to read and write it without waiting.
+/// Determines how a descriptor can be read and written without waiting.
 enum DescriptorKind {
   case socket
   case pipe
@@ -194,29 +188,29 @@ enum DescriptorKind {
     }
   }
 
-  /// Opens the same pipe once more, without blocking; nil if the system refuses.
+  /// Opens the same pipe once more in nonblocking mode; nil if the system refuses.
   static func reopen(_ descriptor: Int32, _ mode: Int32) -> Int32? {
     let own = open("/proc/self/fd/\(descriptor)", mode | O_NONBLOCK | O_CLOEXEC)
     return own >= 0 ? own : nil
   }
 }
 
-/// Where a ``DescriptorStream`` reads.
+/// The input of a ``DescriptorStream``.
 protocol ByteSource: AnyObject {
   var received: (RawSpan) -> Void { get set }
-  /// Called once, with 0 at the end of the file, or with the error.
+  /// Called once, with 0 at EOF, or with the error.
   var ended: (Int32) -> Void { get set }
   func change(isWanted: Bool)
   func close()
 }
 
-/// Where a ``DescriptorStream`` writes.
+/// The output of a ``DescriptorStream``.
 protocol ByteSink: AnyObject {
   var isWritable: () -> Void { get set }
   /// Called once, in a later turn, with the error.
   var broke: (Int32) -> Void { get set }
   var isFlushed: () -> Void { get set }
-  /// Accepts as much as there is room for.
+  /// Accepts as many bytes as there is room for.
   func write(_ bytes: RawSpan) -> Int
   func finish()
   func close()

@@ -31,7 +31,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
   func descriptorReady(_ readiness: Readiness) {
     guard isWanted, !readiness.isDisjoint(with: [.readable, .hangup]) else { return }
     let (count, code) = loop.withReadBuffer { buffer -> (Int, Int32) in
-      // Reads at most half a buffer, to limit the bytes kept if the reader accepts none.
+      // At most half a buffer is read, to limit the bytes kept if the reader accepts none.
       let room = buffer.count / 2
       let count =
         kind == .socket
@@ -60,7 +60,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
   }
 }
 
-/// Writes to a socket, or to a pipe that was opened without blocking.
+/// Writes to a socket, or to a pipe opened in nonblocking mode.
 final class PolledSink: ByteSink, DescriptorHandler {
   var isWritable: () -> Void = {}
   var broke: (Int32) -> Void = { _ in }
@@ -137,7 +137,7 @@ final class ThreadSource: ByteSource {
 
   private struct State {
     var isWanted = false
-    /// Whether a block was read but not taken by the loop yet.
+    /// Whether a block was read that the loop has not taken yet.
     var isFull = false
     var isClosed = false
   }
@@ -191,7 +191,6 @@ final class ThreadSource: ByteSource {
 
 /// Writes to a terminal, file or device on a thread, however long a write blocks.
 final class ThreadSink: ByteSink {
-  /// The maximum number of bytes that may wait.
   private static let limit = 256 * 1024
 
   private struct State {
@@ -200,7 +199,7 @@ final class ThreadSink: ByteSink {
     var isFinished = false
     var isClosed = false
     var failure: Int32?
-    /// Whether a write was partial.
+    /// Whether the last write was partial, so that its caller waits for room.
     var isAwaited = false
   }
 

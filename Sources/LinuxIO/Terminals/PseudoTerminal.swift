@@ -1,17 +1,16 @@
 import AccessoryCore
 import Glibc
 
-/// An accessory on a pseudo terminal, for any program that can open a serial line.
+/// Offers an accessory on a pseudo terminal, for any program that can open a serial line.
 ///
 /// A pty does not report when its other end is opened, so an inotify watch is used: the first opening counts as
 /// plugging in. Each host gets its own terminal: as soon as one is opened, the path leads to a new one, without the
 /// bytes and settings of the last host.
 ///
-/// When the host closes the terminal, the simulator's end hangs up with ``ChannelEnd/closedByPeer``, because a terminal
-/// has no other kind of end. When the simulator closes its end, the host reads the end of the file, and the kernel
-/// drops what the host has not read, as when a cable is unplugged.
+/// When the host closes the terminal, the simulator's side ends with ``ChannelEnd/closedByPeer``, because a terminal
+/// cannot end any other way. When the simulator closes its end, the host reads EOF, and the kernel drops what the host
+/// has not read, as when a cable is unplugged.
 final class PtyListener: Listener, DescriptorHandler {
-  /// The terminal that is waiting to be opened.
   private struct Waiting {
     let end: Int32
     let name: String
@@ -21,7 +20,7 @@ final class PtyListener: Listener, DescriptorHandler {
   let address: Address
   private let link: TerminalLink
   private let loop: any PollingLoop
-  /// Released at the end, because the owner of the handler often retains the listener.
+  /// Called with each event. The closure is released at the end, because its owner often retains the listener.
   private var onEvent: ((ListenerEvent) -> Void)?
   private var notifications: Int32
   private var watch: (any DescriptorWatch)?
@@ -68,7 +67,7 @@ final class PtyListener: Listener, DescriptorHandler {
     if let failure { onEvent?(.ended(failure)) }
   }
 
-  /// Creates the next terminal, or removes the link and returns the error.
+  /// Creates the next terminal; if that fails, removes the link and returns the error.
   private func replaceTerminal(_ opened: Waiting) -> TransportError? {
     do {
       try makeTerminal(after: opened.name)
@@ -93,7 +92,7 @@ final class PtyListener: Listener, DescriptorHandler {
     waiting = Waiting(end: terminal.takeEnd(), name: name, watch: watch)
   }
 
-  /// Reads inotify's events, and returns true if one is about the waiting terminal.
+  /// Reads inotify's events; returns true if one is about the waiting terminal.
   private func isOpened() -> Bool {
     var opened = false
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
@@ -125,7 +124,6 @@ final class PtyListener: Listener, DescriptorHandler {
 /// The terminal is raw from the start, so that bytes that a host sends before setting it up are not echoed.
 struct PseudoTerminal: ~Copyable {
   let end: OwnedDescriptor
-  /// `/dev/pts/N`.
   let name: String
 
   init() throws(SystemError) {
@@ -136,13 +134,13 @@ struct PseudoTerminal: ~Copyable {
     self.end = end
   }
 
-  /// Returns the simulator's end and closes the rest.
+  /// Returns the simulator's end and closes everything else.
   consuming func takeEnd() -> Int32 {
     end.release()
   }
 }
 
-/// A symbolic link to a pseudo terminal, whose number changes.
+/// A symbolic link to a pseudo terminal. The link keeps its path while the terminal's number changes.
 ///
 /// A killed accessory leaves its link behind, and the kernel soon reuses the number for another accessory or a shell.
 /// Such a terminal is younger than the link, which shows that the link is stale: the change time of a terminal's file
@@ -150,7 +148,7 @@ struct PseudoTerminal: ~Copyable {
 struct TerminalLink {
   let path: String
 
-  /// Checks that the path may become one of our links: it is unused, or a link to a terminal that is gone.
+  /// Checks that the path is unused, or is a link to a terminal that no longer exists.
   func checkFree(for address: Address) throws(TransportError) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }

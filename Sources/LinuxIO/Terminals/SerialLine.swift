@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// Opening a terminal as a plain pipe of bytes: no echo, no line editing, no translation, no signals, no flow control.
+/// Opens a terminal as a plain pipe of bytes: no echo, no line editing, no translation, no signals, no flow control.
 enum RawTerminal {
   /// Opens the terminal at `path` for this process alone.
   ///
@@ -37,7 +37,8 @@ enum RawTerminal {
     settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
     settings.c_cflag &= ~tcflag_t(CSTOPB) & ~hardwareFlowControl
     if let baud, cfsetspeed(&settings, baud) != 0 { throw .last("set the baud rate") }
-    // Applied immediately: waiting for output could block, and flushing input would lose bytes that have arrived.
+    // The settings apply immediately: waiting for output could block, and flushing input would lose bytes that have
+    // arrived.
     guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw .last("make the terminal raw") }
     guard let baud else { return }
     // The call reports success even if it applied only some settings.
@@ -47,7 +48,7 @@ enum RawTerminal {
     }
   }
 
-  /// CRTSCTS, which the C library's macro hides from Swift.
+  /// The value of CRTSCTS, which the C library's macro hides from Swift.
   private static let hardwareFlowControl: tcflag_t = 0o20_000_000_000
 
   private static func openError(_ error: SystemError, path: String, address: Address) -> TransportError {
@@ -75,12 +76,11 @@ enum RawTerminal {
   }
 }
 
-/// The rates that a serial line can be set to.
 enum BaudRate {
-  /// The rate of a line if none is given.
+  /// The baud rate of a line if none is given.
   static let usual = 115_200
 
-  /// A rate that the system has no code for.
+  /// A baud rate that the system has no code for.
   struct Unknown: Error, CustomStringConvertible {
     let rate: Int
 
@@ -110,7 +110,7 @@ enum BaudRate {
   ]
 }
 
-/// A serial line has no other end to wait for: opening it counts as connecting, at either end.
+/// Opens serial lines. A serial line has no other end to wait for, so opening it counts as connecting, at either end.
 enum SerialLine {
   static func open(path: String, baud: Int?, on loop: any PollingLoop) throws(TransportError) -> DescriptorChannel {
     let address = Address.serial(path: path, baud: baud)
@@ -121,7 +121,7 @@ enum SerialLine {
   }
 }
 
-/// A simulator on a serial line: the line is opened immediately and accepted in the next turn, which completes the
+/// A simulator on a serial line. The line is opened immediately and accepted in the next turn, which completes the
 /// listener's work.
 final class SerialListener: Listener {
   let address: Address
