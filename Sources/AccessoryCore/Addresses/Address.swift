@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The address of an accessory, real or simulated, in the grammar shared by all commands and interfaces.
-/// ``AddressForm/all`` lists every form and what each role does with it.
+/// The address of a real or simulated accessory. All commands and interfaces share one grammar; ``AddressForm/all``
+/// lists every form and what each role does with it.
 ///
 /// ```swift
 /// let address = try Address(parsing: "tcp:[::1]:7000")
@@ -13,36 +13,32 @@ import AccessoryFormats
 ///
 /// ``init(parsing:)`` reads ``description`` back to the same value.
 public enum Address: Hashable, Sendable {
-  /// Accessories in a local directory: nil means the default directory; without a serial number, every accessory
-  /// matches.
+  /// Accessories in a local directory. Without a directory, the default one is used; without a serial number, every
+  /// accessory matches.
   case local(directory: String?, serial: String?)
-  /// A unix socket.
   case unix(path: String)
-  /// A TCP port. Port 0 means any free port.
+  /// A TCP port; 0 means any free port.
   case tcp(host: String, port: UInt16)
-  /// A pseudo terminal: the simulator links `path` to it.
+  /// A pseudo terminal, to which the simulator links `path`.
   case pty(path: String)
   /// A serial line; without a baud rate, the usual rate applies.
   case serial(path: String, baud: Int?)
-  /// Real accessories on USB.
   case usb(USBSelector)
   /// A USB/IP server, for a simulated accessory as a USB device of another kernel.
   case usbip(host: String, port: UInt16)
   /// A USB device controller of this kernel, for a simulated accessory as a real USB device; without a name, the only
   /// controller.
   case gadget(controller: String?)
-  /// Bluetooth: paired accessories, or this machine acting as one.
+  /// Bluetooth: paired accessories, or this machine acting as an accessory.
   case bluetooth(BluetoothSelector)
 
-  /// Which accessories on USB an address selects.
+  /// A selection of accessories on USB.
   public enum USBSelector: Hashable, Sendable {
-    /// Any accessory.
     case any
-    /// Vendor and product number.
     case product(vendor: UInt16, product: UInt16)
-    /// The serial number in the device descriptor.
     case serial(String)
-    /// The port where it is plugged in: `1-2.4` is bus 1, port 2 of the root hub, port 4 of the hub at that port.
+    /// The port where the accessory is plugged in: `1-2.4` is bus 1, port 2 of the root hub, port 4 of the hub at that
+    /// port.
     case port(bus: Int, path: [Int])
   }
 
@@ -51,26 +47,17 @@ public enum Address: Hashable, Sendable {
 
   /// The prefix of an address, which determines the medium.
   public enum Kind: String, CaseIterable, Hashable, Sendable {
-    /// Accessories in a local directory.
     case local
-    /// A unix socket.
     case unix
-    /// A TCP port.
     case tcp
-    /// A pseudo terminal.
     case pty
-    /// A serial line.
     case serial
-    /// Real accessories on USB.
     case usb
-    /// A USB/IP server.
     case usbip
-    /// A USB device controller of this machine.
     case gadget
-    /// Bluetooth.
     case bt
 
-    /// The form of such an address, with placeholders in capitals: `tcp:HOST:PORT`.
+    /// The form of such an address, with placeholders in capitals, such as `tcp:HOST:PORT`.
     var form: String {
       switch self {
       case .local: "local:"
@@ -147,9 +134,9 @@ public struct AddressError: Error, Equatable, Sendable {
   public let text: String
   /// The wrong part; empty if something is missing.
   public let part: String
-  /// Where the wrong part begins, in bytes of UTF-8.
+  /// The offset of the wrong part in bytes of UTF-8.
   public let offset: Int
-  /// The problem, as a fragment of a sentence that names the part: "the port '99999' is above 65535".
+  /// The problem as a sentence fragment that names the part, such as "the port '99999' is above 65535".
   public let problem: String
   /// The nearest correct form, if there is one, with placeholders in capitals.
   public let suggestion: String?
@@ -165,8 +152,8 @@ public struct AddressError: Error, Equatable, Sendable {
 }
 
 extension AddressError: CustomStringConvertible {
-  /// One line for users. Control characters are escaped and very long addresses cut, so that a wrong address can
-  /// neither control a terminal nor flood it.
+  /// One line for users. Control characters are escaped and very long addresses are truncated, so that a wrong address
+  /// can neither control a terminal nor flood it.
   public var description: String {
     let line = "\(problem.spelledOut(atMost: 240)) in the address '\(text.spelledOut(atMost: 160))' (byte \(offset))"
     return suggestion.map { "\(line): did you mean '\($0.spelledOut(atMost: 160))'?" } ?? line
@@ -174,7 +161,7 @@ extension AddressError: CustomStringConvertible {
 }
 
 extension StringProtocol {
-  /// This text with control characters escaped, cut at a maximum length.
+  /// Returns this text with control characters escaped, truncated to a maximum length.
   func spelledOut(atMost limit: Int) -> String {
     let shown = String(String.UnicodeScalarView(unicodeScalars.prefix(limit))).spelledOut
     return unicodeScalars.dropFirst(limit).isEmpty ? shown : shown + "…"

@@ -13,7 +13,7 @@ public struct AddressForm: Equatable, Sendable {
     (self.written, self.example, self.host, self.simulator) = (written, example, host, simulator)
   }
 
-  /// All forms, by kind.
+  /// All forms of addresses, grouped by kind.
   public static let all: [AddressForm] = [
     AddressForm("local:", "local:", host: "every local accessory", simulator: "is plugged in locally"),
     AddressForm("local:SERIAL", "local:EW1-0001", host: "the accessory with this serial number", simulator: nil),

@@ -49,7 +49,7 @@ struct AddressParser {
     }
   }
 
-  /// Creates an error about a part; being a slice of the text, the part determines the position.
+  /// Creates an error about a part, which determines the position because it is a slice of the text.
   func error(_ part: Substring, _ problem: String, _ suggestion: String?) -> AddressError {
     AddressError(
       text: text, part: String(part), offset: text.utf8.distance(from: text.startIndex, to: part.startIndex),
@@ -73,12 +73,12 @@ extension AddressParser {
     return error(kind, "unknown kind '\(kind)' (the kinds are \(Self.kinds.joined(separator: ", ")))", nil)
   }
 
-  /// A kind by itself, if that is a complete address, such as that of any USB accessory.
+  /// Returns a kind by itself, if that is a complete address, such as that of any USB accessory.
   private func shortestForm(_ kind: String) -> String? {
     (try? AddressParser(text: "\(kind):").parse())?.description ?? Address.Kind(rawValue: kind)?.form
   }
 
-  /// The kind that a path suggests by its location or extension.
+  /// Returns the kind that a path suggests by its location or extension.
   private func guessFromPath() -> String? {
     if text.hasPrefix("/dev/tty") || text.hasPrefix("/dev/serial/") { return "serial:\(text)" }
     if text.hasPrefix("/dev/pts/") { return "pty:\(text)" }
@@ -86,8 +86,8 @@ extension AddressParser {
     return isPath || (!text.contains(":") && text.hasSuffix(".sock")) ? "unix:\(text)" : nil
   }
 
-  /// Reads the text as if it followed `kind:`; nil unless that is valid and unambiguous: `localhost:7000`, `1-2.4`,
-  /// `hci0`.
+  /// Parses the text as if it followed `kind:`; returns nil unless that is valid and unambiguous, as for
+  /// `localhost:7000`, `1-2.4` or `hci0`.
   private func guess(as kind: String) -> String? {
     guard let address = try? AddressParser(text: "\(kind):\(text)").parse() else { return nil }
     if case .usb(.serial) = address { return nil }
@@ -189,19 +189,19 @@ extension AddressParser {
     }
   }
 
-  /// Reads a number of decimal digits only: no sign, no space.
+  /// Parses a number of decimal digits only: no sign, no space.
   static func number(_ digits: Substring) -> Int? {
     digits.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(digits) : nil
   }
 }
 
-/// Serial numbers in addresses of a local directory, where '#' ends the directory and '/' separates directories.
+/// Escapes serial numbers in addresses of a local directory, where '#' ends the directory and '/' separates
+/// directories.
 enum LocalSerial {
   private static let codes: [(code: String, character: Character)] = [
     ("%23", "#"), ("%2F", "/"), ("%2f", "/"), ("%25", "%"),
   ]
 
-  /// The serial number as written in an address.
   static func escaped(_ serial: String) -> String {
     var text = ""
     for index in serial.indices {
@@ -215,7 +215,7 @@ enum LocalSerial {
     return text
   }
 
-  /// The serial number that an address contains; a '%' that does not begin a known code is literal.
+  /// Returns the serial number that an address contains; a '%' that does not begin a known code is literal.
   static func unescaped(_ text: Substring) -> String {
     var serial = ""
     var rest = text

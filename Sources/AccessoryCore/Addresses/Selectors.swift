@@ -1,4 +1,4 @@
-/// What may follow `usb:`: nothing, `VID:PID`, `serial=S` or `BUS-PORT`.
+/// Parses what may follow `usb:`: nothing, `VID:PID`, `serial=S` or `BUS-PORT`.
 struct USBSelectorParser {
   let parser: AddressParser
 
@@ -66,7 +66,7 @@ struct USBSelectorParser {
 
 /// The address of a Bluetooth device, such as `AA:BB:CC:DD:EE:FF`.
 public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The 48 bits; the first pair of digits is the highest byte.
+  /// The 48 bits of the address; the first pair of digits is the highest byte.
   public let value: UInt64
 
   /// Creates an address from the low 48 bits of a number.
@@ -74,7 +74,7 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
     self.value = value & 0xFFFF_FFFF_FFFF
   }
 
-  /// Reads six pairs of hexadecimal digits separated by colons; nil for anything else.
+  /// Parses six pairs of hexadecimal digits separated by colons; nil for anything else.
   public init?(_ text: some StringProtocol) {
     let pairs = text.split(separator: ":", omittingEmptySubsequences: false)
     guard pairs.count == 6 else { return nil }
@@ -91,24 +91,24 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
   /// The bytes in the order of the digits, as they appear in identification.
   public var bytes: [UInt8] { lowestFirst.reversed() }
 
-  /// The bytes in the order of the kernel's structures: lowest first.
+  /// The bytes in the order of the kernel's structures, lowest first.
   public var lowestFirst: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
 
-  /// "AA:BB:CC:DD:EE:FF".
+  /// A text such as "AA:BB:CC:DD:EE:FF".
   public var description: String { bytes.map { Hex.number($0) }.joined(separator: ":") }
 
-  /// Compares in the order of the digits.
+  /// Compares addresses in the order of their digits.
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
 extension Address {
-  /// What may follow `bt:`: which adapter of this machine, and which device at the other end.
+  /// The part of an address that may follow `bt:`: an adapter of this machine, and the device at the other end.
   public struct BluetoothSelector: Hashable, Sendable, CustomStringConvertible {
     /// The adapter, such as `hci0`; nil means any.
     public var adapter: String?
     /// The device at the other end; nil means any.
     public var device: BluetoothDeviceAddress?
-    /// For a simulated accessory: the host that it connects to, instead of waiting for one.
+    /// The host to which a simulated accessory connects, instead of waiting for one.
     public var dials: BluetoothDeviceAddress?
 
     /// Creates a selector; if all parts are nil, it matches everything.
@@ -130,7 +130,8 @@ extension Address {
   }
 }
 
-/// What may follow `bt:`: nothing, `AA:BB:CC:DD:EE:FF`, `hci1`, `hci1#AA:BB:CC:DD:EE:FF`, `hci1,dial=AA:BB:CC:DD:EE:FF`.
+/// Parses what may follow `bt:`: nothing, `AA:BB:CC:DD:EE:FF`, `hci1`, `hci1#AA:BB:CC:DD:EE:FF`,
+/// `hci1,dial=AA:BB:CC:DD:EE:FF`.
 struct BluetoothSelectorParser {
   let parser: AddressParser
 

@@ -1,19 +1,18 @@
 /// A stream of bytes whose two directions end separately: stdin and stdout of a program, or a connected socket. A
 /// ``Channel`` ends as a whole.
 ///
-/// A stream belongs to one loop. It reads only when requested, and keeps the bytes that its handler does not accept, at
-/// most those of one read.
+/// A stream belongs to one loop. The stream reads only when requested, and keeps the bytes that its handler does not
+/// accept (at most those of one read).
 package protocol ByteStream: AnyObject {
   /// Sets the handler. Nothing is read before ``resumeReading()``.
   func start(_ handler: any ByteStreamHandler)
 
-  /// Offers the kept bytes again, then continues reading.
+  /// Offers the kept bytes again, and then continues reading.
   func resumeReading()
 
-  /// Stops reading.
   func pauseReading()
 
-  /// How many bytes were read but not accepted by the handler yet.
+  /// The number of bytes that were read but not accepted by the handler yet.
   var unread: Int { get }
 
   /// Accepts bytes to send and returns how many. After a partial send the handler is notified when there is room again.
@@ -29,19 +28,19 @@ package protocol ByteStream: AnyObject {
 /// Receives the events of a ``ByteStream`` on its loop, never from inside a call to the stream except
 /// ``ByteStream/resumeReading()``.
 package protocol ByteStreamHandler: AnyObject {
-  /// Bytes were read. Returns how many the handler accepted; the rest is kept, and nothing is read until
+  /// Called when bytes were read. Returns how many the handler accepted; the others are kept, and nothing is read until
   /// ``ByteStream/resumeReading()``.
   func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int
 
-  /// There is no more input, and all received bytes were accepted. The reason is nil at an orderly end.
+  /// Called when there is no more input, and all received bytes were accepted. The reason is nil after an orderly end.
   func stream(_ stream: any ByteStream, inputEndedBecause reason: String?)
 
-  /// There is room again after a partial send.
+  /// Called when there is room again after a partial send.
   func streamIsWritable(_ stream: any ByteStream)
 
-  /// Nothing can be sent any more. The reason is nil if the reader is gone, which is not an error.
+  /// Called when nothing can be sent any more. The reason is nil if the reader is gone, which is not an error.
   func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?)
 
-  /// After ``ByteStream/endOutput()``, all accepted bytes have been written.
+  /// Called after ``ByteStream/endOutput()``, when all accepted bytes have been written.
   func streamOutputEnded(_ stream: any ByteStream)
 }

@@ -1,7 +1,7 @@
 /// A connection between an accessory and a device: one main channel for the link and, if the medium supports them,
 /// native channels for External Accessory sessions that bypass the link (native transport).
 ///
-/// The device opens native channels and the accessory is notified, so the two ends of a cable are created differently:
+/// Only the device opens native channels, so the two ends of a cable are created differently:
 ///
 /// ```swift
 /// let device = Cable(main: left, openNativeChannel: { name throws(NativeChannelRefusal) in try bus.open(name) })
@@ -14,7 +14,7 @@ public struct Cable {
   /// Opens the native channel of a protocol. The channel is not started, but accepts bytes immediately, even while the
   /// medium is still opening it.
   public typealias Opener = (_ protocolName: String) throws(NativeChannelRefusal) -> any Channel
-  /// Receives the native channels that the device opens, each with its protocol; they are not started.
+  /// Receives the native channels that the device opens, each with its protocol. The channels are not started.
   public typealias Listener = (_ protocolName: String, _ channel: any Channel) -> Void
 
   private enum NativeChannels {
@@ -24,9 +24,9 @@ public struct Cable {
   }
 
   private let nativeChannels: NativeChannels
-  /// Whether the two ends are fixed, so that no other host or accessory can take their place: a serial line, a device
-  /// port, a cable in memory. If so, the other end may stay silent indefinitely, for example because it is switched
-  /// off.
+  /// Whether the two ends are fixed, so that no other host or accessory can take their place, as on a serial line, a
+  /// device port or a cable in memory. If so, the other end may stay silent indefinitely, for example because it is
+  /// switched off.
   public private(set) var isDedicated = false
 
   /// Creates a cable with one channel.
@@ -48,7 +48,7 @@ public struct Cable {
     (self.main, self.nativeChannels, self.isDedicated) = (main, nativeChannels, isDedicated)
   }
 
-  /// Returns this cable, marked as between two fixed ends; see ``isDedicated``.
+  /// This cable, marked as dedicated; see ``isDedicated``.
   public var dedicated: Cable { Cable(main: main, nativeChannels: nativeChannels, isDedicated: true) }
 
   /// Whether the medium supports native channels at all.
@@ -56,7 +56,7 @@ public struct Cable {
     if case .none = nativeChannels { false } else { true }
   }
 
-  /// Opens the native channel that carries a protocol's sessions. Only the device's end calls it.
+  /// Opens the native channel that carries a protocol's sessions. Only the device's end calls this.
   public func openNativeChannel(for protocolName: String) throws(NativeChannelRefusal) -> any Channel {
     guard case .opened(let open) = nativeChannels else {
       throw NativeChannelRefusal("this cable has no native channels")
@@ -64,8 +64,8 @@ public struct Cable {
     return try open(protocolName)
   }
 
-  /// Calls `onEvent` for every native channel that the device opens later. For the accessory's end; never called if the
-  /// medium has no native channels.
+  /// Calls `onEvent` for every native channel that the device opens later. Only the accessory's end calls this method;
+  /// `onEvent` is never called if the medium has no native channels.
   public func onNativeChannel(_ onEvent: @escaping Listener) {
     if case .received(let begin) = nativeChannels { begin(onEvent) }
   }
@@ -90,12 +90,12 @@ public struct Cable {
   }
 }
 
-/// Why a native channel cannot be opened.
+/// The reason why a native channel cannot be opened.
 public struct NativeChannelRefusal: Error, Equatable, Sendable, CustomStringConvertible {
-  /// A sentence fragment for messages: "this cable has no native channels".
+  /// A sentence fragment for messages, such as "this cable has no native channels".
   public let description: String
 
-  /// Each protocol has one native channel, which carries one session at a time.
+  /// The refusal of a second session: each native channel carries one session at a time.
   public static let inUse = NativeChannelRefusal("another session uses its native channel")
 
   /// Creates a refusal with this reason.

@@ -1,19 +1,19 @@
-/// Observes one channel of a cable at one end, for a transcript, a capture or the rules of the wire. It changes
-/// nothing.
+/// Observes one channel of a cable at one end, for a transcript, a capture or a check of the wire, without changing
+/// anything.
 public protocol CableWitness: AnyObject {
-  /// The owner of this end has started to receive.
+  /// Called when the owner of this end has started to receive.
   func began(_ owner: any ChannelHandler)
 
-  /// Bytes sent by `end` have passed; on a native channel, these are one transfer.
+  /// Called when bytes sent by `end` have passed; on a native channel, these are one transfer.
   func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant)
 
-  /// A fault acted on a packet that `end` sent.
+  /// Called when a fault acted on a packet that `end` sent.
   func struck(_ packet: RawSpan, by fault: String, from end: Cable.End, at time: Instant)
 
-  /// The owner of this end has handled bytes that it received.
+  /// Called when the owner of this end has handled bytes that it received.
   func handled()
 
-  /// The channel has ended; `reason` is nil if its owner at this end closed it.
+  /// Called when the channel has ended; `reason` is nil if its owner at this end closed it.
   func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant)
 }
 
@@ -34,9 +34,7 @@ extension CableWitness {
 extension Cable {
   /// The ends of a cable.
   public enum End: String, Sendable {
-    /// The accessory.
     case accessory = "A"
-    /// The device.
     case device = "D"
 
     /// The opposite end.
@@ -61,7 +59,8 @@ extension Cable {
   }
 }
 
-/// A channel around another. It reports the bytes that pass this end to a witness, and pauses while its gate is closed.
+/// A wrapper that reports the bytes of a channel at this end to a witness, and pauses the channel while a gate is
+/// closed.
 public final class WitnessedChannel: Channel, ChannelHandler {
   private let inner: any Channel
   private let loop: any EventLoop
@@ -69,9 +68,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   private let end: Cable.End
   private let gate: CableGate?
   private var handler: (any ChannelHandler)?
-  /// Whether the handler paused reading.
   private var isPaused = false
-  /// Whether `send` refused bytes because the gate was closed.
   private var senderWaits = false
 
   /// Creates a channel that reports the bytes that pass this end to `witness`.
@@ -82,15 +79,15 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     (self.inner, self.end, self.witness, self.gate, self.loop) = (inner, end, witness, gate, loop)
   }
 
-  /// Forwarded to the inner channel.
+  /// Whether one `send` to the inner channel is one transfer.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
-  /// Forwarded to the inner channel.
+  /// The maximum size of a frame of the inner channel.
   public var longestTransfer: Int? { inner.longestTransfer }
-  /// Forwarded to the inner channel.
+  /// The number of bytes that the inner channel has not delivered.
   public var undelivered: Int { inner.undelivered }
 
-  /// Begins to receive.
+  /// Starts to receive.
   public func start(_ handler: any ChannelHandler) {
     self.handler = handler
     witness.began(handler)
@@ -126,13 +123,13 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     return taken
   }
 
-  /// Forwarded to the inner channel.
+  /// Pauses reading of the inner channel.
   public func pauseReading() {
     isPaused = true
     inner.pauseReading()
   }
 
-  /// It is forwarded to the inner channel; while the gate is closed, it takes effect when the gate opens.
+  /// Resumes reading of the inner channel; while the gate is closed, reading resumes when the gate opens.
   public func resumeReading() {
     isPaused = false
     if !isHeld { inner.resumeReading() }
@@ -145,19 +142,19 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     inner.close()
   }
 
-  /// The other end sent bytes.
+  /// Reports received bytes and passes them to the handler.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
     witness.passed(bytes, from: end.other, at: loop.now)
     handler?.channel(self, received: bytes)
     witness.handled()
   }
 
-  /// There is room again.
+  /// Notifies the handler of room, unless the gate is closed.
   public func channelIsWritable(_ channel: any Channel) {
     handler?.channelIsWritable(self)
   }
 
-  /// The inner channel has ended.
+  /// Reports the end of the inner channel and passes it to the handler.
   public func channel(_ channel: any Channel, endedWith ending: ChannelEnd) {
     witness.ended(at: end, ending, at: loop.now)
     let last = handler
@@ -168,9 +165,9 @@ public final class WitnessedChannel: Channel, ChannelHandler {
 
 /// Pauses cables while the file of a transcript or capture cannot be written as fast as bytes pass.
 ///
-/// Such a file must be complete. Its writer closes the gate when too much is waiting to be written, and opens it again
-/// afterwards. While the gate is closed, nothing is read from the cables and `send` accepts nothing. To the other end
-/// of a cable, the line looks idle, so that end may give up when its own timeouts expire.
+/// A transcript or capture must be complete. Its writer closes the gate when too much is waiting to be written, and
+/// opens it again afterwards. While the gate is closed, nothing is read from the cables and `send` accepts nothing. To
+/// the other end of a cable, the line looks idle, so that end may give up when its own timeouts expire.
 ///
 /// A gate belongs to the loop of its cables.
 public final class CableGate {
@@ -186,14 +183,14 @@ public final class CableGate {
     channels.append(Weak(channel))
   }
 
-  /// Pauses all cables. It may be called from within `send` and `received`.
+  /// Pauses all cables; may be called from within `send` and `received`.
   public func close() {
     guard isOpen else { return }
     isOpen = false
     for entry in channels { entry.object?.gateClosed() }
   }
 
-  /// Resumes all cables. Call it in a separate turn, because waiting senders send immediately.
+  /// Resumes all cables. Call this in a separate turn, because waiting senders send immediately.
   public func open() {
     guard !isOpen else { return }
     isOpen = true

@@ -1,4 +1,4 @@
-/// One end of a cable that exists in memory: both ends on one loop, virtual or real.
+/// One end of a cable that exists in memory, with both ends on one virtual or real loop.
 ///
 /// A send is delivered in a later turn, after the latency plus the time that its bytes take at the line's rate. The
 /// receiving end holds bytes up to a capacity; when it is full, the sender waits. If one end is closed, the other still
@@ -20,11 +20,10 @@ public final class LoopbackChannel: Channel, TimerHandler {
   private let inbound: LoopbackPipe
   private let outbound: LoopbackPipe
   private let delivery: LoopTimer
-  // Not checked for overlapping access, and without weak references, because this runs for every packet: both ends
-  // belong to one loop, and each removes itself from the other when it is released.
+  // Sending and receiving run for every packet, so this type skips exclusivity checks and weak references. The omission
+  // is safe because both ends belong to one loop, and each end clears the other's reference to it when it is released.
   @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
   @exclusivity(unchecked) private var state = State.made
-  /// The handler, while the channel is started.
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
   @exclusivity(unchecked) private var isPaused = false
 
@@ -75,7 +74,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
 
   // MARK: - Channel
 
-  /// Begins to receive.
+  /// Starts to receive.
   public func start(_ handler: any ChannelHandler) {
     loop.preconditionCurrent()
     switch state {
@@ -102,7 +101,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     return taken
   }
 
-  /// The bytes in transit, waiting for a paused receiver, or lost when the cable ended.
+  /// The number of bytes in transit, waiting for a paused receiver, or lost when the cable ended.
   public var undelivered: Int { outbound.undelivered }
 
   /// Stops receiving; the cable fills up.
@@ -143,8 +142,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Whether the other end is gone, the owner is waiting for room to send, and reading is paused: then the owner would
-  /// wait forever.
+  /// Whether the owner would wait forever: the other end is gone, the owner is waiting for room to send, and reading is
+  /// paused.
   private var isForsaken: Bool { isPaused && outbound.senderWaits && !outbound.isOpen }
 
   /// Handles a send to an end that is gone.
@@ -153,7 +152,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     scheduleDelivery()
   }
 
-  /// Called when bytes or the end are due.
+  /// Delivers bytes or the end when they are due.
   public func timerFired(_ timer: LoopTimer) {
     // Bytes that handlers send during this wait for the next turn, so that one pair cannot occupy a turn.
     var left = inbound.arrived(at: loop.now)
@@ -187,9 +186,9 @@ public final class LoopbackChannel: Channel, TimerHandler {
 
 /// Both ends of a cable in memory, which can be unplugged.
 public struct LoopbackCable {
-  /// One end.
+  /// The left end of the cable.
   public let left: LoopbackChannel
-  /// The other end.
+  /// The right end of the cable.
   public let right: LoopbackChannel
 
   /// Unplugs the cable: bytes in transit are lost, and both ends report their end in a later turn, unless they are
@@ -200,8 +199,8 @@ public struct LoopbackCable {
   }
 }
 
-/// The native channels of a cable in memory. Each one that the device opens is a pair of channels on which every send
-/// is a transfer, as on USB.
+/// The native channels of a cable in memory. Each native channel is a pair of channels on which every send is a
+/// transfer, as on USB.
 ///
 /// ```swift
 /// let channels = LoopbackNativeChannels(on: loop)
@@ -225,7 +224,7 @@ public final class LoopbackNativeChannels {
     self.bytesPerSecond = bytesPerSecond
   }
 
-  /// Opens the native channel of a protocol, and returns the device's end of it.
+  /// Opens the native channel of a protocol, and returns the device's end of the channel.
   public func open(_ protocolName: String) throws(NativeChannelRefusal) -> any Channel {
     open.removeAll { $0.cable.left.isOver || $0.cable.right.isOver }
     if open.contains(where: { $0.name == protocolName }) { throw .inUse }

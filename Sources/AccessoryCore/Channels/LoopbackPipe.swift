@@ -1,10 +1,9 @@
-/// One direction of a loopback cable: the bytes sent but not received yet, and their arrival times.
+/// One direction of a loopback cable, which holds the bytes sent but not received yet, and their arrival times.
 ///
 /// Bytes are appended to one buffer and delivered from another; the two are swapped when the second is empty. A
 /// receiver's span thus stays valid while its handler sends more into the same pipe, and once the buffers are large
 /// enough, nothing is moved or allocated.
 final class LoopbackPipe {
-  /// Bytes that arrive together.
   private struct Segment {
     var arrival: Instant
     var count: Int
@@ -14,23 +13,22 @@ final class LoopbackPipe {
   private static let leastStep = 64
 
   private let capacity: Int
-  /// In nanoseconds, because it is added to the time of every send.
+  /// The latency in nanoseconds, because it is added to the time of every send.
   private let latency: Int64
   private let bytesPerSecond: Int?
   private let keepsTransfersApart: Bool
 
-  // Not checked for overlapping access, because it runs for every packet: a pipe belongs to one loop and makes no
+  // Overlapping access is not checked, because this runs for every packet: a pipe belongs to one loop and makes no
   // calls.
   @exclusivity(unchecked) private var filling = ByteTank()
   @exclusivity(unchecked) private var draining = ByteTank()
   @exclusivity(unchecked) private var drained = 0
   @exclusivity(unchecked) private var segments = Queue<Segment>()
-  /// When the last byte that was sent leaves the sender.
+  /// The time at which the last byte that was sent leaves the sender.
   @exclusivity(unchecked) private var lineIsFree = Instant.origin
   @exclusivity(unchecked) private var lost = 0
   @exclusivity(unchecked) private var ending: (end: ChannelEnd, arrival: Instant)?
 
-  /// Whether the sender found no room and is waiting to be notified.
   @exclusivity(unchecked) var senderWaits = false
 
   init(capacity: Int, latency: Duration, bytesPerSecond: Int?, keepsTransfersApart: Bool) {
@@ -45,7 +43,7 @@ final class LoopbackPipe {
 
   var hasRoom: Bool { held < capacity }
 
-  /// How many bytes were accepted but not received; includes bytes lost when the pipe was cut.
+  /// The number of bytes accepted but not received, including those lost when the pipe was cut.
   var undelivered: Int { held + lost }
 
   private var held: Int { filling.count + draining.count - drained }
@@ -89,7 +87,7 @@ final class LoopbackPipe {
     if ending == nil { ending = (end, arrival(of: max(lineIsFree, now))) }
   }
 
-  /// When bytes that leave the sender at `departure` arrive.
+  /// Returns when bytes that leave the sender at `departure` arrive.
   private func arrival(of departure: Instant) -> Instant {
     let (sum, isTooLate) = departure.nanoseconds.addingReportingOverflow(latency)
     return isTooLate ? .distantFuture : Instant(nanoseconds: sum)
@@ -107,7 +105,8 @@ final class LoopbackPipe {
 
   // MARK: - Receiving
 
-  /// When the next bytes (if the receiver wants them) or the end arrive. With `endWaits` the end comes after all bytes.
+  /// Returns when the next bytes (if the receiver wants them) or the end arrive. With `endWaits` the end comes after
+  /// all bytes.
   func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
     if let next = segments.first {
       if wantsBytes { return next.arrival }
@@ -116,7 +115,6 @@ final class LoopbackPipe {
     return ending?.arrival
   }
 
-  /// How many bytes have arrived but were not received.
   func arrived(at now: Instant) -> Int {
     var count = 0
     var index = 0
@@ -127,7 +125,8 @@ final class LoopbackPipe {
     return count
   }
 
-  /// The bytes to deliver next: at most `limit` of those that have arrived. They stay valid until ``received(_:)``.
+  /// Returns the bytes to deliver next: at most `limit` of those that have arrived. The bytes stay valid until
+  /// ``received(_:)``.
   func nextBlock(limit: Int) -> UnsafeRawBufferPointer {
     if drained == draining.count {
       draining.count = 0
@@ -151,8 +150,8 @@ final class LoopbackPipe {
     }
   }
 
-  /// The end, once it has arrived. If it `waits`, it is returned only after all bytes; otherwise remaining bytes are
-  /// dropped.
+  /// Returns the end once it has arrived. If the end `waits`, it is returned only after all bytes; otherwise remaining
+  /// bytes are dropped.
   func arrivedEnd(at now: Instant, waits: Bool) -> ChannelEnd? {
     guard let ending, ending.arrival <= now else { return nil }
     if segments.isEmpty { return ending.end }
@@ -164,7 +163,7 @@ final class LoopbackPipe {
 private struct ByteTank: ~Copyable {
   var count = 0
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  /// Room for an authentication certificate in its packet.
+  /// Enough for a packet with an authentication certificate.
   private static let smallest = 1024
 
   deinit { memory.deallocate() }

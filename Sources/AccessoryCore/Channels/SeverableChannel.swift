@@ -1,5 +1,5 @@
-/// A wrapper that can be cut off from its inner channel, with or without notice: to unplug a cable whose ends are in
-/// different processes, or to make a device believe that the accessory is still connected.
+/// A wrapper that can be disconnected from its inner channel with or without a notification, to unplug a cable whose
+/// ends are in different processes, or to make a device believe that the accessory is still connected.
 ///
 /// ```swift
 /// let cable = SeverableChannel(around: socket, on: loop)
@@ -9,18 +9,17 @@ public final class SeverableChannel: Channel, ChannelHandler {
   private enum State {
     case made
     case open
-    /// Accepts everything, delivers nothing, and never ends by itself.
+    /// The channel accepts everything, delivers nothing, and never ends by itself.
     case severed
     case over
   }
 
   private let inner: any Channel
   private let loop: any EventLoop
-  // Not checked for overlapping access, because this runs for every packet, on one loop.
+  // Overlapping access is not checked, because this runs for every packet, on one loop.
   @exclusivity(unchecked) private var state = State.made
-  /// The handler, while the channel is open.
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
-  /// The end that has not been reported yet.
+  /// The timer that reports the end in a later turn.
   private var ending: LoopTimer?
 
   /// Creates a channel around `inner`.
@@ -29,13 +28,13 @@ public final class SeverableChannel: Channel, ChannelHandler {
     self.loop = loop
   }
 
-  /// Whether the channel has ended, for whatever reason.
+  /// Whether the channel has ended for any reason.
   public var isOver: Bool {
     state == .over
   }
 
-  /// Unplugs the cable: the other end sees the channel end, and this end reports, in a later turn, that it is lost.
-  /// Bytes in transit to this end are lost.
+  /// Unplugs the cable: the other end sees the channel end, and this end reports a loss in a later turn. Bytes in
+  /// transit to this end are lost.
   public func pull() {
     guard let handler = leave() else { return close() }
     inner.close()
@@ -45,7 +44,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Cuts off the inner channel unnoticed: this end keeps sending, and nothing arrives at either end.
+  /// Disconnects the inner channel unnoticed: this end keeps sending, and nothing arrives at either end.
   public func sever() {
     switch state {
     case .made, .open:
@@ -58,15 +57,15 @@ public final class SeverableChannel: Channel, ChannelHandler {
 
   // MARK: - Channel
 
-  /// Forwarded to the inner channel.
+  /// Whether one `send` to the inner channel is one transfer.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
-  /// Forwarded to the inner channel.
+  /// The maximum size of a frame of the inner channel.
   public var longestTransfer: Int? { inner.longestTransfer }
-  /// Forwarded to the inner channel.
+  /// The number of bytes that the inner channel has not delivered.
   public var undelivered: Int { inner.undelivered }
 
-  /// Begins to receive.
+  /// Starts to receive.
   public func start(_ handler: any ChannelHandler) {
     guard state == .made else { return }
     state = .open
@@ -74,7 +73,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     inner.start(self)
   }
 
-  /// Accepts what the inner channel accepts; once cut off, it accepts everything.
+  /// Accepts what the inner channel accepts; once disconnected, it accepts everything.
   public func send(_ bytes: RawSpan) -> Int {
     switch state {
     case .open: inner.send(bytes)
@@ -83,7 +82,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Forwarded to the inner channel.
+  /// Pauses reading of the inner channel.
   public func pauseReading() {
     switch state {
     case .made, .open: inner.pauseReading()
@@ -91,7 +90,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Forwarded to the inner channel.
+  /// Resumes reading of the inner channel.
   public func resumeReading() {
     switch state {
     case .made, .open: inner.resumeReading()
@@ -113,17 +112,17 @@ public final class SeverableChannel: Channel, ChannelHandler {
 
   // MARK: - The channel inside
 
-  /// Bytes arrived.
+  /// Passes received bytes to the handler.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
     handler?.channel(self, received: bytes)
   }
 
-  /// There is room again.
+  /// Notifies the handler of room.
   public func channelIsWritable(_ channel: any Channel) {
     handler?.channelIsWritable(self)
   }
 
-  /// The inner channel has ended.
+  /// Passes the end of the inner channel to the handler.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     leave()?.channel(self, endedWith: end)
   }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A folder in the file system.
 package enum Folder {
-  /// The sorted names in the folder, without `.` and `..`; nil, with `errno`, if it does not exist or is not readable.
+  /// Returns the sorted names in the folder, without `.` and `..`; nil, with `errno`, if it does not exist or is not
+  /// readable.
   package static func names(in path: String) -> [String]? {
     guard let stream = opendir(path) else { return nil }
     defer { closedir(stream) }
@@ -15,15 +15,14 @@ package enum Folder {
   }
 }
 
-/// Paths in the file system.
 package enum FilePath {
-  /// The target of a symbolic link; nil if the path is not a link.
+  /// Returns the target of a symbolic link; nil if the path is not a link.
   package static func target(ofLink path: String) -> String? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     return readlink(path, &buffer, buffer.count - 1) >= 0 ? String(terminated: buffer) : nil
   }
 
-  /// The path without links and detours; nil, with `errno`, if nothing is there.
+  /// Returns the path without links and `..`; nil, with `errno`, if nothing exists there.
   package static func real(_ path: String) -> String? {
     guard let real = realpath(path, nil) else { return nil }
     defer { free(real) }
@@ -32,9 +31,9 @@ package enum FilePath {
 }
 
 extension String {
-  /// The text in a C field: up to the first zero.
+  /// Decodes the text in a C field, up to the first zero byte.
   package init(terminated bytes: some Sequence<UInt8>) { self.init(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 
-  /// The text in a C field: up to the first zero.
+  /// Decodes the text in a C field, up to the first zero byte.
   package init(terminated characters: [CChar]) { self.init(terminated: characters.lazy.map { UInt8(bitPattern: $0) }) }
 }

@@ -1,15 +1,12 @@
 import Glibc
 
-/// A lock for the few places where threads share state. It is not recursive: taking it twice on one thread blocks
-/// forever.
+/// A lock for state that threads share. The lock is not recursive: taking it twice on one thread blocks forever.
 ///
-/// It wraps `pthread_mutex_t` because the thread sanitizer does not understand the standard library's `Mutex` and reports
-/// false races.
+/// The lock wraps `pthread_mutex_t` because the thread sanitizer does not understand the standard library's `Mutex` and
+/// reports false races.
 package final class Lock: @unchecked Sendable {
-  /// Accessible for use with a condition variable.
   package let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-  /// Creates an unlocked lock.
   package init() {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
@@ -22,7 +19,6 @@ package final class Lock: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Runs `body` while holding the lock.
   package func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
@@ -30,15 +26,12 @@ package final class Lock: @unchecked Sendable {
   }
 }
 
-/// A value that several threads change while holding its lock.
 package final class Locked<Value>: @unchecked Sendable {
   private let lock = Lock()
   private var value: Value
 
-  /// Protects `value`.
   package init(_ value: Value) { self.value = value }
 
-  /// Runs `body` on the value while holding the lock.
   package func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {

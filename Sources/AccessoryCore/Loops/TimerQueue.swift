@@ -1,9 +1,9 @@
-/// The timers of one loop, earliest first: a binary heap with a stable order among equal deadlines.
+/// Stores the timers of one loop in a binary heap, earliest first, with a stable order among equal deadlines.
 ///
-/// Both loops use it, so that equal deadlines fire in the same order in virtual and in real time: the order in which
-/// they were armed. A timer that was moved to a later time stays in place until its old time, when cancelled timers are
-/// also dropped. Moving and cancelling are therefore free, which matters because the retransmission timer moves with
-/// every packet.
+/// Both kinds of loops use this queue, so that timers with equal deadlines fire in the order in which they were armed,
+/// in virtual and in real time. A timer that was moved to a later time stays in place until its old time; cancelled
+/// timers are also dropped then. Moving and cancelling are therefore free, which matters because the retransmission
+/// timer moves with every packet.
 public final class TimerQueue {
   private struct Entry {
     var deadline: Instant
@@ -15,20 +15,20 @@ public final class TimerQueue {
     }
   }
 
-  // Not checked for overlapping access, here and in the timers: they belong to one loop, their methods make no outside
-  // calls, and the checks took a third of a timer's cost.
+  // Overlapping access is not checked for the queue and its timers: they belong to one loop, their methods make no
+  // outside calls, and the checks took a third of a timer's cost.
   @exclusivity(unchecked) private var heap: [Entry] = []
   @exclusivity(unchecked) private var nextOrder: UInt64 = 0
 
   /// Creates an empty queue.
   public init() {}
 
-  /// Creates a timer in this queue, not armed.
+  /// Creates a timer in this queue; it is not armed.
   public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
     LoopTimer(queue: self, work: work)
   }
 
-  /// When the earliest armed timer fires; nil if there is none, so the loop may sleep indefinitely.
+  /// The time at which the earliest armed timer fires; nil if there is none, so the loop may sleep indefinitely.
   public var earliest: Instant? {
     settle()
     return heap.first?.deadline
@@ -37,7 +37,7 @@ public final class TimerQueue {
   /// A mark between the timers armed so far and those armed later, for ``popDue(at:armedBefore:)``.
   public var mark: UInt64 { nextOrder }
 
-  /// Removes the next timer that is due at `now`, to be fired at once; nil if there is none.
+  /// Removes the next timer that is due at `now`, so that the caller can fire it; nil if there is none.
   ///
   /// Timers are removed one at a time, because their work may arm, move or cancel others. A loop passes the mark from
   /// the beginning of its turn; timers armed after it wait for the next turn, so that timers that arm each other do not
@@ -70,7 +70,7 @@ public final class TimerQueue {
     siftUp(heap.count - 1)
   }
 
-  /// Brings a live entry to the top: drops cancelled ones, and moves those with a new time to their place.
+  /// Brings an active entry to the top: drops cancelled ones, and moves those with a new time to their place.
   private func settle() {
     while !heap.isEmpty {
       let queued = heap[0].deadline
@@ -129,20 +129,22 @@ public final class TimerQueue {
   }
 }
 
-/// One event at one time on one loop. It is created by ``EventLoop/makeTimer(_:)`` and can be moved as often as needed,
-/// or by ``EventLoop/schedule(after:_:)`` and then happens at most once.
+/// A timer that fires on one loop. A timer from ``EventLoop/makeTimer(_:)`` can be moved as often as needed; one from
+/// ``EventLoop/schedule(after:_:)`` fires at most once.
 ///
 /// An object that uses one timer for its whole life creates it without a closure and becomes its ``handler``.
 public final class LoopTimer {
-  /// When the timer will fire; nil while it is not armed.
+  /// The time at which the timer will fire; nil while it is not armed.
   @exclusivity(unchecked) public private(set) var deadline: Instant?
 
-  /// The deadline under which the queue holds the timer; may be earlier than `deadline` after a move to a later time.
+  /// The deadline under which the queue holds the timer; it may be earlier than `deadline` after a move to a later
+  /// time.
   @exclusivity(unchecked) var queuedAt: Instant?
-  /// A one-shot timer releases its work when it has fired or is cancelled, because its work usually retains its owner.
+  /// Whether the timer releases its work when it has fired or is cancelled, because the work usually retains the
+  /// timer's owner.
   @exclusivity(unchecked) var isOneShot = false
   @exclusivity(unchecked) private var work: (() -> Void)?
-  /// Called when the timer fires. Not retained: the handler cancels the timer before it is released.
+  /// Called when the timer fires. The handler is not retained: it cancels the timer before it is released.
   @exclusivity(unchecked) public unowned var handler: (any TimerHandler)?
   private unowned let queue: TimerQueue
 
@@ -165,13 +167,13 @@ public final class LoopTimer {
     arm(at: instant)
   }
 
-  /// Disarms the timer. It may be armed again, unless it is a one-shot timer.
+  /// Disarms the timer. The timer may be armed again, unless it is a one-shot timer.
   public func cancel() {
     deadline = nil
     if isOneShot { work = nil }
   }
 
-  /// Does the timer's work, after it was removed from the queue.
+  /// Does the timer's work, after the timer was removed from the queue.
   public func fire() {
     if let handler { return handler.timerFired(self) }
     let due = work
@@ -179,7 +181,6 @@ public final class LoopTimer {
     due?()
   }
 
-  /// Called when the queue removes the timer to fire it.
   func leaveQueue() {
     deadline = nil
     queuedAt = nil
@@ -188,6 +189,6 @@ public final class LoopTimer {
 
 /// Called when a timer fires; see ``LoopTimer/handler``.
 public protocol TimerHandler: AnyObject {
-  /// The deadline of `timer` has been reached.
+  /// Called when the deadline of `timer` has been reached.
   func timerFired(_ timer: LoopTimer)
 }

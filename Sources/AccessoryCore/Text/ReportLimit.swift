@@ -1,4 +1,5 @@
-/// Decides which messages of one kind are reported: the first few of each ten seconds. The others are counted.
+/// Limits how many messages of one kind are reported: only the first few of each ten seconds. Further messages are
+/// counted.
 ///
 /// ```
 ///   quiet ── message ──▶ counting: reports until ``most``, then counts ── 10 s later ──▶ quiet, or reports the count
@@ -8,21 +9,19 @@
 package struct MessageRate: Equatable, Sendable {
   /// The period over which messages are counted.
   package static let period = Duration.seconds(10)
-  /// How many messages of each period are reported.
   package static let most = 10
 
   private var start: Instant?
   private var reported = 0
-  /// How many messages of this period were not reported.
+  /// The number of messages of this period that were not reported.
   package private(set) var held = 0
 
-  /// Creates a rate without messages.
   package init() {}
 
-  /// When to call ``handleTimeout(now:)``.
+  /// The time at which ``handleTimeout(now:)`` must be called.
   package var deadline: Instant? { held > 0 ? start.map { $0 + Self.period } : nil }
 
-  /// Takes a message. Returns whether to report it.
+  /// Takes a message; returns true if it should be reported.
   package mutating func note(now: Instant) -> Bool {
     if held == 0, start.map({ $0 + Self.period <= now }) ?? true { (start, reported) = (now, 0) }
     if reported < Self.most {
@@ -33,8 +32,8 @@ package struct MessageRate: Equatable, Sendable {
     return false
   }
 
-  /// Called at ``deadline``. Returns how many messages were not reported. If there were any, the next period begins
-  /// immediately and reports no messages individually, so that a flood causes one line every ten seconds.
+  /// Must be called at ``deadline``. Returns how many messages were not reported. If there were any, the next period
+  /// begins immediately and reports no messages individually, so that a flood causes one line every ten seconds.
   package mutating func handleTimeout(now: Instant) -> Int {
     guard let deadline, deadline <= now else { return 0 }
     return take(startingAgainAt: now)
@@ -71,7 +70,6 @@ package final class ReportLimit {
 
   deinit { timer?.cancel() }
 
-  /// Reports a message, or counts it.
   package func report(_ text: @autoclosure () -> String) {
     if rate.note(now: loop.now) { return log(text()) }
     if countedSince == nil { countedSince = loop.now }

@@ -6,7 +6,6 @@ package struct MonotonicClock: Sendable {
 
   package init() {}
 
-  /// The time since the clock was created.
   package var now: Instant { Instant(nanoseconds: Self.reading - origin) }
 
   private static var reading: Int64 {
@@ -23,9 +22,9 @@ extension EventLoop {
 
 /// A second of the Gregorian calendar in UTC, as libc counts it.
 public struct CalendarTime: Equatable, Sendable {
-  /// The parts of the date.
+  /// The year, month and day.
   public let year: Int, month: Int, day: Int
-  /// The parts of the time of day.
+  /// The hour, minute and second.
   public let hour: Int, minute: Int, second: Int
 
   /// Creates the time this many seconds after the beginning of 1970; 1970 itself if libc cannot express the date.
@@ -53,7 +52,7 @@ public struct CalendarTime: Equatable, Sendable {
     return (made.year, made.month, made.day) == (year, month, day) ? seconds : nil
   }
 
-  /// "2026-11-23T01:30:00".
+  /// A text such as "2026-11-23T01:30:00".
   public var text: String {
     "\(year)".zeroPadded(to: 4) + "-" + Self.two(month) + "-" + Self.two(day) + "T" + Self.two(hour) + ":"
       + Self.two(minute) + ":" + Self.two(second)

@@ -1,19 +1,17 @@
 /// Diagnoses bytes that differ from the expected bytes of a stream.
 ///
-/// It goes through the received segments in order (``StreamSegments``) and tracks the expected place in the stream. A
-/// segment from a later place leaves a gap, which is *lost* unless a later segment fills it (*reordered*). A segment
-/// from an earlier place is *repeated* if the stream then continues where it stopped, and *stale* if it replaced a
-/// later burst. Bytes that belong to no place are *corrupted* if the stream continues as if they had been correct,
-/// *inserted* if it continues as if they were absent, and *foreign* if they are a whole answer.
+/// The diagnosis goes through the received segments in order (``StreamSegments``) and tracks the expected place in the
+/// stream. A segment from a later place leaves a gap, which is *lost* unless a later segment fills it (*reordered*). A
+/// segment from an earlier place is *repeated* if the stream then continues where it stopped, and *stale* if it
+/// replaced a later burst. Bytes that belong to no place are *corrupted* if the stream continues as if they had been
+/// correct, *inserted* if it continues as if they were absent, and *foreign* if they are a whole answer.
 struct StreamDiagnosis {
   private let stream: UniqueStream
   private let bytes: [UInt8]
   private let cuts: StreamCuts
   private let segments: [StreamSegments.Segment]
   private var gaps: [Range<Int>] = []
-  /// The findings, in order.
   private(set) var findings: [StreamFinding] = []
-  /// The next expected place in the stream.
   private(set) var next: Int
 
   /// Examines `bytes`, the first of which should be at `place` of the stream.
@@ -136,7 +134,7 @@ struct StreamDiagnosis {
 
   private static let shown = 8
 
-  /// Describes bytes that belong nowhere.
+  /// Describes bytes that belong to no known place.
   private func look(_ range: Range<Int>) -> String {
     let part = bytes[range]
     if part.count > 1, let first = part.first, part.allSatisfy({ $0 == first }) {
@@ -163,26 +161,23 @@ struct StreamDiagnosis {
   }
 }
 
-/// Received bytes, cut into stretches that each belong to one place, as encoded in their blocks.
+/// Divides received bytes into segments that each belong to one place, as encoded in their blocks.
 struct StreamSegments {
-  /// Where a stretch belongs.
+  /// The stream and place to which a segment belongs.
   enum Source: Equatable {
-    /// The examined session, from this offset on.
+    /// The bytes belong to the examined session, starting at this offset.
     case ours(Int)
-    /// Belongs to another session of the same run.
+    /// The bytes belong to another session of the same run, at this offset.
     case session(Int, Int)
-    /// Belongs to a session of another run.
+    /// The bytes belong to a session of the run with this seed.
     case run(UInt64)
-    /// The bytes belong to no known stream.
     case unknown
   }
 
-  /// One stretch.
   struct Segment: Equatable {
     var range: Range<Int>
     var source: Source
 
-    /// The place in the examined session.
     var offset: Int? { if case .ours(let offset) = source { offset } else { nil } }
   }
 
@@ -190,7 +185,7 @@ struct StreamSegments {
   private let stream: UniqueStream
   private(set) var all: [Segment] = []
 
-  /// Cuts `bytes`, which should belong to `stream`.
+  /// Divides `bytes`, which should belong to `stream`.
   init(_ bytes: [UInt8], of stream: UniqueStream) {
     self.bytes = bytes
     self.stream = stream
@@ -220,9 +215,9 @@ struct StreamSegments {
     return (UniqueStream(seed: place.seed, session: place.session), place.offset)
   }
 
-  /// Adds the stretch around a block found at `index`, and the bytes before it; returns where to continue.
+  /// Adds the segment around a block found at `index`, and the bytes before it; returns where to continue.
   private mutating func add(_ found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
-    // The last stretch may have claimed a few bytes that look the same but belong to this one.
+    // The last segment may have claimed a few bytes that look the same but belong to this one.
     if let last = all.last, last.range.upperBound > index {
       all[all.count - 1].range = last.range.lowerBound..<index
     }

@@ -16,7 +16,7 @@ public struct StreamFinding: Equatable, Sendable {
     case corrupted
     /// Bytes that were never sent arrived between sent bytes.
     case inserted
-    /// The bytes do not belong to this session: they belong to another session or run, or are something else.
+    /// The bytes belong to another session or run, or are something else.
     case foreign
   }
 
@@ -24,11 +24,11 @@ public struct StreamFinding: Equatable, Sendable {
   public let kind: Kind
   /// The first affected byte in the stream.
   public let place: Int
-  /// How many bytes are affected.
+  /// The number of affected bytes.
   public let count: Int
   /// The place where repeated or stale bytes belong.
   public let origin: Int?
-  /// Details, as a sentence fragment; "" if there is nothing to add.
+  /// Details as a sentence fragment; empty if there is nothing to add.
   public let detail: String
 
   init(_ kind: Kind, at place: Int, count: Int, origin: Int? = nil, _ detail: String = "") {
@@ -40,7 +40,7 @@ public struct StreamFinding: Equatable, Sendable {
   }
 }
 
-/// How to name a place in a stream: by burst, if the stream is divided into bursts.
+/// Names places in a stream: by burst, if the stream is divided into bursts.
 public struct StreamWords {
   private let cuts: StreamCuts
   private let number: (Int) -> Int?
@@ -58,14 +58,14 @@ public struct StreamWords {
     self.number = number
   }
 
-  /// "byte 12 of burst 3".
+  /// Returns a text such as "byte 12 of burst 3".
   public func byte(_ place: Int) -> String {
     if cuts == .none { return "byte \(place)" }
     guard let start = cuts.burst(at: place)?.start else { return "byte \(place) of the session" }
     return "byte \(place - start) of \(burst(place))"
   }
 
-  /// "burst 3".
+  /// Returns a text such as "burst 3".
   public func burst(_ place: Int) -> String {
     if cuts == .none { return "the stream" }
     return cuts.burst(at: place).flatMap { number($0.number) }.map { "burst \($0)" } ?? "an earlier burst"
@@ -73,7 +73,7 @@ public struct StreamWords {
 }
 
 extension StreamFinding {
-  /// A sentence fragment that begins with the kind.
+  /// Returns a sentence fragment that begins with the kind.
   public func text(_ words: StreamWords = StreamWords()) -> String {
     let bytes = count.counted("byte")
     let sentence =
@@ -100,22 +100,20 @@ extension Sequence<StreamFinding> {
   }
 }
 
-/// Where a stream is divided into bursts, if known.
+/// The division of a stream into bursts, if it is known.
 ///
 /// ```swift
 /// StreamCuts.even(10_000).burst(at: 25_000)              // number 2, which begins at 20,000
 /// StreamCuts.at([500, 700, 1_000], first: 7).burst(at: 900)   // number 8, which begins at 700
 /// ```
 public enum StreamCuts: Equatable, Sendable {
-  /// The stream is not divided.
   case none
-  /// Each burst has this many bytes.
   case even(Int)
   /// The places where the last bursts begin, in order, followed by the end of the last one; `first` is the index of the
   /// first of these bursts.
   case at([Int], first: Int)
 
-  /// The burst that contains a place: its index in the stream, and where it begins; nil if that is not known.
+  /// Returns the burst that contains a place: its index in the stream, and where it begins; nil if that is not known.
   func burst(at place: Int) -> (number: Int, start: Int)? {
     switch self {
     case .none: return nil
@@ -126,7 +124,6 @@ public enum StreamCuts: Equatable, Sendable {
     }
   }
 
-  /// How many bytes the burst at a place has; nil if that is not known.
   func size(at place: Int) -> Int? {
     switch self {
     case .none: return nil
@@ -137,17 +134,16 @@ public enum StreamCuts: Equatable, Sendable {
     }
   }
 
-  /// Returns true if one place is in an earlier burst than another.
   func isEarlier(_ place: Int, than other: Int) -> Bool {
     guard let later = burst(at: other) else { return false }
     // Bursts that are no longer known are older than all known ones.
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 
-  /// Whether a burst begins at a place; without bursts, whether the stream begins there.
+  /// Returns true if a burst begins at a place; without bursts, if the stream begins there.
   func isStart(_ place: Int) -> Bool { self == .none ? place == 0 : burst(at: place)?.start == place }
 
-  /// Where the bursts before a place begin, the last one first, limited to a maximum count.
+  /// Returns where the bursts before a place begin, the last one first, up to a maximum count.
   func starts(before place: Int, atMost count: Int) -> [Int] {
     switch self {
     case .none: []

@@ -1,11 +1,11 @@
 /// Compares received bytes with a ``UniqueStream``, and diagnoses differences.
 ///
-/// States: *steady* while every byte is the stream's next one; *suspicious* after the first wrong byte. The verifier
-/// then only collects bytes, because the diagnosis depends on later ones: a gap is a loss, unless the missing bytes
-/// come later. ``conclude`` returns the findings and returns to steady.
+/// The verifier is *steady* while every byte is the stream's next one, and *suspicious* after the first wrong byte. A
+/// suspicious verifier only collects bytes, because the diagnosis depends on later ones: a gap is a loss, unless the
+/// missing bytes come later. ``conclude`` returns the findings and makes the verifier steady again.
 ///
 /// Invariants: while steady, ``position`` bytes were received, and each was correct or part of a conclusion. At most
-/// ``evidenceLimit`` bytes are collected; the rest are counted.
+/// ``evidenceLimit`` bytes are collected; further bytes are only counted.
 public struct StreamVerifier {
   /// The largest number of bytes that are examined for a diagnosis.
   public static let evidenceLimit = 65_536
@@ -52,7 +52,7 @@ public struct StreamVerifier {
     dropped += bytes.byteCount - kept
   }
 
-  /// Returns the findings, and continues after them. Empty while steady.
+  /// Returns the findings, and continues after them; empty while the stream is steady.
   public mutating func conclude(_ cuts: StreamCuts = .none) -> [StreamFinding] {
     guard isSuspicious else { return [] }
     let diagnosis = StreamDiagnosis(evidence, at: position, of: stream, cuts: cuts)
@@ -64,12 +64,12 @@ public struct StreamVerifier {
   }
 }
 
-/// The memory in which a loop's streams are generated: one stretch to send and one for comparison.
+/// Memory in which a loop's streams are generated: one segment to send and one for comparison.
 public final class UniqueScratch {
   @exclusivity(unchecked) private var outgoing = UniqueBuffer()
   @exclusivity(unchecked) private var awaited = UniqueBuffer()
 
-  /// Creates memory without a stretch.
+  /// Creates empty memory.
   public init() {}
 
   /// Passes the bytes of `range` of a stream to `body` to be sent; if there are more than ``UniqueBuffer/longest``,

@@ -2,12 +2,12 @@
   import Glibc
 #endif
 
-/// Memory in which stretches of streams are generated, to be sent or used for comparison.
+/// Memory in which segments of streams are generated, to be sent or used for comparison.
 ///
-/// It keeps the last generated stretch, so that an immediate answer is compared with the bytes that were sent, without
-/// generating them again.
+/// The buffer keeps the last generated segment, so that an immediate answer is compared with the bytes that were sent,
+/// without generating them again.
 public struct UniqueBuffer {
-  /// The longest stretch that can be shown at once.
+  /// The maximum size of a segment that can be shown in one call.
   public static let longest = 65_536
 
   private var blocks: [SIMD2<UInt64>] = []
@@ -15,7 +15,7 @@ public struct UniqueBuffer {
   /// The part of the stream that `blocks` contains, from one block boundary to another.
   private var covered = 0..<0
 
-  /// Creates a buffer without a stretch.
+  /// Creates an empty buffer.
   public init() {}
 
   /// Passes the bytes of `range` of a stream to `body`, or the first ``longest`` of them.
@@ -28,7 +28,7 @@ public struct UniqueBuffer {
     return body(blocks.span.bytes.extracting(start..<start + range.count))
   }
 
-  /// Whether `range` of a stream is in this buffer.
+  /// Returns true if `range` of a stream is in this buffer.
   public func covers(_ stream: UniqueStream, _ range: Range<Int>) -> Bool {
     covered.lowerBound <= range.lowerBound && range.upperBound <= covered.upperBound && self.stream == stream
   }

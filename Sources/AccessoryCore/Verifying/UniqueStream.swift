@@ -2,7 +2,7 @@ import AccessoryFormats
 
 /// The bytes of one session. Every 16 bytes encode their place: the seed, the session and the offset in it.
 ///
-/// A stream has no end and no period: programs send stretches of it, and a stretch from another place, session or run
+/// A stream has no end and no period: programs send segments of it, and a segment from another place, session or run
 /// differs in every block. A block of 16 bytes is two little-endian numbers of 64 bits,
 ///
 /// ```
@@ -20,11 +20,11 @@ import AccessoryFormats
 /// UniqueStream.place(of: bytes.span.bytes, at: 32)   // seed 7, session 0, offset 32
 /// ```
 public struct UniqueStream: Hashable, Sendable {
-  /// How many bytes encode their place.
+  /// The number of bytes that encode their place.
   public static let blockSize = 16
   /// The number of bits in a block's number: enough for 281 terabytes in a session.
   static let blockBits = 44
-  /// How many sessions have distinct data; after that the numbers start again.
+  /// How many sessions have distinct data; after that the session numbers restart.
   public static let sessionLimit = 1 << (UInt64.bitWidth - blockBits)
 
   private static let lowStep: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -76,7 +76,7 @@ public struct UniqueStream: Hashable, Sendable {
     }
   }
 
-  /// Returns a copy of a stretch.
+  /// Returns a copy of a segment of the stream.
   public func bytes(_ range: Range<Int>) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(range.count)
@@ -94,13 +94,13 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: Reading
 
-  /// Where a block belongs.
+  /// The run, session and offset to which a block belongs.
   public struct Place: Equatable, Sendable {
     /// The seed of the run in which it was generated.
     public let seed: UInt64
     /// The session for which it was generated.
     public let session: Int
-    /// Where it begins in that session's stream.
+    /// The offset at which the block begins in its session's stream.
     public let offset: Int
   }
 
@@ -118,7 +118,7 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: The key
 
-  /// The last step of splitmix64, which mixes every bit into every other and can be undone.
+  /// Mixes every bit of a seed into every other, in a way that can be undone; the last step of splitmix64.
   private static func mix(_ seed: UInt64) -> UInt64 {
     var mixed = seed &+ lowStep
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -133,7 +133,8 @@ public struct UniqueStream: Hashable, Sendable {
     return (mixed ^ (mixed >> 30) ^ (mixed >> 60)) &- lowStep
   }
 
-  /// The inverse of an odd number modulo 2^64: each round of Newton's method doubles the number of correct bits.
+  /// Returns the inverse of an odd number modulo 2^64: each round of Newton's method doubles the number of correct
+  /// bits.
   private static func inverse(of odd: UInt64) -> UInt64 {
     var inverse = odd
     for _ in 0..<5 { inverse &*= 2 &- odd &* inverse }
