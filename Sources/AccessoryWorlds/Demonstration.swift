@@ -4,14 +4,14 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
 
-/// What `easim demo` plays: an accessory with a wire flicker, and an app that handles it correctly.
+/// The demonstration of `easim demo`: an accessory that connects twice, and an app that handles this correctly.
 ///
 /// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, verifies both echoes, and then the
 /// accessory is unplugged. The same object runs in real time for users and in virtual time for tests.
 public final class Demonstration: AppHandler {
-  /// The world in which the demonstration plays.
+  /// The simulated world in which the demonstration plays.
   public let world: World
-  /// Whether everything was as expected; nil while it is running.
+  /// Whether everything was as expected; nil while the demonstration is running.
   public private(set) var passed: Bool?
 
   private let accessory: SimulatedAccessory
@@ -38,7 +38,7 @@ public final class Demonstration: AppHandler {
     do { try accessory.plugIn() } catch { finish(false, "the accessory cannot be plugged in: \(error)") }
   }
 
-  /// An accessory connected.
+  /// Opens a session when the accessory offers its protocol.
   public func accessoryDidConnect(_ shown: PublishedAccessory, _ app: AppView) {
     appearances.append(!shown.protocols.isEmpty)
     guard shown.protocols.contains(protocolName) else {
@@ -50,7 +50,7 @@ public final class Demonstration: AppHandler {
       send("a string", Array("Hello, \(shown.name)!".utf8), on: session) { [unowned self] in
         send("EADemo's 10K", CountingPattern.bytes(10_000), on: session) { [unowned self] in
           session.close()
-          // Long enough for the accessory to notice the close, and for readers to see the order.
+          // The delay gives the accessory time to notice the close, and shows readers the order.
           world.loop.schedule(after: .milliseconds(100)) { [unowned self] in accessory.unplug() }
         }
       }
@@ -63,14 +63,14 @@ public final class Demonstration: AppHandler {
     log(.note("the app sends \(what): \(payload.count) bytes"))
     let exchange = Exchange(payload, expecting: .echo) { [unowned self] outcome in
       log(.result(passed: outcome.isVerified, "\(what): \(outcome)"))
-      // Deferred to a later turn, because the session is still in use.
+      // The next step is deferred to a later turn, because the session is still in use.
       if outcome.isVerified { world.loop.schedule(after: .zero, next) } else { finish(false, outcome.description) }
     }
     self.exchange = exchange
     exchange.start(on: session)
   }
 
-  /// An accessory disconnected.
+  /// Finishes the demonstration after the last disconnect.
   public func accessoryDidDisconnect(_ shown: PublishedAccessory, _ app: AppView) {
     guard !shown.protocols.isEmpty else { return }
     let sawFlicker = appearances.first == false && appearances.last == true
@@ -90,9 +90,8 @@ public final class Demonstration: AppHandler {
   }
 }
 
-/// Why a demonstration cannot start.
+/// The reason why a demonstration cannot start.
 public enum DemonstrationError: Error, Equatable, CustomStringConvertible {
-  /// The profile offers no protocol for a session.
   case noProtocol(profile: String)
 
   /// The error as a sentence.

@@ -10,8 +10,8 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// Both roles in one process: a device, its apps, and any number of simulated accessories on cables in memory, all on
-/// one loop. The demo, tests, scenarios and the soak are built on it.
+/// A simulated world in one process: a device, its apps, and any number of simulated accessories on cables in memory,
+/// all on one loop.
 ///
 /// On a `VirtualLoop` a world takes no real time, and the same seed gives the same run.
 ///
@@ -28,13 +28,13 @@ public final class World {
   public struct Settings {
     /// How accessories authenticate: with stubs of the right sizes, or with real cryptography.
     public enum Authentication: Sendable {
-      /// The same sizes without cryptography, for tests that are not about authentication.
+      /// Data of the right sizes without cryptography, for tests that are not about authentication.
       case stub
-      /// P-256 through libcrypto on both sides.
+      /// P-256 through libcrypto at both ends.
       case real
     }
 
-    /// How fast a cable carries bytes.
+    /// The speed of a cable.
     public struct CableSpeed: Equatable, Sendable {
       /// The delay of each byte.
       public var latency = Duration.zero
@@ -47,22 +47,21 @@ public final class World {
 
     /// The kind of authentication.
     public var authentication = Authentication.stub
-    /// What happens to an accessory that does not authenticate.
+    /// The treatment of an accessory that does not authenticate.
     public var authenticationMode = AuthenticationMode.verify
-    /// How fast the cables carry bytes.
+    /// The speed of the cables.
     public var speed = CableSpeed()
-    /// The faults on every cable, new ones for each cable that is plugged in. Bytes pass the faults of one end in the
+    /// The faults on every cable; each cable that is plugged in gets new ones. Bytes pass the faults of one end in the
     /// order of the list; a fault that cuts a cable unplugs it, so that both ends notice.
     public var faults: [CableFault] = []
-    /// Wraps each end of each cable's main channel, outside the faults and next to the protocol machines, for
-    /// observers.
+    /// Wraps each end of each cable's main channel for observers, outside the faults and next to the protocol code.
     public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel }
     /// The device's settings on the wire.
     public var peer = DevicePeer.Settings()
     /// When the device publishes accessories to apps.
     public var policy = PublicationMachine.Policy.ready
-    /// What the device asks accessories first. Worlds do not find it out by default, so that each run is the same
-    /// whenever a cable is pulled.
+    /// The step with which the device begins. By default a world does not try the other order, so that each run is the
+    /// same whenever a cable is pulled.
     public var order = HostOrder.authentication
     /// A flicker that the device causes.
     public var deviceFlicker: Flicker?
@@ -76,13 +75,13 @@ public final class World {
     public var tellsMessages = false
     /// Whether the transcript is kept; it costs time and memory.
     public var keepsTranscript = false
-    /// Whether ``World/events`` are kept; a world without an end keeps none.
+    /// Whether ``World/events`` are kept; a world that runs forever keeps none.
     public var keepsEvents = true
     /// Whether a cable's faults may change while it is plugged in: ``World/change(faults:of:)``.
     public var faultsMayChange = false
     /// Called with every event as it happens; events are also kept.
     public var report: (TimelineEvent) -> Void = { _ in }
-    /// How many bytes of each payload are in the transcript.
+    /// How many bytes of each payload are shown in the transcript.
     public var transcriptBytes = Transcript.usualBytes
     /// Called with every line of the transcript as it is written.
     public var reportLine: (String) -> Void = { _ in }
@@ -91,7 +90,7 @@ public final class World {
     /// Records every byte of the cables, and every event as a comment.
     public var recorder: CaptureRecorder?
 
-    /// The default settings.
+    /// Creates the default settings.
     public init() {}
   }
 
@@ -113,21 +112,18 @@ public final class World {
   private var faultsPast: [FaultTally] = []
   private var cableCount = 0
 
-  /// An accessory, what it is plugged into, and the faults of its cables.
   private struct Entry {
     let accessory: SimulatedAccessory
-    /// nil for an accessory at an address.
     let port: LoopbackPort?
     var faults: [CableFault]
     /// Observers of the accessory's cables in addition to those of the world.
     var taps: CableTaps?
-    /// The channels of the accessory's cables that have faults, and the end of each.
+    /// The faulty channels of the accessory's cables, and the end of each.
     var channels: [(channel: FaultChannel, end: Cable.End)] = []
   }
 
-  /// The log to which both ends write.
   private final class Log {
-    // Without exclusivity checks, because it is written for every event; nothing is called during a write.
+    // Exclusivity is not checked, because this is written for every event; nothing is called during a write.
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
     private let report: (TimelineEvent) -> Void
@@ -144,7 +140,7 @@ public final class World {
     }
   }
 
-  /// Creates a world with a device and nothing plugged in.
+  /// Creates a world that contains a device, with nothing plugged in.
   public init(_ settings: Settings = Settings(), on loop: any EventLoop) {
     self.settings = settings
     self.loop = loop
@@ -177,8 +173,7 @@ public final class World {
       link: link, behavior: behavior)
   }
 
-  /// Creates an accessory of this world in a different place from its device, reachable from other hosts. Faults are at
-  /// the accessory's end.
+  /// Creates an accessory of this world at a port that other hosts can reach. Faults are at the accessory's end.
   public func add(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator,
     handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(),
@@ -226,7 +221,7 @@ public final class World {
     return accessory
   }
 
-  /// Removes an accessory from the world. It must be unplugged.
+  /// Removes an accessory from the world. The accessory must be unplugged.
   public func remove(_ accessory: SimulatedAccessory) {
     guard let number = number(of: accessory) else { return }
     if let entry = accessories.removeValue(forKey: number) {
@@ -234,7 +229,7 @@ public final class World {
     }
   }
 
-  /// The number of an accessory of this world, as in the events of its device.
+  /// Returns the number of an accessory of this world, as in the events of its device.
   package func number(of accessory: SimulatedAccessory) -> Int? {
     accessories.first { $0.value.accessory === accessory }?.key
   }
@@ -257,7 +252,6 @@ public final class World {
     if let number = number(of: accessory) { accessories[number]?.taps = taps }
   }
 
-  /// Adds an event of an object in this world.
   package func record(_ event: TimelineEvent) {
     log.add(event)
   }
@@ -305,7 +299,7 @@ public final class World {
       ?? []
   }
 
-  /// Unplugs everything; the loop must still run a little for both ends to notice.
+  /// Unplugs everything; the loop must still run briefly so that both ends notice.
   public func tearDown() {
     for number in accessories.keys.sorted() { accessories[number]?.accessory.unplug("the world was stopped") }
     device.unplugAll("the world was stopped")
@@ -338,7 +332,7 @@ public final class World {
       })
   }
 
-  /// The layers around a channel, from the cable outward: faults, the transcript, other observers.
+  /// Wraps a channel in layers, from the cable outward: faults, the transcript, other observers.
   private func wrap(_ bare: Cable, _ end: CableEnd) -> Cable {
     var cable = bare
     let faults = accessories[end.accessory]?.faults ?? []
@@ -358,7 +352,7 @@ public final class World {
         settings.reportLine(line)
       }
     }
-    // The device of an accessory in another place is not in this world.
+    // The device of an accessory at another port is not in this world.
     let entry = accessories[end.accessory]
     if end.end == .device || entry.map({ $0.port == nil }) == true {
       if let recorder = settings.recorder {

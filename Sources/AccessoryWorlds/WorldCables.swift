@@ -3,11 +3,11 @@ import AccessoryCore
 import AccessoryFaults
 import AccessorySimulator
 
-/// A fault on the cables of a world, and its end: `in` and `out` are as seen from that end.
+/// A fault on the cables of a world, and the end where it acts: `in` and `out` are as seen from that end.
 public struct CableFault: Equatable, Sendable {
   /// The fault itself.
   public var fault: Fault
-  /// The end that the fault is at.
+  /// The end at which the fault acts.
   public var end: Cable.End
 
   /// Creates a fault at one end of each cable; by default at the device's end.
@@ -19,7 +19,7 @@ public struct CableFault: Equatable, Sendable {
 
 /// One end of one cable of a world.
 public struct CableEnd: Hashable, Sendable {
-  /// Which end it is.
+  /// The end of the cable.
   public let end: Cable.End
   /// The accessory of the cable, numbered in the order in which accessories were added.
   public let accessory: Int
@@ -79,7 +79,6 @@ final class LoopbackPort: Port {
     deviceNativeChannels.append(channel)
   }
 
-  /// Disconnects the device from the cable without notifying it.
   func severDevice() {
     deviceEnd?.sever()
     for channel in deviceNativeChannels { channel.sever() }
@@ -100,7 +99,7 @@ final class LoopbackPort: Port {
   }
 }
 
-/// A port whose cables are wrapped: with faults, with a transcript.
+/// A port that wraps its cables, for example in faults or a transcript.
 public final class WrappedPort: Port {
   private let inner: any Port
   private let wrap: (Cable) -> Cable
@@ -111,13 +110,13 @@ public final class WrappedPort: Port {
     self.wrap = wrap
   }
 
-  /// Forwarded to the inner port.
+  /// The place of the inner port.
   public var place: String { inner.place }
 
-  /// Shown by the inner port.
+  /// Shows the accessory at the inner port.
   public func show(_ appearance: PortAppearance) { inner.show(appearance) }
 
-  /// Plugs in.
+  /// Plugs the accessory in at the inner port.
   public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     try inner.open { [wrap] event in
       guard case .cable(let cable, let device) = event else { return onEvent(event) }
@@ -125,6 +124,6 @@ public final class WrappedPort: Port {
     }
   }
 
-  /// Unplugs.
+  /// Unplugs the accessory from the inner port.
   public func close() { inner.close() }
 }

@@ -3,13 +3,10 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessorySimulator
 
-/// One row of the table of actions: ``WorldAction/kinds(_:for:)``.
+/// One row of the table of actions; see ``WorldAction/kinds(_:for:)``.
 package struct ActionKind: Sendable {
-  /// The files in which an action can be a step.
   package enum Tool: Sendable {
-    /// Scenarios with one app.
     case scenarios
-    /// Scenarios with several apps, as `easim soak` plays them.
     case plans
   }
 
@@ -18,19 +15,17 @@ package struct ActionKind: Sendable {
   package let method: String?
   /// The key in `easim run` that performs the action on every accessory.
   package let key: Character?
-  /// The action on this accessory or app, with the defaults of its other keys.
+  /// Returns the action on this accessory or app, with the defaults of its other keys.
   package let action: @Sendable (_ of: String) -> WorldAction
   let tools: [Tool]
   let kind: Kind<WorldAction>
 
-  /// The side and the word: `accessory.plugIn` is the step `accessory: 'plugIn'`.
+  /// The action's name: `accessory.plugIn` is the step `accessory: 'plugIn'`.
   package var name: String { kind.name }
-  /// What the action does, in a sentence.
   package var summary: String { kind.summary }
 }
 
 extension [ActionKind] {
-  /// Returns these rows with the named ones first.
   package func starting(with names: [String]) -> [ActionKind] {
     names.compactMap { name in first { $0.name == name } } + filter { !names.contains($0.name) }
   }
@@ -39,14 +34,14 @@ extension [ActionKind] {
 // MARK: - How files write them
 
 extension WorldAction {
-  /// All actions: `accessory.plugIn,of=glasses`.
+  /// The format of all actions, such as `accessory.plugIn,of=glasses`.
   package static let format = format(kinds())
 
   private static func format(_ kinds: [ActionKind]) -> OneOf<WorldAction> {
     OneOf("action", key: "action", example: "accessory.plugIn,of=glasses") { kinds.map(\.kind) }
   }
 
-  /// An action as part of a step: `accessory: 'plugIn', of: 'glasses'`.
+  /// Returns the format of an action as part of a step: `accessory: 'plugIn', of: 'glasses'`.
   package static func format<Step>(
     in record: Record<Step>, at path: Property<Step, WorldAction>, _ names: ScenarioNames, for tool: ActionKind.Tool
   ) -> Format<Step> {
@@ -78,7 +73,7 @@ extension WorldAction {
     }
   }
 
-  /// The accessory or the plan's app that the action affects; nil for none.
+  /// The accessory or app that the action affects; nil for none.
   package var subject: String? {
     switch self {
     case .accessory(_, let name), .pull(let name, _), .faults(_, let name), .resetLink(let name),
@@ -100,7 +95,6 @@ struct ActionKeys: Equatable, Sendable {
 
   init() {}
 
-  /// Creates the keys with an action's values.
   init(_ action: WorldAction) {
     of = action.subject
     switch action {
@@ -114,9 +108,7 @@ struct ActionKeys: Equatable, Sendable {
   }
 }
 
-/// Creates the rows of the table.
 struct ActionRows {
-  /// A group of keys.
   enum Key {
     case of, ofApp, sessions, sees, message, quirk, faults
   }
@@ -126,7 +118,6 @@ struct ActionRows {
   /// Creates rows; `names` contains the accessories and apps that actions may affect.
   init(_ names: ScenarioNames) { self.names = names }
 
-  /// Creates a row for an action on an accessory without other keys.
   func callAsFunction(
     _ name: String, _ summary: String, _ tools: [ActionKind.Tool] = [.scenarios], _ method: String? = nil,
     key: Character? = nil, _ make: @escaping @Sendable (String) -> WorldAction

@@ -1,10 +1,10 @@
 import AccessoryHost
 import AccessorySimulator
 
-/// Performs actions: the only place that implements them.
+/// Performs actions; this is the only type that implements them.
 ///
 /// The caller defines what the names in actions refer to. A process that plays only one end of a scenario has only some
-/// of the objects; the other process acts on the rest.
+/// of the objects; the other process acts on the others.
 package struct ActionPlayer {
   /// Returns the accessory with a name; nil if it is in another process.
   var accessory: (String) -> SimulatedAccessory? = { _ in nil }
@@ -12,14 +12,10 @@ package struct ActionPlayer {
   var device: Device?
   /// Returns the serial number by which the device identifies an accessory.
   var serial: (String) -> String? = { _ in nil }
-  /// Unplugs an accessory's cable.
   var pull: (_ name: String, _ unnoticed: Bool) -> Void = { _, _ in }
-  /// Replaces the faults of an accessory's cables.
   var change: ([CableFault], String) -> Void = { _, _ in }
-  /// Performs an action on an app.
   var app: (AppAction, WorldAction.Role) -> Void = { _, _ in }
 
-  /// Creates a player without objects.
   init() {}
 
   /// Creates the player of a world. `pull` replaces how its cables are unplugged.

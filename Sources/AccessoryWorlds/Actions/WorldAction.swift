@@ -3,80 +3,65 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessorySimulator
 
-/// What can happen in a world: to accessories, their cables, the device and its apps.
+/// An action in a simulated world that affects an accessory, a cable, the device or an app.
 ///
-/// ``kinds(_:for:)`` is the table of actions: steps of scenarios, plans of `easim soak`, methods of the control
-/// protocol and keys of `easim run` are derived from its rows. ``ActionPlayer`` performs actions, for all of these. A
-/// new action needs a case, a row, and the code that performs it.
+/// ``kinds(_:for:)`` is the table of actions. Scenarios, `easim soak`, the control protocol and the keys of `easim run`
+/// are derived from its rows. ``ActionPlayer`` performs all actions. A new action needs a case, a row, and the code
+/// that performs it.
 public enum WorldAction: Equatable, Sendable {
   /// An accessory performs an action at its own end.
   case accessory(AccessoryAction, of: String)
   /// An accessory's cable is unplugged abruptly: bytes in transit are lost. If unnoticed, later bytes from the device
   /// are also lost.
   case pull(String, unnoticed: Bool = false)
-  /// Replaces the faults of an accessory's cables.
   case faults([CableFault], of: String)
-  /// The device resets the link of an accessory.
   case resetLink(String)
-  /// Whether the device notices cables that are plugged in.
+  /// Sets whether the device notices cables that are plugged in.
   case noticeCables(Bool)
   /// The device sends a control message to an accessory, or changes what its rules send.
   case deviceMessage(OutgoingMessage, to: String)
-  /// An action that affects an app.
   case app(AppAction, of: Role = .tested)
 
-  /// Which app of the device.
+  /// The role of an app of the device.
   public enum Role: Equatable, Sendable {
-    /// The app under test.
     case tested
-    /// Another SDK in the process of the app under test. To the system it is the same app.
+    /// Another SDK in the process of the app under test, which the system considers the same app.
     case sdk
     /// Another app, which is not running until it is launched.
     case other
-    /// One of several apps.
     case named(String)
   }
 }
 
 /// An action that affects an app.
 public enum AppAction: Equatable, Sendable {
-  /// The app is launched: a new process without the state of an earlier one. The app runs from the start unless the
-  /// first step of its life launches it.
+  /// The app is launched: a new process without the state of an earlier one. An app runs from the start unless its
+  /// first step launches it.
   case launches
-  /// The app quits.
   case quits
-  /// The app's process ends. The system closes its sessions or leaves them open; in that case the accessory does not
-  /// notice the end of the app until it is unplugged.
+  /// The app's process ends. The system closes its sessions or leaves them open; in the latter case the accessory does
+  /// not notice the end of the app until it is unplugged.
   case ends(Ending, leavesSessions: Bool)
-  /// An object in the app's process registers for notifications.
   case registers
-  /// An object in the app's process unregisters.
   case unregisters
-  /// The app comes to the foreground, goes to the background, or is suspended.
   case moves(AppState)
   /// The app opens a session with this accessory, because its user wants one.
   case opensSession(String)
-  /// The app closes its session.
   case closesSession
   /// The app checks its list of accessories, which must contain exactly these in the order of publication.
   case looks(sees: [String])
 
   /// How the process of an app ends involuntarily.
   public enum Ending: String, Equatable, Sendable {
-    /// The system or the user ends the app.
     case kill
-    /// The app crashes.
     case crash
 
-    /// What happened to the app.
     package var past: String { self == .kill ? "was killed" : "crashed" }
   }
 
-  /// What happens to the sessions of an app that is killed or crashes.
+  /// The fate of the sessions of an app that is killed or crashes.
   public enum Sessions: String, CaseIterable, Sendable {
-    /// The system closes them.
     case closed
-    /// The system leaves them open.
     case left
   }
 }
@@ -84,8 +69,8 @@ public enum AppAction: Equatable, Sendable {
 // MARK: - The table
 
 extension WorldAction {
-  /// One row for each action, with the files, the method and the key that offer it. `names` contains the accessories
-  /// and apps that an action can name.
+  /// Returns one row for each action, with the files, the method and the key that offer it. `names` contains the
+  /// accessories and apps that an action can name.
   package static func kinds(_ names: ScenarioNames = ScenarioNames(), for tool: ActionKind.Tool? = nil) -> [ActionKind]
   {
     let all: [ActionKind.Tool] = [.scenarios, .plans]
@@ -147,7 +132,7 @@ extension WorldAction {
       ]
   }
 
-  /// The rows of actions on apps, with the same words for each app.
+  /// Returns the rows of actions on apps, which use the same words for each app.
   private static func apps(
     _ side: String, _ role: Role, _ row: ActionRows, hasName: Bool = false
   ) -> [ActionKind] {

@@ -4,35 +4,36 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// A timeline of steps, each for the accessory, the cable, the device or the app, and what the app must see.
+/// A timeline of steps that affect the accessory, the cable, the device or the app, and the events that the app must
+/// see.
 ///
-/// A scenario reproduces one failure from the field. It defines the app's surroundings, while a ``ScenarioClient``
-/// defines the app, so the same scenario can be played with an app that fails and with one that survives.
+/// A scenario reproduces one failure from the field. A ``ScenarioClient`` defines the app, so the same scenario can be
+/// played with an app that fails and with one that survives.
 public struct Scenario: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
 
-  /// What the scenario is about.
+  /// The description of the scenario.
   public var about: About
   /// The name of the client that the scenario breaks; see ``ScenarioClients``.
   public var naiveClient: String?
-  /// How the cables carry bytes.
+  /// The speed of the cables.
   public var speed = World.Settings.CableSpeed()
   /// The accessories, by the name that steps use.
   public var accessories: [Part]
   /// When the device publishes accessories to apps.
   public var policy: PublicationMachine.Policy
-  /// What happens to an accessory that does not authenticate.
+  /// The treatment of an accessory that does not authenticate.
   public var authentication = AuthenticationMode.verify
   /// A flicker that the device causes.
   public var deviceFlicker: Flicker?
-  /// What the device asks accessories first.
+  /// The step with which the device begins: authentication or identification.
   public var order = HostOrder.authentication
   /// The faults on the cables.
   public var faults: [CableFault] = []
   /// The random seed; nil means the player's.
   public var seed: UInt64?
-  /// The app's declarations, and how the system treats it.
+  /// The app's declarations, and how the system treats the app.
   public var app = AppSettings()
   /// How many bytes the app sends over each session and expects back.
   public var payload = 2_000
@@ -48,7 +49,7 @@ public struct Scenario: Equatable, Sendable {
   /// The file's name without its extension.
   public var name: String { about.name }
 
-  /// What a scenario is about.
+  /// The description of a scenario.
   public struct About: Equatable, Sendable {
     /// The file's name without its extension.
     public var name = ""
@@ -56,11 +57,11 @@ public struct Scenario: Equatable, Sendable {
     public var summary = ""
     /// The numbers of the behaviors or failures that the scenario reproduces, such as F1 or W3.
     public var reproduces: [String] = []
-    /// Its public source.
+    /// The public source of the failure.
     public var source = ""
-    /// What happened, and to which product.
+    /// The failure and the affected product.
     public var story = ""
-    /// How an app survives the scenario.
+    /// Advice on how an app survives the scenario.
     public var survival = ""
 
     /// Creates an empty description.
@@ -71,7 +72,7 @@ public struct Scenario: Equatable, Sendable {
   public struct Part: Equatable, Sendable {
     /// The accessory's name in steps.
     public var name: String
-    /// Its profile.
+    /// The accessory's profile.
     public var profile: Profile
 
     /// Creates a part.
@@ -90,7 +91,7 @@ public struct Scenario: Equatable, Sendable {
     }
   }
 
-  /// The app's protocol.
+  /// The protocol that the app uses.
   public var wantedProtocol: String {
     accessories.flatMap(\.profile.protocols).first?.name ?? "com.example.none"
   }
@@ -101,9 +102,9 @@ public struct Scenario: Equatable, Sendable {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// One step.
+  /// A step of a scenario.
   public struct Step: Equatable, Sendable {
-    /// The time, counted from the start.
+    /// The time of the step, counted from the start.
     public var at: Duration
     /// The action.
     public var action: WorldAction
@@ -120,13 +121,13 @@ public struct Scenario: Equatable, Sendable {
     /// The event's name, as in JSON: `connect` and `disconnect` when the app is notified, `session.open`,
     /// `session.close`.
     public var event: String
-    /// The accessory; nil means any.
+    /// The accessory; nil means any accessory.
     public var accessory: String?
-    /// The protocols that the accessory offers; nil means any.
+    /// The protocols that the accessory offers; nil means any protocols.
     public var protocols: [String]?
-    /// The earliest time; nil means any.
+    /// The earliest time; nil means any time.
     public var after: Duration?
-    /// The latest time; nil means any.
+    /// The latest time; nil means any time.
     public var before: Duration?
 
     /// Creates an expectation.
@@ -147,8 +148,8 @@ extension Scenario {
   /// The events that expectations can name, which an app can see.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 
-  /// Returns true if this is one of them: notifications count when the app receives them, sessions when they begin and
-  /// end.
+  /// Returns true if an expectation can name this event: notifications count when the app receives them, sessions when
+  /// they begin and end.
   static func isExpected(_ event: TimelineEvent) -> Bool {
     switch event.kind {
     case .connect, .disconnect: event.side == .app

@@ -42,7 +42,6 @@ struct ScenarioAppSection: Equatable {
     (self.payload, self.interval) = (payload, interval)
   }
 
-  /// The app's settings.
   var settings: AppSettings {
     var settings = AppSettings()
     settings.manifest = AppManifest(declaredProtocols: protocols, backgroundModes: backgroundModes)

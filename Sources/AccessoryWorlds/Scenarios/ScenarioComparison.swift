@@ -2,24 +2,23 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// Compares what the app saw with what a scenario expects, and reports the first difference.
+/// Compares an app's events with those that a scenario expects, and reports the first difference.
 public struct ScenarioComparison: Equatable, Sendable {
-  /// The first difference between what happened and what was expected.
+  /// A difference between actual and expected events.
   public struct Difference: Equatable, Sendable, CustomStringConvertible {
     /// The difference as a sentence.
     public let description: String
-    /// When the difference was noticed; nil if something is missing at the end.
+    /// The time at which the difference was noticed; nil if something is missing at the end.
     public let time: Instant?
 
-    /// Creates a difference from expectation `index` (from 0) and the actual event, which is nil if nothing more
-    /// happened.
+    /// Creates a difference from expectation `index` (counted from 0) and the actual event, which is nil if nothing
+    /// more happened.
     init(index: Int, expected: String?, happened: String?, at time: Instant?) {
       self.time = time
       let expected = expected.map { "expectation \(index + 1): expected \($0)" } ?? "nothing more was expected"
       description = "\(expected), but \(happened ?? "nothing more") happened"
     }
 
-    /// Creates a difference between the app's list and a step's expectation.
     init(list expected: String, instead seen: String, at time: Instant) {
       self.time = time
       description = "expected \(expected) in the app's list at \(time.secondsText) s, found \(seen)"
@@ -34,20 +33,20 @@ public struct ScenarioComparison: Equatable, Sendable {
     /// How much an event may be late.
     public var late: Duration
 
-    /// For virtual time: no deviation.
+    /// The tolerance for virtual time, which allows no deviation.
     public static let none = Tolerance(early: .zero, late: .zero)
-    /// Real time. On a busy machine the device notices the cable after the accessory has plugged it in and begun to count,
-    /// so that events seem early by that much.
+    /// The tolerance for real time. On a busy machine the device notices the cable after the accessory has plugged it
+    /// in and begun to count, so that events seem early by that much.
     public static let realTime = Tolerance(early: .milliseconds(500), late: .seconds(2))
   }
 
   /// The first difference; nil if everything was as expected.
   public let difference: Difference?
 
-  /// Compares what the app saw with the scenario's expectations, one by one.
+  /// Compares the app's events with the scenario's expectations, one by one.
   ///
   /// - Parameters:
-  ///   - beginning: when the scenario's time began.
+  ///   - beginning: the time at which the scenario began.
   ///   - surprises: differences between the app's list and the steps' expectations.
   package init(
     _ events: [TimelineEvent], with scenario: Scenario, since beginning: Instant, surprises: [Difference] = [],
@@ -102,7 +101,7 @@ extension Scenario.Expectation {
 }
 
 extension Scenario.Expectation: CustomStringConvertible {
-  /// "'connect' of glasses with no protocols, before 2s".
+  /// A text such as "'connect' of glasses with no protocols, before 2s".
   public var description: String {
     var text = "'\(event)'"
     if let accessory { text += " of \(accessory)" }

@@ -8,13 +8,12 @@ import AccessoryProfiles
 // the same parts for scenarios with `apps`.
 
 extension Scenario {
-  /// The longest duration in a scenario.
   package static let longest = Duration.seconds(7 * 24 * 3_600)
 
   private static let base = Scenario(
     about: About(), accessories: [], policy: .ready, steps: [], tail: .seconds(60), expectations: [])
 
-  /// The format in files, given the names that a file can refer to.
+  /// Returns the format of scenario files, given the names that a file can refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Scenario> {
     Record(
       "scenario", "what happens to accessories, cables, the device and an app, and what the app must see", base
@@ -53,20 +52,17 @@ extension Scenario {
   }
 }
 
-/// The names that a file can refer to.
 package struct ScenarioNames: Sendable {
-  /// Where to find profiles.
+  /// The library in which profiles are found.
   package var profiles = ProfileLibrary()
   /// The file's names for its accessories; nil if they are not checked.
   package var accessories: [String]?
-  /// The file's names for its apps.
   package var apps: [String]?
 
   package init(profiles: ProfileLibrary = ProfileLibrary(), accessories: [String]? = nil, apps: [String]? = nil) {
     (self.profiles, self.accessories, self.apps) = (profiles, accessories, apps)
   }
 
-  /// The names in the tree of a file.
   package init(in tree: JSON5Value, profiles: ProfileLibrary = ProfileLibrary()) {
     func names(_ key: String) -> [String]? {
       guard case .object(let members)? = tree[key]?.content, !members.isEmpty else { return nil }
@@ -77,7 +73,7 @@ package struct ScenarioNames: Sendable {
 }
 
 extension ScenarioSource {
-  /// Reads the file, and its names before the rest.
+  /// Reads the file; its names are read first.
   package func read<Whole>(
     _ profiles: ProfileLibrary, _ read: (JSON5Value, ScenarioNames) throws(SourceProblems) -> Whole
   ) throws(SourceProblems) -> Whole {
@@ -95,7 +91,6 @@ extension Scenario {
     }
   }
 
-  /// Reads the tree of such a file.
   package init(_ tree: JSON5Value, _ names: ScenarioNames, name: String) throws(SourceProblems) {
     if let apps = tree["apps"] {
       let message = "a scenario with 'apps' is judged by the rules of seeded worlds: run it with 'easim scenario run'"
@@ -109,7 +104,6 @@ extension Scenario {
 // MARK: - Parts
 
 extension Scenario.About {
-  /// The format in files.
   package static let format = Record("about", "", Scenario.About()) {
     Field(passing: "$schema", .text, "the path of the JSON Schema, for editors")
     Field(constant: "version", Scenario.formatVersion, "the version of this format")
@@ -123,16 +117,13 @@ extension Scenario.About {
   }
 }
 
-/// An accessory as written in files.
 package struct PartSection: Equatable, Sendable {
   private var profile: Profile
   private var quirks: [Quirk] = []
   private var serial: String?
 
-  /// The accessory itself.
   package init(_ profile: Profile) { self.profile = profile }
 
-  /// The accessory, with the file's additions to its profile.
   package var whole: Profile {
     var whole = profile
     if let serial { whole.identity.serialNumber = serial }
@@ -140,7 +131,7 @@ package struct PartSection: Equatable, Sendable {
     return whole
   }
 
-  /// The format of an accessory; a profile written inline gets the accessory's name.
+  /// Returns the format of an accessory; a profile written inline gets the accessory's name.
   package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
     Record("accessory", "an accessory", PartSection(Profile.format.base)) {
       Field(
@@ -192,7 +183,6 @@ extension Format<Profile> {
 }
 
 extension Field {
-  /// The cables of a scenario.
   package static func cable(
     _ speed: Property<Root, World.Settings.CableSpeed>, _ faults: Property<Root, [CableFault]>
   ) -> Field {
@@ -209,7 +199,6 @@ extension Field {
     }
   }
 
-  /// The format of a scenario's device.
   package static func device(
     _ policy: Property<Root, PublicationMachine.Policy>, _ flicker: Property<Root, Flicker?>,
     _ order: Property<Root, HostOrder>
@@ -243,7 +232,6 @@ extension Format<Flicker> {
   }
 }
 
-/// A fault as written in files.
 private struct FaultSection: Equatable {
   var faults: [Fault] = []
   var end = Cable.End.device
@@ -268,7 +256,7 @@ extension Format<[CableFault]> {
 }
 
 extension Format<[Fault]> {
-  /// A fault, or a name for several faults.
+  /// The format of a fault, or of a name for several faults.
   fileprivate static let faults = Format(.text(TextShape("fault"))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a fault as text", value) }
     do { return try LinkPreset.faults(text) } catch {
@@ -296,7 +284,7 @@ extension Scenario.Expectation {
 }
 
 extension Format<String> {
-  /// The name of an accessory or an app; any name if the existing names are unknown.
+  /// Returns the format for the name of an accessory or an app; any name is accepted if the existing names are unknown.
   static func name(_ what: String, among names: [String]?) -> Format {
     Format(.text(TextShape())) { value, place in
       guard case .text(let name) = value.content else { return place.expected("text", value) }
@@ -310,7 +298,7 @@ extension Format<String> {
 }
 
 extension Format<UInt64> {
-  /// A random seed; files cannot contain larger numbers.
+  /// The format of a random seed; files cannot contain larger numbers.
   package static let seed = integer(0...UInt64(Int64.max))
 }
 
@@ -331,7 +319,7 @@ extension Scenario.Step {
 }
 
 extension Format {
-  /// Steps, in order of time.
+  /// Returns the format of steps, which must be in order of time.
   package static func steps<Step>(
     of format: Format<Step>, at time: @escaping @Sendable (Step) -> Duration
   ) -> Format where Value == [Step] {

@@ -1,10 +1,10 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Finds scenarios: the shipped ones, or one at a path.
+/// Finds scenarios among the shipped ones, or at a path.
 ///
-/// The files in `profiles/scenarios/` are the source; the build embeds each as `PackageResources.NAME_json5`. A new one
-/// only needs to be added to this list, and a test compares the list with the directory.
+/// The build embeds each file in `profiles/scenarios/` as `PackageResources.NAME_json5`. A new file only needs to be
+/// added to this list; a test compares the list with the directory.
 public struct ScenarioLibrary: Sendable {
   package let profiles: ProfileLibrary
 
@@ -69,7 +69,6 @@ public struct ScenarioLibrary: Sendable {
     try Scenario(source(reference), profiles: profiles)
   }
 
-  /// The file that a reference names.
   package func source(_ reference: String) throws(SourceProblems) -> ScenarioSource {
     if Self.isPath(reference) {
       let file = reference.split(separator: "/").last.map(String.init) ?? reference
@@ -81,7 +80,7 @@ public struct ScenarioLibrary: Sendable {
     return ScenarioSource(name: found.name, path: "\(found.name).json5", bytes: found.bytes)
   }
 
-  /// The text of a scenario as it was written, with its comments; by name or path.
+  /// Returns the text of a scenario as it was written, with its comments; by name or path.
   public func text(_ reference: String) throws(SourceProblems) -> String {
     String(decoding: try source(reference).bytes, as: UTF8.self)
   }
@@ -107,7 +106,6 @@ public struct ScenarioLibrary: Sendable {
 
 /// A scenario's file that has not been read yet.
 package struct ScenarioSource {
-  /// The file's name without its extension.
   package let name: String
   /// The file's name in messages.
   package let path: String

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 extension Scenario {
-  /// A page in Markdown: what happened, how to play the scenario, and how an app survives it.
+  /// A Markdown page about the scenario: what happened, how to play the scenario, and how an app survives it.
   public var page: String {
     let client = naiveClient.map { "The client that breaks: \($0), which \(mistake(of: $0))." }
     return about.page(commands: commands, client: client)
@@ -39,8 +39,8 @@ extension Scenario {
 }
 
 extension Scenario.About {
-  /// A page in Markdown: what happened, the commands that play the scenario, how an app survives it, and the client
-  /// that fails.
+  /// Returns a Markdown page: what happened, the commands that play the scenario, how an app survives it, and the
+  /// client that fails.
   package func page(commands: String, client: String? = nil) -> String {
     var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
     var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.map(FieldNumber.described).joined(separator: ", "))."
@@ -55,7 +55,6 @@ extension Scenario.About {
   }
 }
 
-/// Wraps text into lines.
 enum TextWrap {
   /// Breaks `text` between words into lines of at most `width` characters; a longer word gets its own line.
   static func lines(_ text: String, width: Int) -> String {
@@ -74,14 +73,14 @@ enum TextWrap {
 /// Short descriptions of the numbers by which scenarios and docs/external-accessory.md refer to a behavior or a
 /// failure.
 enum FieldNumber {
-  /// The description of a number that a shipped scenario reproduces; a test compares the two lists.
+  /// The description of each number that a shipped scenario reproduces; a test compares the two lists.
   static let words: [String: String] = [
-    // Variants of the flicker.
+    // These are variants of the flicker.
     "F1": "the flicker", "F2": "a double connect", "F3": "a disconnect during the app's delay",
     "F4": "a missing connect",
     "F5": "a connect after thirty seconds", "F6": "background and foreground", "F8": "a stale accessory",
     "F9": "no reply to an early write", "F11": "the accessory closes the session",
-    // Failures reported from the field.
+    // These failures were reported from the field.
     "W1": "no protocols before authentication", "W2": "notifications coalesced during suspension",
     "W3": "two connection IDs", "W4": "unregistered by a freed object", "W5": "a connect without a notification",
     "W6": "an early write is never answered", "W7": "bytes-available fires once", "W8": "nil sessions",
@@ -97,11 +96,11 @@ enum FieldNumber {
     "W29": "an event from freed streams", "W30": "only the first transaction works",
     "W31": "an unnoticed dead session", "W32": "a small buffer that overflows", "W33": "replies in pieces",
     "W34": "only the first settings are obeyed", "W35": "a radio shared with audio",
-    // How External Accessory normally behaves: notifications, suspension, sessions, streams.
+    // These behaviors of External Accessory are normal: notifications, suspension, sessions, streams.
     "N3": "one registration count per process", "N8": "no connect at launch", "N15": "a transport switch",
     "S6": "ten seconds in the background", "E7": "no session at first", "T7": "short writes", "T20": "field throughput",
   ]
 
-  /// `W8 (nil sessions)`.
+  /// Returns a number with its description, such as `W8 (nil sessions)`.
   static func described(_ number: String) -> String { words[number].map { "\(number) (\($0))" } ?? number }
 }

@@ -16,7 +16,7 @@ import LinuxIO
 public final class ScenarioPlayer {
   /// The scenario.
   public let scenario: Scenario
-  /// The world in which it is played.
+  /// The simulated world in which the scenario is played.
   public let world: World
 
   private let app: ScenarioApp
@@ -31,7 +31,7 @@ public final class ScenarioPlayer {
       app.perform($0, of: $1)
     }
     if let sever {
-      // The other process plays everything else about accessories.
+      // The other process performs all other actions on accessories.
       actions.pull = { name, unnoticed in if unnoticed { sever(name) } }
       actions.serial = { [scenario] name in
         scenario.accessories.first { $0.name == name }?.profile.identity.serialNumber
@@ -74,10 +74,10 @@ public final class ScenarioPlayer {
   /// The app's client.
   public var client: ScenarioClient { app.client }
 
-  /// Whether every step was played and the time after the last one has passed.
+  /// Whether every step was played and the time after the last step has passed.
   public var isOver: Bool { timeline.isOver }
 
-  /// Starts; everything else happens on the loop.
+  /// Starts the scenario, which then runs on the loop.
   public func start() {
     timeline.start()
   }
@@ -89,14 +89,12 @@ public final class ScenarioPlayer {
       tolerance: sever == nil ? .none : .realTime)
   }
 
-  /// Ends everything: the app stops, and everything is unplugged. The loop must still run a little for both
-  /// ends to notice.
+  /// Stops the app and unplugs everything. The loop must still run briefly so that both ends notice.
   public func tearDown() {
     stop()
     world.tearDown()
   }
 
-  /// Stops the steps and the app.
   func stop() {
     timeline.cancel()
     app.quit()
@@ -105,16 +103,15 @@ public final class ScenarioPlayer {
 
 /// Runs the steps of a scenario when they are due.
 ///
-/// If one process plays both ends, the time of a scenario begins at the start. If two processes play one end each,
-/// neither knows when the other started, so each stops its time at the first plug-in until the cable has its other end;
-/// after that, both measure the same time.
+/// If two processes play one end each, neither knows when the other started, so each stops its time at the first
+/// plug-in until the cable has its other end; after that, both measure the same time.
 ///
 /// ```
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
 ///   one end     0 ──────── plug-in ‖ waits ‖ release ─ last step ── tail ── over
 /// ```
 package final class ScenarioTimeline {
-  /// Whether every step was played and the time after the last one has passed.
+  /// Whether every step was played and the time after the last step has passed.
   package private(set) var isOver = false
   /// The instant that counts as 0.
   package private(set) var beginning: Instant
@@ -138,7 +135,6 @@ package final class ScenarioTimeline {
     held = first + 1
   }
 
-  /// Starts the timeline.
   package func start() {
     beginning = loop.now
     arm(scenario.steps.prefix(held ?? scenario.steps.count))
@@ -154,7 +150,6 @@ package final class ScenarioTimeline {
     armEnd()
   }
 
-  /// Stops playing steps.
   package func cancel() {
     for timer in timers { timer.cancel() }
     timers = []
@@ -178,7 +173,6 @@ package final class ScenarioTimeline {
 }
 
 extension Scenario {
-  /// The first step that plugs an accessory in.
   fileprivate var firstPlugIn: Int? {
     steps.firstIndex { step in
       if case .accessory(.plugIn, _) = step.action { return true }
@@ -187,8 +181,8 @@ extension Scenario {
   }
 }
 
-/// The result of a scenario: it passed if the app's events are those expected and the app has a working session at the
-/// end.
+/// The result of a scenario, which passed if the app's events are those expected and the app has a working session at
+/// the end.
 public struct ScenarioVerdict: Equatable, Sendable {
   /// Whether everything is as expected.
   public let passed: Bool

@@ -5,13 +5,11 @@ import IAP2
 
 // Apps that make one mistake each, all seen in the field. Each scenario names the client that it breaks.
 
-/// Opens a session at a connect with its protocol while it has none, and closes it at the disconnect of that
-/// connection. It reads the list at no other time.
+/// A client that opens a session at a connect with its protocol if it has none, and closes the session at the
+/// disconnect of that connection. The client reads the list at no other time.
 class NaiveClient: ScenarioClient {
-  /// Whether it opens a session at this connect.
   func opens(at accessory: PublishedAccessory) -> Bool { current == nil && offers(accessory) }
 
-  /// Whether it closes its session at this disconnect.
   func closes(at accessory: PublishedAccessory) -> Bool {
     current?.accessory.connectionID == accessory.connectionID
   }
@@ -83,8 +81,8 @@ final class ResumesTheUpload: NaiveClient {
   override func uploadStopped(after sent: Int) { self.sent += sent }
 }
 
-/// It misses accessories that were connected before its launch or are not announced, and relies on the registration of
-/// another object in its process.
+/// A client that misses accessories that were connected before its launch or are not announced, and relies on the
+/// registration of another object in its process.
 final class WaitsForTheConnect: NaiveClient {
   override class var mistake: String { "opens sessions at connect notifications only, and never reads the list" }
 
@@ -148,7 +146,6 @@ final class OpensForEveryRequest: NaiveClient {
 final class FreesTheDelegateOfOpenStreams: NaiveClient {
   override class var mistake: String { "frees the delegate of streams that are still open" }
 
-  /// The delegate of the app's streams.
   private final class Delegate {
     let exchange: Exchange
 
@@ -176,7 +173,8 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
     if let session = current?.session, let delegate { handle(session, with: delegate) }
   }
 
-  /// A stream does not retain its delegate. Where an app's stream would access freed memory, this one detects it.
+  /// Handles a session through a delegate that streams do not retain. Where an app's stream would access freed memory,
+  /// this detects it.
   private func handle(_ session: Session, with delegate: Delegate) {
     let call = { [weak self, weak delegate] (body: (Exchange) -> Void) in
       guard let delegate else {
@@ -282,7 +280,6 @@ final class TrustsASilentSession: RobustClient {
   override var probesSilentSessions: Bool { false }
 }
 
-/// The events of a session as closures.
 private final class SessionEvents: SessionHandler {
   private let readable: (Session) -> Void
   private let writable: (Session) -> Void

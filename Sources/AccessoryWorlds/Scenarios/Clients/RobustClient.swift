@@ -2,23 +2,23 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// An app that survives every shipped scenario, by doing what Apple's documentation asks for:
+/// An app that survives every shipped scenario by following Apple's documentation:
 ///
 /// - it registers for notifications itself, even when other objects in its process have;
-/// - it reads the list of accessories at launch and when it comes to the foreground, because not every connect
-///   is notified;
+/// - it reads the list of accessories at launch and when it comes to the foreground, because not every connect is
+/// notified;
 /// - it opens a session only on a publication that lists its protocol;
 /// - it identifies connections by connection ID, never by name or serial number;
 /// - at a disconnect it ends only the session of that connection, and then checks for other accessories;
 /// - it distinguishes the end of a session from the end of a connection;
 /// - when a session cannot be opened, it tries again after increasing delays, and resets the count when an accessory
-///   connects;
+/// connects;
 /// - it waits a moment before it sends, and discards bytes of an earlier session;
 /// - it writes small amounts, and no more than the session accepts;
 /// - it numbers its requests, so that a late reply to an earlier request is not mistaken for the current one;
-/// - when nothing moves for a while, it checks for unannounced bytes, and then gives the session up;
+/// - when a session makes no progress for a while, it checks for unannounced bytes, and then gives up the session;
 /// - while it needs data, it sends from time to time, and when it comes to the foreground, so that it notices a session
-///   that died silently;
+/// that died silently;
 /// - it starts an interrupted upload from the beginning.
 ///
 /// Clients that lack one of these points are in NaiveClients.swift.
@@ -29,11 +29,10 @@ public class RobustClient: ScenarioClient {
 
   // MARK: What naive clients do not do
 
-  /// How long a session may make no progress before it is given up.
+  /// How long a session may make no progress before the client gives it up.
   var patience: Duration? { .seconds(5) }
   /// Whether the client checks for bytes without an event.
   var looksForBytes: Bool { true }
-  /// Whether the client resets its failure count when an accessory connects.
   var forgetsFailures: Bool { true }
   /// The number of failed attempts or unexpected ends after which the client waits for a change before it tries again.
   var attemptLimit: Int { 8 }
@@ -57,13 +56,13 @@ public class RobustClient: ScenarioClient {
     if interval != nil { probe(app) }
   }
 
-  /// An accessory connected.
+  /// Opens a session when an accessory connects with the protocol.
   public override func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if forgetsFailures { attempts = 0 }
     serve(app)
   }
 
-  /// An accessory disconnected.
+  /// Ends the session of this connection, and looks for other accessories.
   public override func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if current?.accessory.connectionID == accessory.connectionID { closeCurrent() }
     serve(app)
@@ -92,7 +91,7 @@ public class RobustClient: ScenarioClient {
 
   // MARK: Actions
 
-  /// Sends over an idle session, and gives the session up if no reply comes.
+  /// Sends over an idle session, and gives up the session if no reply comes.
   private func probe(_ app: AppView) {
     guard probesSilentSessions, progress == nil, let session = current?.session else { return }
     exchangeAgain(app)
@@ -101,7 +100,7 @@ public class RobustClient: ScenarioClient {
 
   private func serve(_ app: AppView) {
     guard current == nil, attempts < attemptLimit else { return }
-    // Uses the newest connection: after a transport switch the older one is about to end.
+    // The newest connection is used: after a transport switch the older one is about to end.
     guard let accessory = app.accessories.last(where: { $0.protocols.contains(protocolName) }) else { return }
     open(accessory, app)
     if let patience, let session = current?.session { watch(session, patience, app) }

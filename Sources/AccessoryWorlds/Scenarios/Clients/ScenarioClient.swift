@@ -4,46 +4,41 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app in a scenario: opens a session for one protocol, sends a payload and verifies the echo.
+/// An app in a scenario, which opens a session for one protocol, sends a payload and verifies the echo.
 ///
 /// The robust client and the naive ones are subclasses that react differently to connects, disconnects and session
-/// ends. Opening and verifying are shared and implemented here; ``report`` contains the result.
+/// ends. This class implements opening and verifying; ``report`` contains the result.
 public class ScenarioClient: AppHandler {
-  /// The achievements of a client.
+  /// The achievements of a client so far.
   public struct Report: Equatable, Sendable {
-    /// Payloads whose echo was verified.
+    /// The number of payloads whose echo was verified.
     public var verified = 0
-    /// Attempts to open a session that failed.
+    /// The number of failed attempts to open a session.
     public var refused = 0
     /// Whether a session is open and its payload was verified.
     public var isServing = false
 
-    /// The result of the app, as the end of a sentence.
+    /// The app's result as the end of a sentence.
     public var text: String {
       "the app verified \(verified.counted("echo", "echoes")) and has \(isServing ? "a" : "no") working session at the end"
     }
   }
 
-  /// The bytes that are sent over each session.
   final var payload: [UInt8] = []
   /// The interval at which the payload is sent over an open session; nil means once.
   final var interval: Duration?
-  /// Called when the app's process crashes, with the reason.
   final var onCrash: (String) -> Void = { _ in }
-  /// When the app was launched.
   final var beginning: Instant
 
   final let loop: any EventLoop
   final let protocolName: String
-  /// The current session, and the publication it belongs to.
   final private(set) var current: (session: Session, accessory: PublishedAccessory)?
   private var exchange: Exchange?
   private var counted = Report()
   private var lastVerified: Instant?
-  /// How many payloads the client has begun to send.
+  /// The number of payloads that the client has begun to send.
   final private(set) var requests = 0
   private var hasEnded = false
-  /// Work that became due while the app was suspended.
   private var overdue: [() -> Void] = []
 
   /// Creates a client for this protocol.
@@ -66,56 +61,48 @@ public class ScenarioClient: AppHandler {
     return loop.now <= lastVerified + interval + Self.timeOfAnExchange
   }
 
-  /// How long an exchange may take.
   private static let timeOfAnExchange = Duration.seconds(10)
 
   // MARK: What subclasses decide
 
-  /// The mistake of a naive client, to complete "the client, which …".
+  /// The mistake of a naive client, which completes "the client, which …".
   class var mistake: String { "" }
 
-  /// The app was launched.
   func launched(_ app: AppView) {}
 
-  /// The app came to the foreground.
   func becameActive(_ app: AppView) {}
 
-  /// An accessory connected.
+  /// Does nothing by default when an accessory connects.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// An accessory disconnected.
+  /// Does nothing by default when an accessory disconnects.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// The current session ended unexpectedly, or its echo was wrong.
+  /// Called when the current session ended unexpectedly, or its echo was wrong.
   func sessionFailed(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// An exchange over the current session was verified.
   func exchangeVerified(_ app: AppView) {}
 
-  /// The user asks for a session.
   func userWants(_ accessory: PublishedAccessory, _ app: AppView) {
     closeCurrent()
     open(accessory, app)
   }
 
-  /// A session could not be opened.
   func openingFailed(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// The payload of the next session.
   var nextPayload: [UInt8] { payload }
 
-  /// How many bytes may be sent before their echo has come back.
+  /// The number of bytes that may be sent before their echo has come back.
   var window: Int { .max }
 
   /// How long a new session only reads and discards bytes.
   var quietTime: Duration { .zero }
 
-  /// Starts sending.
   func begin(_ exchange: Exchange, on session: Session) {
     exchange.start(on: session)
   }
 
-  /// The number of payload bytes that were sent before the session ended.
+  /// Called with the number of payload bytes that were sent before the session ended.
   func uploadStopped(after sent: Int) {}
 
   // MARK: What they share
@@ -156,7 +143,7 @@ public class ScenarioClient: AppHandler {
     session.handler = Discarder { [unowned self] in failLater(session, accessory, app) }
   }
 
-  /// Runs work later; if the app is suspended then, the work waits until it resumes.
+  /// Runs work later; if the app is suspended then, the work waits until the app resumes.
   final func later(_ delay: Duration, _ app: AppView, _ work: @escaping (AppView) -> Void) {
     loop.schedule(after: delay) { [weak self, weak app] in
       guard let self, let app, !hasEnded else { return }
@@ -164,14 +151,13 @@ public class ScenarioClient: AppHandler {
     }
   }
 
-  /// Runs the waiting work, because the app resumed.
   final func runAgain() {
     let due = overdue
     overdue = []
     for work in due { work() }
   }
 
-  /// The progress of the current session's exchange; nil before it starts and after it is complete.
+  /// The progress of the current session's exchange; nil before the exchange starts and after it is complete.
   final var progress: Int? { exchange.map { $0.progress.sent + $0.progress.received } }
 
   /// Reads what is available in the current session, whether or not there was an event.
@@ -193,7 +179,7 @@ public class ScenarioClient: AppHandler {
     failLater(session, accessory, app)
   }
 
-  /// Deferred to a later turn of the loop, because a handler must not open the next session.
+  /// Reports a failed session in a later turn of the loop, because a handler must not open the next session.
   private func failLater(_ session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     later(.zero, app) { [weak self] app in
       guard let self, current?.session === session else { return }
@@ -211,7 +197,7 @@ public class ScenarioClient: AppHandler {
 
   // MARK: The process
 
-  /// Ends the process: its code is no longer called.
+  /// Ends the process; its code is no longer called.
   final func endProcess() {
     hasEnded = true
     exchange = nil
@@ -230,7 +216,7 @@ public enum ScenarioClients {
   /// The client that survives every scenario.
   public static let robust: (name: String, type: ScenarioClient.Type) = ("RobustClient", RobustClient.self)
 
-  /// Clients that make one mistake each: the text completes "the client, which …".
+  /// Clients that make one mistake each; `mistake` completes "the client, which …".
   public static let naive: [(name: String, type: ScenarioClient.Type, mistake: String)] = types.map {
     ("\($0)", $0, $0.mistake)
   }
@@ -252,7 +238,7 @@ public enum ScenarioClients {
     return Suggestion.hint(for: name, in: ["naive", robust.name] + naive.map(\.name))
   }
 
-  /// The client with this name.
+  /// Returns the type of the client with this name.
   public static func named(_ name: String) -> ScenarioClient.Type? {
     ([robust] + naive.map { ($0.name, $0.type) }).first { $0.name == name }?.type
   }

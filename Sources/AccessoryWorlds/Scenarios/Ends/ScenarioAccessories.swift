@@ -7,11 +7,10 @@ import AccessorySessions
 import AccessorySimulator
 import Certificates
 
-/// The accessories' end of a scenario in a separate process: plays the actions on accessories and cables for a device
-/// in another process (``ScenarioDevice``).
+/// Plays the actions of a scenario on accessories and cables for a device in another process (``ScenarioDevice``).
 ///
-/// Time stops at the first plug-in until a device is on the cable. This end plays the properties of the scenario's
-/// cables, such as delay and faults.
+/// The scenario's time stops at the first plug-in until a device is connected. This end also simulates the delay and
+/// faults of the scenario's cables.
 ///
 /// ```swift
 /// let side = ScenarioAccessories(scenario, at: [port], coprocessor: makeCoprocessor, on: loop) { print($0.json) }
@@ -26,7 +25,7 @@ public final class ScenarioAccessories {
   private let report: (TimelineEvent) -> Void
   private let scenario: Scenario
   private lazy var actions = {
-    // The other process plays everything else.
+    // The other process plays all other actions.
     var actions = ActionPlayer()
     actions.accessory = { [unowned self] in parts[$0] }
     actions.pull = { [unowned self] name, _ in pull(name) }
@@ -56,14 +55,14 @@ public final class ScenarioAccessories {
     }
   }
 
-  /// Whether every step was played and the time after the last one has passed.
+  /// Whether every step was played and the time after the last step has passed.
   public var isOver: Bool { timeline.isOver }
-  /// Whether a device is on a cable.
+  /// Whether a device is connected to a cable.
   public var hasDevice: Bool { ports.values.contains(where: \.hasCable) }
-  /// Why the scenario cannot continue, for example because an address is in use.
+  /// The reason why the scenario cannot continue, for example because an address is in use.
   public private(set) var failure: (any Error)?
 
-  /// Starts; everything else happens on the loop.
+  /// Starts the scenario, which then runs on the loop.
   public func start() {
     timeline.start()
   }
@@ -119,7 +118,7 @@ private final class ScenarioPort: Port {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return onEvent(event) }
       let severable = SeverableChannel(around: cable.main, on: loop)
-      // Keeps one cable at a time: the accessory refuses a second device, so that device's cable cannot be unplugged.
+      // Only one cable is kept: the accessory refuses a second device, so that device's cable cannot be unplugged.
       if !hasCable { self.cable = severable }
       onCable()
       let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(

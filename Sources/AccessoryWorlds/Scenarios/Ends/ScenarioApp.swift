@@ -3,10 +3,9 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app of a scenario, launched, suspended and killed by its steps, with a client that handles the events. The app's
+/// An app in a scenario, which the scenario's steps launch, suspend and kill; its client handles the events. The app's
 /// notifications also appear on the timeline, attributed to the app; those of the other app do not.
 package final class ScenarioApp {
-  /// The client in the running process, or in the most recent one.
   private(set) var client: ScenarioClient
   /// Differences between the app's list of accessories and the steps' expectations, in the order of the steps.
   private(set) var surprises: [ScenarioComparison.Difference] = []
@@ -21,11 +20,10 @@ package final class ScenarioApp {
   private let sdk: ScenarioSDK
   /// The other app; nil for the other app itself.
   private var other: ScenarioApp?
-  /// Ended processes whose sessions the system left open.
   private var left: [AppView] = []
   private var hasRun = false
 
-  /// Creates an app on `device` that is running unless the first step of its life launches it.
+  /// Creates an app on `device`, which is running unless its first step launches it.
   package convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
@@ -93,7 +91,7 @@ package final class ScenarioApp {
     }
   }
 
-  /// Stops the app. Its sessions end, including those that the system left open.
+  /// Stops the app. The app's sessions end, including those that the system left open.
   package func quit() {
     end("\(name) ended", leavesSessions: false)
     for view in left { view.close() }
@@ -124,7 +122,7 @@ package final class ScenarioApp {
     client.launched(view)
   }
 
-  /// Launches this app, the only one, at an accessory's request. Has no effect if the app is already running.
+  /// Launches the only app at an accessory's request. The request has no effect if the app is already running.
   private func launch(for request: AppLaunchRequest) {
     guard view == nil else { return log(.note("the app \(request.bundleID) is running already")) }
     log(.note("the system launches the app \(request.bundleID), as the accessory asked"))
@@ -161,7 +159,7 @@ package final class ScenarioApp {
 
   // MARK: Notifications
 
-  /// The view's handler; a separate object, because the app retains the view.
+  /// The view's handler, which is a separate object because the app retains the view.
   private final class NotificationHandler: AppHandler {
     private weak var app: ScenarioApp?
 
@@ -178,7 +176,7 @@ package final class ScenarioApp {
     }
   }
 
-  /// A process that has ended receives nothing, even if the system left its sessions open.
+  /// Notifies the client. A process that has ended receives nothing, even if the system left its sessions open.
   private func notify(
     _ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory, _ view: AppView, _ body: (ScenarioClient) -> Void
   ) {
@@ -219,14 +217,13 @@ extension Scenario {
   }
 }
 
-/// Another SDK in the app's process. To the system both are one app: they share registrations and sessions.
+/// Another SDK in the app's process. The system considers both one app: they share registrations and sessions.
 package final class ScenarioSDK {
   private let scenario: Scenario
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
   private weak var session: Session?
 
-  /// Creates an SDK without a session.
   package init(_ scenario: Scenario, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.scenario = scenario
     self.loop = loop
@@ -243,7 +240,7 @@ package final class ScenarioSDK {
     case .closesSession:
       note("another SDK in the app closes its session")
       session?.close("another SDK closed it")
-    // To the system the SDK is part of the app, so these actions affect it through the app.
+    // The system considers the SDK part of the app, so these actions affect it through the app.
     case .launches, .quits, .ends, .registers, .unregisters, .moves, .looks: break
     }
   }

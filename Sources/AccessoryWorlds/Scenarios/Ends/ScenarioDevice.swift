@@ -7,10 +7,10 @@ import AccessorySessions
 import Certificates
 import LinuxIO
 
-/// The device's end of a scenario in a separate process: plays the actions on the device and the app, while another
-/// process plays the accessories (``ScenarioAccessories``), and compares what the app saw with what was expected.
+/// Plays the actions of a scenario on the device and the app, while another process plays the accessories
+/// (``ScenarioAccessories``), and compares the app's events with the expected ones.
 ///
-/// Time stops at the first plug-in until there is a cable.
+/// The scenario's time stops at the first plug-in until there is a cable.
 ///
 /// ```swift
 /// let side = ScenarioDevice(scenario, client: RobustClient.self, on: loop) { print($0.json) }
@@ -37,7 +37,7 @@ public final class ScenarioDevice {
     var accessory: Int?
   }
 
-  /// Creates a device without cables, with the scenario's app on it.
+  /// Creates a device without cables, on which the scenario's app runs.
   public init(
     _ scenario: Scenario, client: ScenarioClient.Type, on loop: any EventLoop,
     report: @escaping (TimelineEvent) -> Void
@@ -59,14 +59,14 @@ public final class ScenarioDevice {
 
   /// The app's client.
   public var client: ScenarioClient { player.client }
-  /// Whether all steps were played and the time after the last one has passed.
+  /// Whether all steps were played and the time after the last step has passed.
   public var isOver: Bool { player.isOver }
   /// Whether there was a cable, which starts the time of the scenario.
   public private(set) var hasBegun = false
-  /// Why there is no cable, if that is known.
+  /// The reason why there is no cable, if it is known.
   public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
 
-  /// The comparison of what the app saw with what was expected, within the tolerance for two clocks.
+  /// The comparison of the app's events with the expected ones, within the tolerance for two clocks.
   public var comparison: ScenarioComparison { player.comparison }
 
   /// Starts, and keeps the device connected through the dialer that `dial` creates for each accessory, given its index;
@@ -98,7 +98,7 @@ public final class ScenarioDevice {
     )
   }
 
-  /// Ends everything. The loop must still run a little for the other end to notice.
+  /// Ends everything. The loop must still run briefly so that the other end notices.
   public func tearDown() {
     for dialer in dialers { dialer.stop() }
     player.stop()
