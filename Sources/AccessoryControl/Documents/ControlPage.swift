@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The generated parts of docs/control.md and docs/control-reference.md.
+/// Generates parts of docs/control.md and docs/control-reference.md.
 public enum ControlPage {
-  /// An index of the methods, a section for each (what it does, its parameters, its result, its errors, and an example
-  /// with the result of a real run), and the types they refer to, each described once.
+  /// Returns an index of the methods, a section for each method (what it does, its parameters, its result, its errors,
+  /// and an example with the result of a real run), and the types that the methods refer to, each described once.
   public static func methods(results: [String: String]) -> String {
     var group = ""
     var text = index + "\n"
@@ -32,7 +32,6 @@ public enum ControlPage {
       + groups.map { "| \(titles[$0.name] ?? $0.name) | \($0.methods.joined(separator: ", ")) |\n" }.joined()
   }
 
-  /// A section for each type that parameters and results refer to.
   private static var types: String {
     let fields = ControlMethods.all.flatMap {
       $0.params.fields + (shared.contains($0.result.name) ? [FieldShape(ofType: $0.result)] : $0.result.fields)
@@ -89,7 +88,6 @@ public enum ControlPage {
     return "Requests without it: \(names.joined(separator: ", ")).\n"
   }
 
-  /// A table of an object's keys, without those of nested objects.
   private static func table(_ record: RecordShape) -> String {
     let text = record.tables(heading: "###", elsewhere: elsewhere)
     return text.firstRange(of: "\n\n###").map { String(text[..<$0.lowerBound]) + "\n" } ?? text

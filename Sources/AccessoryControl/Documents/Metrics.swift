@@ -3,7 +3,6 @@ import AccessoryLoad
 import AccessorySessions
 import IAP2
 
-/// Counts the events of one accessory.
 struct AccessoryTally {
   var attachments = 0
   var sessions = 0

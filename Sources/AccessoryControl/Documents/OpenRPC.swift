@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// The protocol as an OpenRPC document, made from the methods. Each type occurs once, in `components`.
+/// Returns the protocol as an OpenRPC document, made from the methods. Each type occurs once, in `components`.
 enum OpenRPC {
   static let version = "1.3.2"
 

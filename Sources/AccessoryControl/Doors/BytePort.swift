@@ -4,7 +4,7 @@ import Glibc
 import IAP2
 import LinuxIO
 
-/// The right to carry one session's bytes over a separate connection, and later the connection itself.
+/// Carries one session's bytes over a separate connection, once a client has presented the ticket for it.
 ///
 /// ```
 ///   waiting for its ticket at a ControlPort ──▶ a ``SessionRelay`` moves the bytes
@@ -22,7 +22,6 @@ final class BytePort: SessionHandler {
   private let session: Session
   private let loop: any PollingLoop
   private var timer: LoopTimer?
-  /// Moves the bytes once the connection exists.
   private var relay: SessionRelay?
 
   init(for owner: ControlledSession) throws(RPCError) {
@@ -42,8 +41,8 @@ final class BytePort: SessionHandler {
     relay?.finish()
   }
 
-  /// Stops waiting for a connection, because none arrived in time or the session has ended: requests move the session's
-  /// bytes again.
+  /// Stops waiting for a connection, because none arrived in time or the session has ended: requests carry the
+  /// session's bytes again.
   private func stopWaiting() {
     timer?.cancel()
     server.bytePorts[ticket] = nil
@@ -91,9 +90,9 @@ final class BytePort: SessionHandler {
   }
 }
 
-/// Tokens that cannot be guessed.
+/// Creates and compares tokens that cannot be guessed.
 public enum SecretToken {
-  /// 32 hexadecimal digits from the kernel's random source.
+  /// Returns 32 hexadecimal digits from the kernel's random source.
   public static func make() -> String {
     var random = SystemRandomNumberGenerator()
     let bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }

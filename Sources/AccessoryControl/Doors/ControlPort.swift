@@ -15,7 +15,6 @@ import LinuxIO
 /// A connection that has not sent its line yet is a newcomer. A port with a token accepts only a few newcomers and
 /// drops the oldest to make room, so that a flood of silent connections cannot lock anyone out for long.
 public final class ControlPort {
-  /// The maximum number of connections for requests.
   static let mostClients = 1_000
   private static let mostNewcomers = 256
   private static let patience = Duration.seconds(10)
@@ -27,7 +26,6 @@ public final class ControlPort {
   private let loop: any PollingLoop
   private let warn: (String) -> Void
   private var listener: (any Listener)?
-  /// The newcomers in order of arrival.
   private var newcomers: [Newcomer] = []
   private var doors: [ObjectIdentifier: DescriptorDoor] = [:]
   private var warned: Set<String> = []
@@ -105,7 +103,7 @@ public final class ControlPort {
     }
   }
 
-  /// A client that keeps retrying causes a single warning.
+  /// Prints one warning of each kind, because a client may keep retrying.
   private func warnOnce(_ kind: String, _ text: String? = nil) {
     if warned.insert(kind).inserted { warn(text ?? kind) }
   }
@@ -158,7 +156,6 @@ public final class ControlPort {
   }
 }
 
-/// The purpose stated in a connection's first line.
 private enum FirstLine {
   case control(token: ArraySlice<UInt8>)
   case session(ticket: ArraySlice<UInt8>)
@@ -178,7 +175,6 @@ private enum FirstLine {
   }
 }
 
-/// A connection that has not stated its purpose yet.
 private final class Newcomer: DescriptorHandler {
   private static let longestLine = 256
 
@@ -187,7 +183,6 @@ private final class Newcomer: DescriptorHandler {
   private let needsLine: Bool
   private var watch: (any DescriptorWatch)?
   var timer: LoopTimer?
-  /// The bytes read after the first line.
   private(set) var rest: [UInt8] = []
   private var done: ((FirstLine) -> Void)?
 
@@ -237,13 +232,12 @@ private final class Newcomer: DescriptorHandler {
     done?(line)
   }
 
-  /// Gives up the socket and returns it.
   func release() -> Int32 {
     defer { socket = -1 }
     return socket
   }
 
-  /// Sends a last text, and reads everything that the other end has sent before closing the socket: otherwise a reset
+  /// Sends a last text, and reads everything that the other end has sent before closing the socket; otherwise a reset
   /// could discard the text.
   func send(_ text: String) {
     let bytes = Array(text.utf8)

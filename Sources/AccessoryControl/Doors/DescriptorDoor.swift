@@ -3,23 +3,23 @@ import LinuxIO
 
 /// Carries the bytes of one client: over stdin and stdout, or a connected socket.
 ///
-/// It reads only while the client accepts more, so a client that does not read its answers blocks only itself. At the
-/// end of the input, pending answers are still sent, and then the client ends.
+/// The door reads only while the client accepts more, so a client that does not read its answers blocks only itself. At
+/// the end of the input, pending answers are still sent, and then the client ends.
 public final class DescriptorDoor {
   private let stream: any ByteStream
   private let client: RPCLines
-  /// Whether the client is on stdin and stdout, where a closed output means that the client is gone.
+  /// Whether the client uses stdin and stdout, where a closed output means that the client has exited.
   private let isStandard: Bool
   private var inputEnded = false
   private var isOutputClosed = false
   private var isEnding = false
-  /// Called once, when the client has ended.
   private var ended: (() -> Void)?
 
   /// Whether the client has ended, and everything is written.
   public private(set) var isOver = false
 
-  /// Why the client's requests could not be read, or its answers could not be written; nil if it disconnected normally.
+  /// The reason why the client's requests could not be read, or its answers could not be written; nil if it
+  /// disconnected normally.
   public private(set) var failure: String?
 
   /// Starts to serve a client on stdin and stdout.
@@ -27,8 +27,7 @@ public final class DescriptorDoor {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }
 
-  /// Carries a client on a connected socket, starting with bytes already read from it, and closes the socket at the
-  /// end.
+  /// Serves a client on a connected socket, starting with bytes already read from it, and closes the socket at the end.
   public convenience init(
     takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
     ended: @escaping () -> Void
@@ -69,7 +68,6 @@ public final class DescriptorDoor {
     leave()
   }
 
-  /// Ends the client once everything is written.
   private func finish() {
     isEnding = true
     client.close("the connection was closed")

@@ -10,17 +10,12 @@ import AccessoryPages
 public struct HTTPGate: Equatable, Sendable {
   /// The kinds of requests, by path.
   public enum Route: String, Equatable, Sendable, CaseIterable {
-    /// The live page.
     case page = "/"
-    /// One request of the control protocol.
     case rpc = "/rpc"
-    /// Events as server-sent events.
     case events = "/events"
-    /// Whether the server is running.
     case health = "/healthz"
-    /// Metrics for Prometheus.
     case metrics = "/metrics"
-    /// A capture: `/captures/c1.pcapng`.
+    /// A capture, such as `/captures/c1.pcapng`.
     case captures = "/captures/"
 
     var method: String { self == .rpc ? "POST" : "GET" }
@@ -40,22 +35,19 @@ public struct HTTPGate: Equatable, Sendable {
     }
   }
 
-  /// Why a request is refused.
+  /// The reason why a request is refused.
   public enum Refusal: Equatable, Sendable {
     /// `Host` is missing, or names another server.
     case foreignHost(String?)
     /// The request comes from a page of another server.
     case foreignOrigin(String)
-    /// The token is missing or wrong.
     case noToken
-    /// No such path.
     case unknownPath(String)
     /// The path exists, but requires another method.
     case wrongMethod(Route)
-    /// The body is too large.
     case tooLarge
 
-    /// The HTTP status.
+    /// The HTTP status of the response.
     public var status: UInt32 {
       switch self {
       case .foreignHost: 421
@@ -82,12 +74,12 @@ public struct HTTPGate: Equatable, Sendable {
     }
   }
 
-  /// The longest body that is accepted.
+  /// The maximum size of an accepted body in bytes.
   public static let longestBody = 4 << 20
 
   /// The first line and headers of a request.
   public struct Head: Equatable, Sendable {
-    /// `GET`, `POST`.
+    /// The method, such as `GET` or `POST`.
     public var method: String
     /// The path, without a query.
     public var path: String
@@ -128,7 +120,7 @@ public struct HTTPGate: Equatable, Sendable {
     (hosts, token, isForMetrics) = (all.hosts, "", true)
   }
 
-  /// Returns the route of a request, or why it is refused.
+  /// Returns the route of a request, or the reason why the request is refused.
   public func admit(_ head: Head) -> Result<Route, RefusedRequest> {
     func refuse(_ refusal: Refusal) -> Result<Route, RefusedRequest> { .failure(RefusedRequest(refusal)) }
     guard let host = head.host?.lowercased(), hosts.contains(host) else { return refuse(.foreignHost(head.host)) }
@@ -152,7 +144,7 @@ public struct HTTPGate: Equatable, Sendable {
 
 /// A refusal, thrown as an error.
 public struct RefusedRequest: Error, Equatable, Sendable {
-  /// Why the request was refused.
+  /// The reason for the refusal.
   public let refusal: HTTPGate.Refusal
 
   init(_ refusal: HTTPGate.Refusal) { self.refusal = refusal }

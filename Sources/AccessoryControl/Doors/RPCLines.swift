@@ -1,14 +1,14 @@
 import AccessoryCore
 
-/// A client that uses lines of JSON-RPC: received bytes go in, lines to send come out.
+/// A client that uses lines of JSON-RPC: its owner passes received bytes in and gets lines to send.
 ///
 /// - While more than ``mostUnsent`` bytes are waiting to be sent, no further line is handled: ``wantsToRead`` is false,
-///   and the door stops reading. A client that sends requests without reading answers therefore blocks itself, and no
-///   buffer grows.
-/// - Notifications for which there is no room are dropped and counted; a `dropped` with their number follows when there
-///   is room again.
+/// and the door stops reading. A client that sends requests without reading answers therefore blocks itself, and no
+/// buffer grows.
+/// - Notifications for which there is no room are dropped and counted; a `dropped` notification reports their number
+/// when there is room again.
 public final class RPCLines {
-  /// While more than this many bytes are unsent, no line is handled.
+  /// The number of unsent bytes at which no further line is handled.
   public static let mostUnsent = UnsentNews.few
 
   /// Called when there is something to send, or when ``wantsToRead`` has changed.
@@ -31,7 +31,7 @@ public final class RPCLines {
   /// Whether further lines are handled now.
   public var wantsToRead: Bool { unsent.count <= Self.mostUnsent && client.takesCalls }
 
-  /// How many bytes are waiting to be sent.
+  /// The number of bytes that are waiting to be sent.
   public var unsentCount: Int { unsent.count }
 
   /// Whether every request has been answered.
@@ -48,7 +48,7 @@ public final class RPCLines {
   public func send(_ body: (RawSpan) -> Int) {
     let couldRead = wantsToRead
     unsent.send(body)
-    // Deferred to a later turn, because other work may be in progress.
+    // The work is deferred to a later turn, because other work may be in progress.
     if !couldRead { client.server.later { [weak self] in self?.handleLines() } }
   }
 
@@ -91,7 +91,6 @@ private struct RPCLineCutter {
   private var scanned = 0
   private var isSkipping = false
 
-  /// How many bytes are waiting.
   var count: Int { rest.count }
 
   mutating func append(_ bytes: RawSpan) { rest.append(bytes) }
@@ -99,7 +98,6 @@ private struct RPCLineCutter {
   enum Cut {
     case none
     case line([UInt8])
-    /// A line was too long, and was dropped.
     case tooLong
   }
 

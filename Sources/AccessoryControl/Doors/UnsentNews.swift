@@ -1,20 +1,19 @@
 import AccessoryCore
 
-/// The answers and notifications that a door has yet to send to a client.
+/// The answers and notifications that are waiting to be sent to a client.
 ///
-/// Notifications are dropped and counted when too much is unsent; once most of it has been sent, a notification
-/// `dropped` contains their number.
+/// Notifications are dropped and counted when too much is unsent; once most of it has been sent, a `dropped`
+/// notification reports their number.
 public struct UnsentNews {
-  /// Dropping ends when no more than this is unsent. While more is unsent, a door takes no further requests.
+  /// The number of unsent bytes at which dropping ends, and below which a door takes further requests.
   public static let few = 1 << 20
-  /// Dropping begins when this much is unsent.
+  /// The number of unsent bytes at which dropping begins.
   static let most = 4 << 20
 
   /// The form in which notifications are written.
   public enum Form: Sendable {
-    /// One per line.
     case lines
-    /// Server-sent events.
+    /// Each notification is a server-sent event.
     case events
   }
 
@@ -26,7 +25,7 @@ public struct UnsentNews {
   /// Creates an empty queue.
   public init(_ form: Form) { self.form = form }
 
-  /// How many bytes are waiting to be sent.
+  /// The number of bytes that are waiting to be sent.
   public var count: Int { bytes.count }
 
   /// Adds a notification; returns false if it was dropped.

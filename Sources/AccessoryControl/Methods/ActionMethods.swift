@@ -5,12 +5,10 @@ import AccessoryWorlds
 // Methods that perform one action of the action table, and their answers.
 
 extension ControlMethods {
-  /// The actions on accessories.
   static let accessoryActions = WorldAction.kinds().compactMap { kind in
     kind.method.flatMap { accessoryMethod($0, kind) }
   }
 
-  /// The actions on apps.
   static let appActions = WorldAction.kinds()
     .starting(with: ["app.register", "app.unregister", "app.background", "app.suspend", "app.foreground"])
     .compactMap { kind in kind.method.flatMap { appMethod($0, kind) } }
@@ -37,7 +35,7 @@ extension ControlMethods {
       ) { call, params, answer in
         let accessory = try call.server.accessories.find(params.accessory)
         try accessory.perform(.pull(accessory.id, unnoticed: params.isUnnoticed))
-        // Deferred, because the accessory only notices in the next turn that its cable has ended.
+        // The answer is deferred, because the accessory only notices in the next turn that its cable has ended.
         call.server.later { answer(.success(accessory.state)) }
       }
     case .accessory(.plugIn, _), .accessory(.unplug, _): return answering(AccessoryState.format) { $0.state }

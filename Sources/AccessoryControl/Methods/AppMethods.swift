@@ -2,7 +2,6 @@ import AccessoryFormats
 import AccessoryHost
 
 extension ControlMethods {
-  /// Methods about remote apps.
   static let apps: [ControlMethod] = launching + appActions + opening + picker
 
   private static let launching = [

@@ -2,19 +2,19 @@ import AccessoryFormats
 import AccessoryProfiles
 
 /// One method of the control protocol, described once: the reader of its parameters, `rpc.discover` and
-/// docs/control-reference.md are derived from this.
+/// docs/control-reference.md use this description.
 public struct ControlMethod: Sendable {
-  /// The name: `accessory.plug`.
+  /// The method's name, such as `accessory.plug`.
   public let name: String
-  /// What the method does, as a sentence.
+  /// A sentence that describes the method.
   public let summary: String
-  /// Its parameters.
+  /// The method's parameters.
   public let params: RecordShape
-  /// Its result.
+  /// The method's result.
   public let result: RecordShape
-  /// The kinds of errors it can answer with, in addition to `params`.
+  /// The kinds of errors that the method can return, in addition to `params`.
   public let errors: [RPCError.Kind]
-  /// What the method does to the server, which decides whether other clients are notified.
+  /// The method's effect on the server, which decides whether other clients are notified.
   public let effect: Effect
   /// The parameters of the example in the documents, which a test runs.
   public let example: String
@@ -23,7 +23,7 @@ public struct ControlMethod: Sendable {
   public let exampleResult: String?
   let call: @Sendable (ControlCall, JSON5Value) throws -> Void
 
-  /// What a method does to the server.
+  /// A method's effect on the server.
   public enum Effect: Sendable {
     /// The method changes something. Each success sends a `change` notification.
     case changes
@@ -33,7 +33,6 @@ public struct ControlMethod: Sendable {
     case reads
   }
 
-  /// Creates a method that answers immediately.
   init<Params, Answer>(
     _ name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
@@ -64,7 +63,7 @@ public struct ControlMethod: Sendable {
       do throws(SourceProblems) { read = try params.read(asked) } catch {
         throw RPCError(error, in: params.shape.name, of: name)
       }
-      // Looked up before the method runs: afterwards the object may be gone.
+      // The world is looked up before the method runs, because the method may remove the object.
       let world = call.server.world(changedBy: asked, effect)
       try body(call, read) { answer in
         let tree = answer.map { result.tree($0) }
@@ -75,13 +74,9 @@ public struct ControlMethod: Sendable {
   }
 }
 
-/// A request that is being answered.
 final class ControlCall {
-  /// The server.
   let server: ControlServer
-  /// The client that sent the request.
   let client: ControlClient
-  /// The files that the request names.
   let files = RequestFiles()
   /// The server's profiles, read through ``files``.
   var profiles: ProfileLibrary {
@@ -89,7 +84,6 @@ final class ControlCall {
     library.readFile = { [files] path, limit throws(TextFileError) in try files.read(path, limit: limit) }
     return library
   }
-  /// The id of the request, if it has one.
   let id: RPCID?
   /// The wait that must end before the call is answered.
   weak var wait: ControlWait?
@@ -102,7 +96,6 @@ final class ControlCall {
     (self.server, self.client, self.id, self.done) = (server, client, id, done)
   }
 
-  /// Whether the request has been answered.
   var isAnswered: Bool { done == nil }
 
   /// Answers the request; later answers are ignored.
@@ -119,7 +112,7 @@ struct Nothing: Equatable, Sendable {
   static let result = Record("nothing", "an empty object", Nothing()) {}
 }
 
-/// All methods.
+/// The methods of the control protocol.
 public enum ControlMethods {
   /// All methods, in the order of the documents.
   public static let all: [ControlMethod] =

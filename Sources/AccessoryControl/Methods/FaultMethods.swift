@@ -2,7 +2,7 @@ import AccessoryFaults
 import AccessoryFormats
 
 extension ControlMethods {
-  /// Methods about the faults of an accessory's cable, which may change while it is plugged in.
+  /// The methods about the faults of an accessory's cable, which may change while the cable is plugged in.
   static let faults: [ControlMethod] = [
     ControlMethod(
       "fault.add",
@@ -52,7 +52,6 @@ extension ControlMethods {
   ]
 }
 
-/// Code shared by the methods about faults.
 enum FaultMethods {
   @discardableResult
   static func add(_ faults: [Fault], to accessory: ControlledAccessory) throws(RPCError) -> [String] {

@@ -2,7 +2,6 @@ import AccessoryCore
 import AccessoryFormats
 
 extension ControlMethods {
-  /// Methods about addresses that a world's device connects to.
   static let hosts: [ControlMethod] = [
     ControlMethod(
       "host.add",

@@ -5,7 +5,6 @@ import AccessoryProfiles
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// Methods that list what a client can choose from.
   static let library: [ControlMethod] = [
     ControlMethod(
       "library.list",
@@ -80,7 +79,7 @@ private struct Library: Equatable, Sendable {
 }
 
 extension JSON5Value {
-  /// Seconds with six decimal places.
+  /// Returns seconds with six decimal places.
   static func seconds(_ duration: Duration) -> JSON5Value {
     let microseconds = (Instant.origin + duration).nanoseconds / 1_000
     let value = Double(microseconds) / 1_000_000

@@ -4,7 +4,6 @@ import AccessoryPages
 import IAP2
 
 extension ControlMethods {
-  /// Methods about the packets on the cables of a world.
   static let packets: [ControlMethod] = [
     ControlMethod(
       "packet.record",

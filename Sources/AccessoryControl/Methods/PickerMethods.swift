@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// Methods about the Bluetooth picker: an app shows it, and a test, script or person chooses.
+  /// The methods about the Bluetooth picker: an app shows it, and a test, script or person chooses.
   static let picker = [
     ControlMethod(
       later: "app.showPicker",
@@ -66,17 +66,16 @@ extension ControlMethods {
             },
             done: { end in
               let isThere = if case .reached = end { app.view != nil } else { false }
-              // Deferred, so that the picker answers after the app has been notified.
+              // The outcome is deferred, so that the picker answers after the app has been notified.
               call.server.later { finish(isThere ? .chosen : .failed) }
             }))
       })
   }
 }
 
-/// The state of an app's Bluetooth picker.
 struct AppPicker {
   var isShown = false
-  /// What the user does in the current picker, or in the next if none is shown.
+  /// What the user does in the current picker, or in the next one if none is shown.
   var answer: (accessory: String?, outcome: PickerOutcome)?
   /// The serial number of the chosen accessory, until the app is notified.
   var chosenSerial: String?
@@ -89,7 +88,6 @@ struct AppPicker {
   }
 }
 
-/// How a picker ended.
 enum PickerOutcome: String, CaseIterable, Sendable {
   case chosen, alreadyConnected, notFound, cancelled, failed
 }

@@ -1,7 +1,6 @@
 import AccessoryFormats
 
 extension ControlMethods {
-  /// Methods about the server, and about events.
   static let server: [ControlMethod] = [
     ControlMethod(
       "rpc.discover", "Describe the protocol as an OpenRPC document.", Nothing.params,
@@ -142,7 +141,7 @@ private struct Unsubscribing: Equatable, Sendable {
 }
 
 private struct Cancelling: Equatable, Sendable {
-  /// The id of a request: a string or a whole number.
+  /// The ID of a request: a string or a whole number.
   enum Request: Equatable, Sendable {
     case text(String)
     case number(Int)

@@ -2,7 +2,7 @@ import AccessoryFormats
 import Certificates
 
 extension ControlMethods {
-  /// Methods about sessions: an app's end, or the end of an accessory whose sessions were taken.
+  /// The methods about sessions: an app's end, or the end of an accessory whose sessions were taken.
   static let sessions: [ControlMethod] = [
     ControlMethod(
       later: "session.write",
@@ -115,7 +115,6 @@ extension ControlMethods {
 }
 
 extension ControlWait.End {
-  /// Why a wait ended without success.
   var word: String? {
     switch self {
     case .reached: nil

@@ -4,7 +4,6 @@ import AccessoryProfiles
 import Certificates
 
 extension Format<JSON5Value> {
-  /// A value whose format is described elsewhere.
   static func raw(_ name: String) -> Format {
     Format(.document(name)) { value, _ in
       value
@@ -15,7 +14,6 @@ extension Format<JSON5Value> {
 }
 
 extension Format<Double> {
-  /// Seconds on a world's clock.
   static let seconds = number(0...1e12)
 }
 
@@ -24,7 +22,6 @@ extension Instant {
   var wholeSeconds: Double { (Double(nanoseconds) / 1_000).rounded() / 1_000_000 }
 }
 
-/// The id of one object.
 struct OneID: Equatable, Sendable {
   var id = ""
   var world: String?
@@ -43,7 +40,6 @@ struct OneID: Equatable, Sendable {
   static let world = format("world", "the id of the world")
 }
 
-/// One world, or all of them.
 struct OptionalWorld: Equatable, Sendable {
   var world: String?
 
@@ -52,7 +48,6 @@ struct OptionalWorld: Equatable, Sendable {
   }
 }
 
-/// A list as a result.
 struct Listed<Element: Equatable & Sendable>: Equatable, Sendable {
   var all: [Element] = []
 
@@ -63,7 +58,6 @@ struct Listed<Element: Equatable & Sendable>: Equatable, Sendable {
   }
 }
 
-/// A profile: by name or path, or inline.
 enum ProfileReference: Equatable, Sendable {
   case name(String)
   case inline(JSON5Value)
@@ -91,7 +85,6 @@ enum ProfileReference: Equatable, Sendable {
   }
 }
 
-/// Bytes in a request: base64, or text.
 struct SentBytes: Equatable, Sendable {
   var data: String?
   var text: String?

@@ -3,7 +3,6 @@ import AccessoryFormats
 import AccessorySessions
 
 extension ControlMethods {
-  /// Methods about time.
   static let time: [ControlMethod] = [
     ControlMethod(
       later: "time.advance",

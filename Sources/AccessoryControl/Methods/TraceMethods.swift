@@ -2,7 +2,6 @@ import AccessoryFormats
 import AccessoryPages
 
 extension ControlMethods {
-  /// The trace of a world.
   static let traces: [ControlMethod] = [
     ControlMethod(
       "trace.get",

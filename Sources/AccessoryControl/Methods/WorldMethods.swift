@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 extension ControlMethods {
-  /// Methods about worlds. The world `main` exists from the start.
+  /// The methods about worlds. The world `main` exists from the start.
   static let worlds: [ControlMethod] = [
     ControlMethod(
       "world.create",
@@ -31,14 +31,13 @@ extension ControlMethods {
       guard world.id != "main" else { throw RPCError(.state, "the world 'main' cannot be removed") }
       world.end()
       call.server.worlds.remove(world.id)
-      // Kept alive until everything the world has scheduled on its loop has ended.
+      // The world is kept alive until everything it has scheduled on its loop has ended.
       call.server.loop.schedule(after: .seconds(5)) { world.virtual?.dropWork() }
       return Nothing()
     },
   ]
 }
 
-/// The id of a new object.
 struct Made: Equatable, Sendable {
   var id = ""
 

@@ -15,7 +15,6 @@ final class BurstJob: AppHandler {
   private let limits: [BurstLimit]
   private var app: AppView?
   private var timer: LoopTimer?
-  /// How often to check the progress of the run.
   private static let period = Duration.milliseconds(100)
   private static let periodsPerProgress = 10
   private var periods = 0
@@ -58,7 +57,7 @@ final class BurstJob: AppHandler {
     var report = runner.report
     report.require(limits)
     app.close("the load test is over")
-    // Retained until the sessions have ended, because they call it.
+    // The object is retained until the sessions have ended, because they call it.
     job.world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(self) {} }
     let figures = Self.figures(report)
     job.figures = { figures }

@@ -16,10 +16,8 @@ struct ControlNotice {
   let number: Int
   let world: String
   let content: Content
-  /// The accessory that an event is about.
   var accessory: String?
 
-  /// The method of the notification.
   var method: String {
     switch content {
     case .event: "event"
@@ -29,7 +27,6 @@ struct ControlNotice {
     }
   }
 
-  /// The name of the event.
   var name: String {
     switch content {
     case .event(let event): event.kind.name
@@ -39,7 +36,6 @@ struct ControlNotice {
     }
   }
 
-  /// When it happened.
   var time: Instant {
     switch content {
     case .event(let event): event.time
@@ -49,7 +45,6 @@ struct ControlNotice {
     }
   }
 
-  /// The event's parameters as JSON.
   var json: String {
     var object = JSONObject()
     object.add("world", world)
@@ -87,7 +82,6 @@ public final class ControlNews {
     case .made(let tree): tree
     }
 
-  /// The method and parameters as a tree.
   var tree: JSON5Value { .object([.init("method", .text(method)), .init("params", params)]) }
 
   /// The notification as a line, encoded once for all clients.
@@ -98,7 +92,6 @@ public final class ControlNews {
     }
 }
 
-/// A notification for an app.
 struct AppNews {
   let app: String
   let name: String
@@ -120,12 +113,11 @@ struct AppNews {
   }
 }
 
-/// An event of a session.
 struct SessionNews {
   let session: String
   let name: String
   let time: Instant
-  /// Set if the event is at the end of an accessory; otherwise `app` is set.
+  /// The accessory, if the event is at its end; otherwise `app` is set.
   var accessory: String?
   var app: String?
   var protocolName: String?
@@ -147,12 +139,10 @@ struct SessionNews {
   }
 }
 
-/// A request that changed something.
 struct ChangeNews {
   /// Longer parameters and results are omitted, because thousands of notices are kept for each world.
   private static let longest = 1_000
 
-  /// The method.
   let request: String
   let time: Instant
   private let params: String?
@@ -161,7 +151,7 @@ struct ChangeNews {
   init(_ request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape, at time: Instant) {
     (self.request, self.time) = (request, time)
     self.params = Self.line(params)
-    // If the result is a whole state, the notice contains only its ids; a result with a single key is the id of a new
+    // If the result is a whole state, the notice contains only its IDs; a result with a single key is the ID of a new
     // object.
     guard case .object(let members) = result.content, !members.isEmpty else {
       self.result = nil
@@ -185,11 +175,10 @@ struct ChangeNews {
   }
 }
 
-/// Selects the notices that a client is waiting for.
 struct NoticeFilter: Sendable {
   var event = ""
   var side: TimelineEvent.Side?
-  /// The id and the serial number of an accessory.
+  /// The ID and the serial number of an accessory.
   var accessory: (id: String, serial: String)?
   var app: String?
   var session: String?
@@ -208,7 +197,7 @@ struct NoticeFilter: Sendable {
   }
 }
 
-/// An accessory as an app sees it: with the properties of `EAAccessory`.
+/// An accessory as an app sees it, with the properties of `EAAccessory`.
 struct ConnectedAccessory: Equatable, Sendable {
   var connectionID = 0
   var name = ""

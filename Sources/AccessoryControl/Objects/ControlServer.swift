@@ -8,10 +8,11 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// The server of the control protocol: worlds that contain accessories and apps, and the clients that control them.
+/// The server of the control protocol, which owns simulated worlds of accessories and apps, and the clients that
+/// control them.
 ///
-/// It does no I/O beyond what worlds in real time need: doors connect it to stdin and stdout, to sockets and to HTTP.
-/// Everything happens on its loop.
+/// The server does no I/O for its clients: ``DescriptorDoor``, ``ControlPort`` and others connect it to stdin and
+/// stdout, to sockets and to HTTP. Everything happens on its loop.
 ///
 /// ```swift
 /// let server = ControlServer(ControlServer.Settings(), on: loop)
@@ -19,9 +20,8 @@ import LinuxIO
 /// client.call("server.info", .object([])) { print($0) }
 /// ```
 public final class ControlServer {
-  /// The maximum number of worlds at a time.
   static let mostWorlds = 1_000
-  /// The maximum number of accessories, apps, hosts and open sessions in one world, each.
+  /// The maximum number of accessories, apps, hosts and open sessions in one world; each kind is counted separately.
   static let mostObjects = 10_000
 
   /// The settings of a server.
@@ -30,13 +30,13 @@ public final class ControlServer {
     public var version = ""
     /// Whether accessories may run programs.
     public var allowsExec = false
-    /// Which sockets may be opened.
+    /// The options of sockets that are opened.
     public var transport = TransportOptions()
-    /// The media of addresses.
+    /// The media that open addresses.
     public var media = MediumTable.standard
-    /// Where to find profiles.
+    /// The library in which profiles are found.
     public var profiles = ProfileLibrary()
-    /// The coprocessor of accessories that are reachable from other hosts.
+    /// Creates the coprocessor of accessories that are reachable from other hosts.
     public var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
     /// Whether the world `main` reports each control message as an event.
     public var tellsMessages = false
@@ -46,12 +46,13 @@ public final class ControlServer {
     public var epoch: Int64 = 0
     /// Formats an event as a line of text for comments in captures.
     public var eventText: (TimelineEvent) -> String = { $0.json }
-    /// Where captures and reports of runs are kept after the server has ended; nil means they are not kept.
+    /// The place where captures and reports of runs are kept after the server has ended; nil means that they are not
+    /// kept.
     public var kept: (any KeptFiles)?
     /// The seed of worlds that are created without one.
     public var seed: UInt64 = 1
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
   }
 
@@ -66,18 +67,15 @@ public final class ControlServer {
   var proxies = ControlTable<ControlledProxy>(kind: "proxy", prefix: "x")
   var faults = ControlTable<ControlledFault>(kind: "fault", prefix: "f")
 
-  /// The sessions waiting for a connection, by ticket.
   var bytePorts: [String: BytePort] = [:]
-  /// Where clients can connect.
   var portAddresses: [String] = []
 
   var jobs = ControlTable<ControlledJob>(kind: "job", prefix: "j")
   var captures = ControlTable<ControlledCapture>(
     kind: "capture", prefix: "c", most: ControlledCapture.mostCaptures)
-  /// The counters of load tests.
   var bursts = BurstTallies()
 
-  /// Creates a server with the world `main`, which runs in real time.
+  /// Creates a server that contains the world `main`, which runs in real time.
   public init(_ settings: Settings, on loop: any EventLoop) {
     self.settings = settings
     self.loop = loop
@@ -87,7 +85,7 @@ public final class ControlServer {
     worlds.put(ControlWorld("main", main, in: self), named: "main")
   }
 
-  /// Creates a client; what it launches ends with ``ControlClient/close(_:)``.
+  /// Creates a client. Everything the client launches ends with ``ControlClient/close(_:)``.
   ///
   /// - Parameter isTransient: whether what the client launches outlives it, as for a single request.
   public func makeClient(isTransient: Bool = false) -> ControlClient {
@@ -167,7 +165,7 @@ public final class ControlServer {
   public var isQuiet: Bool { worlds.all.allSatisfy { $0.world.device.cableCount == 0 } }
 }
 
-/// The objects of one kind by id; ids are never reused.
+/// Stores the objects of one kind by ID; IDs are never reused.
 struct ControlTable<Object: AnyObject> {
   let kind: String
   let prefix: String
@@ -180,14 +178,11 @@ struct ControlTable<Object: AnyObject> {
     (self.kind, self.prefix, self.most) = (kind, prefix, most)
   }
 
-  /// All objects, in the order in which they were created.
   var all: [Object] { order.compactMap { objects[$0] } }
   var count: Int { objects.count }
 
-  /// The number in the most recently issued id.
   var lastNumber: Int { issued }
 
-  /// Issues the next id.
   mutating func issue(limited: Bool = true) throws(RPCError) -> String {
     if limited, objects.count >= most {
       throw RPCError(.limit, "there are \(most) objects of the kind '\(kind)' already", advice: "remove some first")

@@ -25,20 +25,18 @@ final class ControlWorld {
   /// The loop of virtual time; nil in real time.
   let virtual: VirtualLoop?
   let ports: PortMaker?
-  /// The ids of accessories by their numbers in the world, as events contain them.
+  /// The IDs of accessories by their numbers in the world, as events contain them.
   var numbers: [Int: String] = [:]
-  /// The packets on the cables.
   let packets = PacketLog()
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
-  /// Clients with events in sessions they took: their waits stop, so that they can act without time passing.
+  /// Clients that have events in sessions they took; their waits stop, so that they can act without time passing.
   private var attention: [ObjectIdentifier] = []
   private var isDriving = false
   private var hasEnded = false
   /// Ended sessions that can still be read.
   private var endedSessions = Queue<String>()
-  /// Killed apps whose sessions are still open.
   private var killedApps: [ControlledApp] = []
   private(set) var failure: RPCError?
 
@@ -70,7 +68,6 @@ final class ControlWorld {
 
   // MARK: Notices
 
-  /// Returns the notices after a number, oldest first.
   func notices(after number: Int, atMost count: Int) -> [ControlNotice] {
     let first = lastNumber - history.count
     let start = min(max(0, number - first), history.count)
@@ -85,7 +82,7 @@ final class ControlWorld {
     add(.event(event), about: accessory, for: nil)
   }
 
-  /// Adds a notice, which `owner` receives whatever it subscribed to.
+  /// Adds a notice, which `owner` receives regardless of its subscriptions.
   func add(
     _ content: ControlNotice.Content, about accessory: ControlledAccessory? = nil, for owner: ControlClient?
   ) {
@@ -108,14 +105,13 @@ final class ControlWorld {
   /// How many notices are no longer kept.
   var forgottenCount: Int { lastNumber - history.count }
 
-  /// The accessory that an event is about: found by its cable or, failing that, its serial number.
+  /// Returns the accessory that an event is about: found by its cable or, failing that, its serial number.
   private func accessory(of event: TimelineEvent) -> ControlledAccessory? {
     if let number = event.worldNumber, let id = numbers[number] { return try? server.accessories.find(id) }
     guard let serial = event.subject?.serial else { return nil }
     return accessories.last { $0.profile.identity.serialNumber == serial }
   }
 
-  /// Adds a notice of a request that changed something.
   func add(change request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape) {
     add(.change(ChangeNews(request, params, result, of: shape, at: loop.now)), for: nil)
   }
@@ -162,7 +158,6 @@ final class ControlWorld {
     for (wait, end) in done { wait.end(end) }
   }
 
-  /// Does the work that is due now in virtual time.
   func settle() {
     guard let virtual, failure == nil, !isDriving else { return }
     isDriving = true
@@ -233,7 +228,6 @@ final class ControlWorld {
     killedApps.removeAll { $0.forgetIfDone() }
   }
 
-  /// Unplugs everything and forgets the world's objects.
   func end() {
     guard !hasEnded else { return }
     for job in server.jobs.all where job.world === self { job.stop() }
@@ -255,19 +249,15 @@ final class ControlWorld {
   }
 }
 
-/// A client that waits for something in a world.
 final class ControlWait {
-  /// How a wait ended.
   enum End {
     /// The awaited notice or condition occurred.
     case reached(ControlNotice?)
-    /// The time is up.
     case limit
     /// A session that the client has taken needs attention.
     case attention
-    /// The client is gone, or has cancelled the request.
+    /// The client has ended, or has cancelled the request.
     case cancelled
-    /// The world is gone.
     case failed(RPCError)
   }
 
@@ -276,7 +266,6 @@ final class ControlWait {
   let accepts: ((ControlNotice) -> Bool)?
   let isDone: (() -> Bool)?
   var timer: LoopTimer?
-  /// The world in which the client waits.
   weak var world: ControlWorld?
   private var done: ((End) -> Void)?
 

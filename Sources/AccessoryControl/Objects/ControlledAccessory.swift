@@ -9,25 +9,21 @@ import AccessorySimulator
 import AccessoryWorlds
 import IAP2
 
-/// A simulated accessory in a world, as clients control it.
 final class ControlledAccessory {
   let id: String
   let world: ControlWorld
-  /// Where the accessory is plugged in; nil means the world's own device.
+  /// The port where the accessory is plugged in; nil means the world's own device.
   let port: (any Port)?
   private(set) var profile: Profile
   private(set) var faults: [ControlledFault] = []
   /// Behaviors that replace the profile's, by protocol; the key nil applies to all other protocols.
   private var behaviors: [String?: Behavior] = [:]
-  /// What the accessory does in its sessions, if it plays back a recording.
+  /// The recording that the accessory plays back in its sessions, if any.
   private let recorded: RecordedBehavior?
   /// The client that has taken the sessions, and their protocols; nil means all protocols.
   private(set) var taker: (client: ControlClient?, protocols: [String]?)?
-  /// The observers of the accessory's cables: captures.
   let taps = CableTaps()
-  /// Counts what happened to the accessory, for metrics.
   var tally = AccessoryTally()
-  /// The bytes received in its sessions.
   private(set) lazy var received = ReceivedBytes(on: world.loop)
   private var simulated: SimulatedAccessory?
   /// Whether the accessory's quirks have changed since ``simulated`` was created.
@@ -70,7 +66,6 @@ final class ControlledAccessory {
   var isPlugged: Bool { simulated?.isAttached ?? false }
   var isWhole: Bool { simulated?.isWhole ?? false }
 
-  /// Performs an action on this accessory.
   func perform(_ action: WorldAction) throws(RPCError) {
     if let needsPlug = action.needsPlug, needsPlug != isPlugged { throw needsPlug ? notPlugged : pluggedAlready }
     if case .accessory(.plugIn, _) = action { try renew() }
@@ -90,7 +85,6 @@ final class ControlledAccessory {
     }
   }
 
-  /// Creates the accessory again if its quirks have changed.
   private func renew() throws(RPCError) {
     guard isStale, let old = simulated else { return }
     world.world.remove(old)
@@ -126,7 +120,8 @@ final class ControlledAccessory {
 
   // MARK: Quirks and behaviors
 
-  /// Returns true if the change takes effect now; otherwise it does when the accessory is next plugged in.
+  /// Changes the profile. Returns true if the change takes effect now; otherwise it takes effect when the accessory is
+  /// next plugged in.
   func change(_ change: (inout Profile) -> Void) -> Bool {
     change(&profile)
     isStale = true
@@ -195,7 +190,6 @@ final class ControlledAccessory {
     simulated.map(world.world.faultCounts) ?? []
   }
 
-  /// The connection ID under which apps currently see the accessory.
   private var connectionID: Int? {
     guard isPlugged, port == nil else { return nil }
     return world.world.device.published.last { $0.serialNumber == profile.identity.serialNumber }?.connectionID
@@ -212,7 +206,6 @@ final class ControlledAccessory {
   }
 }
 
-/// A fault on an accessory's cables.
 final class ControlledFault {
   let id: String
   unowned let accessory: ControlledAccessory
@@ -223,7 +216,6 @@ final class ControlledFault {
   }
 }
 
-/// An accessory as `accessory.list` shows it.
 struct AccessoryState: Equatable, Sendable {
   var accessory = ""
   var world = ""
@@ -268,7 +260,6 @@ struct AccessoryState: Equatable, Sendable {
   }
 }
 
-/// Hands sessions over to a client.
 private struct TakenSessions: AccessoryBehavior {
   let accessory: ControlledAccessory
   let client: ControlClient?

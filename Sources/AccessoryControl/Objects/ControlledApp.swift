@@ -3,8 +3,8 @@ import AccessoryHost
 import AccessorySessions
 import AccessoryWorlds
 
-/// A remote app: an ``AppView`` of a world's device, controlled over the protocol. The view defines all rules for
-/// notifications, suspension and sessions.
+/// A remote app: an ``AppView`` of a world's device, controlled over the protocol. The app's view implements all the
+/// rules for notifications, suspension and sessions.
 final class ControlledApp: AppHandler {
   let id: String
   let world: ControlWorld
@@ -22,7 +22,6 @@ final class ControlledApp: AppHandler {
     view = world.world.device.makeApp(self, settings: choices.settings)
   }
 
-  /// Returns the view if the app can make calls.
   func running() throws(RPCError) -> AppView {
     let view = try living()
     guard view.state != .suspended else {
@@ -38,7 +37,8 @@ final class ControlledApp: AppHandler {
     return view
   }
 
-  /// Performs an action on this app. Launching it and opening sessions are separate methods with their own parameters.
+  /// Performs an action on this app. Launching the app and opening sessions are separate methods with their own
+  /// parameters.
   func perform(_ action: AppAction) throws(RPCError) {
     switch action {
     case .registers: try running().register()
@@ -71,8 +71,8 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app. Its sessions are closed, or left open as some systems do: the accessory then sees no change, but
-  /// nothing reads what it sends.
+  /// Ends the app. The app's sessions are closed, or left open as some systems do: the accessory then sees no change,
+  /// but nothing reads what it sends.
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil
@@ -98,7 +98,6 @@ final class ControlledApp: AppHandler {
     return true
   }
 
-  /// Ends the sessions that a killed app left open.
   func closeSessions(_ reason: String) {
     let ended = killed
     killed = nil
@@ -132,7 +131,6 @@ final class ControlledApp: AppHandler {
   }
 }
 
-/// The settings for launching an app.
 struct AppChoices: Equatable, Sendable {
   var world = "main"
   var name: String?
@@ -164,7 +162,6 @@ struct AppChoices: Equatable, Sendable {
   }
 }
 
-/// An app as `app.list` shows it.
 struct RemoteAppState: Equatable, Sendable {
   var app = ""
   var world = ""

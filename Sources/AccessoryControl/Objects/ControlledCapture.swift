@@ -3,12 +3,11 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessorySessions
 
-/// A recording of cables that can be switched on and off while they are in use: pcapng, or a transcript.
+/// A recording of cables as pcapng or as a transcript, which can be switched on and off while the cables are in use.
 ///
 /// The bytes are kept in memory up to a limit, for clients to read, and are also written to a file if the server keeps
 /// files. At the limit the recording stops, so that the file stays readable.
 final class ControlledCapture {
-  /// The maximum number of captures at a time.
   static let mostCaptures = 1_000
   /// The maximum number of bytes that all captures of a server may keep.
   static let mostBytes = 256 << 20
@@ -17,11 +16,9 @@ final class ControlledCapture {
     case pcapng
     case transcript
 
-    /// The extension of the capture's file name.
     var ending: String { self == .pcapng ? "pcapng" : "txt" }
   }
 
-  /// The subject of the recording.
   enum Subject {
     case world
     case accessory(ControlledAccessory)
@@ -58,7 +55,6 @@ final class ControlledCapture {
     for taps in self.taps { watch(taps.taps, taps.name) }
   }
 
-  /// The name of the file.
   var name: String { "\(id).\(form.ending)" }
 
   // MARK: What is recorded
@@ -89,7 +85,7 @@ final class ControlledCapture {
     }
   }
 
-  /// Adds an event in the world, as a comment in pcapng.
+  /// Adds an event in the world; in pcapng, the event is a comment.
   func note(_ event: TimelineEvent) {
     guard isRecording, let recorder else { return }
     let serial: String? =
@@ -142,15 +138,15 @@ final class ControlledCapture {
 extension ControlServer {
   /// An accessory whose cables the program can record without the control protocol.
   public struct Recordable {
-    /// Its id.
+    /// The accessory's ID.
     public let id: String
-    /// Its name.
+    /// The accessory's name.
     public let name: String
     /// The accessory's world, or the address where it is plugged in.
     public let place: String
     /// The time at the accessory clock's zero, in nanoseconds since 1970.
     public let epoch: Int64
-    /// Adds observers to the accessory's cables. The server itself uses keys starting at 1.
+    /// The registry to which observers of the accessory's cables are added. The server itself uses keys starting at 1.
     public let taps: CableTaps
   }
 
@@ -163,7 +159,7 @@ extension ControlServer {
     }
   }
 
-  /// Returns the bytes and media type of a capture, given its path: `/captures/c1.pcapng`.
+  /// Returns the bytes and media type of a capture, given a path such as `/captures/c1.pcapng`.
   public func capture(at path: String) -> (type: String, bytes: [UInt8])? {
     guard let capture = captures.all.first(where: { $0.state.path == path }) else { return nil }
     let type = capture.form == .pcapng ? "application/vnd.tcpdump.pcap" : "text/plain; charset=utf-8"
@@ -171,7 +167,6 @@ extension ControlServer {
   }
 }
 
-/// The settings of a new capture.
 struct CaptureChoices: Equatable, Sendable {
   var world = "main"
   var accessory: String?
@@ -190,7 +185,6 @@ struct CaptureChoices: Equatable, Sendable {
   }
 }
 
-/// A capture as `capture.list` shows it.
 struct CaptureState: Equatable, Sendable {
   var capture = ""
   var world = ""

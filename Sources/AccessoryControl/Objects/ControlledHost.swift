@@ -3,12 +3,10 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryHost
 
-/// An address whose accessories the device of a world connects to.
 final class ControlledHost {
   let id: String
   let world: ControlWorld
   let address: Address
-  /// The observers of the host's cables: captures.
   let taps = CableTaps()
   private let cables: HostCables
   private let dialer: Dialer
@@ -30,7 +28,6 @@ final class ControlledHost {
     world.record(taps, of: id, address.description)
   }
 
-  /// Stops connecting, and unplugs everything that is connected.
   func remove() {
     dialer.stop()
     cables.unplug("the address was removed")
@@ -71,7 +68,6 @@ private final class HostCables: CableOwner {
   }
 }
 
-/// An address as `host.list` shows it.
 struct HostState: Equatable, Sendable {
   var host = ""
   var world = ""

@@ -2,13 +2,12 @@ import AccessoryFormats
 import AccessoryPages
 import AccessoryRuns
 
-/// A long run: bursts, a scenario, or seeded worlds. It reports its progress, can be cancelled, and keeps its report
-/// after it ends.
+/// A long run, such as a load test, a scenario, or seeded worlds. A job reports its progress, can be cancelled, and
+/// keeps its report after it ends.
 final class ControlledJob {
   /// The maximum number of jobs that are kept; beyond this, the oldest ended jobs are dropped.
   static let mostKept = 100
 
-  /// The kind of run.
   enum Kind: String, CaseIterable, Sendable {
     case burst
     case scenario
@@ -17,7 +16,6 @@ final class ControlledJob {
 
   let id: String
   let kind: Kind
-  /// A short description of the run.
   let title: String
   let world: ControlWorld
   private weak var client: ControlClient?
@@ -26,16 +24,14 @@ final class ControlledJob {
   private var result: (any Report)?
   /// Reports in a job-specific format, kept because existing programs read them.
   private var ownForms: [ReportForm: String] = [:]
-  /// The results so far.
   var figures: () -> JSON5Value? = { nil }
   /// What the run's own world records for its trace; nil if it is a run in ``world``.
   var trace: TraceRecorder?
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome?
-  /// Why the job's reports are not in the folder of --keep.
+  /// The reason why the job's reports are not in the folder of --keep.
   private var keepFailure: String?
 
-  /// How the job ended.
   struct Outcome {
     let passed: Bool
     let isCancelled: Bool
@@ -47,7 +43,6 @@ final class ControlledJob {
     self.client = client.isTransient ? nil : client
   }
 
-  /// Makes room for a job and creates it.
   static func make(
     _ kind: Kind, _ title: String, in world: ControlWorld, _ call: ControlCall
   ) throws(RPCError) -> ControlledJob {
@@ -63,15 +58,14 @@ final class ControlledJob {
     return job
   }
 
-  /// Reports progress from 0 to 1.
   func progress(_ fraction: Double) {
     guard outcome == nil else { return }
     self.fraction = min(max(fraction, 0), 1)
     tell("progress")
   }
 
-  /// Calls `step` once in each turn of the server's loop, so that other clients are served, until it returns nil or the
-  /// job is cancelled; then `finish` ends the job. `step` returns the progress, or nil when the work is done.
+  /// Calls `step` once in each turn of the server's loop, so that other clients are served, until `step` returns nil or
+  /// the job is cancelled; then `finish` ends the job. `step` returns the progress, or nil when the work is done.
   func work(_ step: @escaping () throws -> Double?, finish: @escaping (_ isCancelled: Bool, _ failure: String?) -> Void)
   {
     var isCancelled = false
@@ -87,13 +81,11 @@ final class ControlledJob {
     world.server.later(turn)
   }
 
-  /// The complete report in a format.
   func report(_ form: ReportForm) throws(RPCError) -> String {
     guard let result else { throw RPCError(.state, "the job has no report yet", advice: "wait for it: job.wait") }
     return ownForms[form] ?? (form == .json ? result.json.text : result.text(as: form))
   }
 
-  /// Ends the job with its report.
   func end(_ report: some Report, isCancelled: Bool, _ text: String, ownForms: [ReportForm: String] = [:]) {
     guard outcome == nil else { return }
     (result, self.ownForms) = (report, ownForms)
@@ -114,7 +106,6 @@ final class ControlledJob {
     for client in clients { client.notify(news) }
   }
 
-  /// The program, as reports name it.
   var program: String { "easim \(world.server.settings.version)" }
 
   var state: JobState {
@@ -126,11 +117,9 @@ final class ControlledJob {
 }
 
 extension ReportForm {
-  /// The formats of a job's report.
   static let ofJobs: [ReportForm] = [.json, .text, .html, .xml]
 }
 
-/// A job as `job.state` shows it.
 struct JobState: Equatable, Sendable {
   enum Word: String, CaseIterable, Sendable {
     case running

@@ -12,15 +12,14 @@ final class ControlledSession: SessionHandler {
   weak var accessory: ControlledAccessory?
   /// The app, at an app's end; nil at an accessory's end.
   weak var app: ControlledApp?
-  /// At an app's end: the connection ID of its accessory.
+  /// The connection ID of the accessory, at an app's end.
   var connectionID: Int?
   /// The client that receives the session's notifications.
   weak var client: ControlClient?
-  /// A separate connection that carries the session's bytes; if set, requests do not.
+  /// A separate connection that carries the session's bytes; if it is set, requests do not.
   var port: (any SessionHandler)?
   private var writes: [Write] = []
 
-  /// A write that is waiting for room.
   private final class Write {
     var bytes: ArraySlice<UInt8>
     var isOver = false
@@ -37,7 +36,6 @@ final class ControlledSession: SessionHandler {
 
   // MARK: Requests
 
-  /// Reads the bytes available now.
   func read(atMost count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     session.read { span in
@@ -48,7 +46,6 @@ final class ControlledSession: SessionHandler {
     return bytes
   }
 
-  /// How many bytes of requests are waiting for room.
   var waitingBytes: Int { writes.reduce(0) { $0 + $1.bytes.count } }
 
   /// Writes in the order of the requests. Bytes that do not fit wait no longer than the deadline; `done` receives the
@@ -119,7 +116,6 @@ final class ControlledSession: SessionHandler {
   }
 }
 
-/// A session as `session.state` shows it.
 struct SessionState: Equatable, Sendable {
   var session = ""
   var world = ""

@@ -1,4 +1,4 @@
-/// A folder in which a server keeps captures and the reports of runs: `easim serve --keep DIR`.
+/// A folder in which a server keeps captures and the reports of runs; see `easim serve --keep DIR`.
 public protocol KeptFiles: AnyObject {
   /// The current time, as a prefix that makes names sort by time.
   var stamp: String { get }
@@ -9,10 +9,10 @@ public protocol KeptFiles: AnyObject {
   /// Writes a complete file.
   func write(_ bytes: [UInt8], to name: String) throws
 
-  /// The sorted names in a subfolder.
+  /// Returns the sorted names in a subfolder.
   func names(in folder: String) -> [String]
 
-  /// The contents of a file; nil if it does not exist.
+  /// Returns the contents of a file; nil if it does not exist.
   func read(_ name: String) -> [UInt8]?
 }
 

@@ -1,10 +1,9 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// The runs in the folder of `easim serve --keep DIR`, including those of earlier servers: each is a folder with
+/// The runs in the folder of `easim serve --keep DIR`, including those of earlier servers. Each run is a folder with
 /// `run.json` and its reports.
 struct KeptRuns {
-  /// The maximum number of runs that are listed.
   static let mostListed = 1_000
   private static let folder = "runs"
 
@@ -24,7 +23,7 @@ struct KeptRuns {
     } catch { return "the reports of the job '\(job.id)' were not kept: \(error)" }
   }
 
-  /// The most recent runs, oldest first.
+  /// Returns the most recent runs, oldest first.
   func list() -> [KeptRun] {
     files.names(in: Self.folder).suffix(Self.mostListed).compactMap { name in
       guard let bytes = files.read("\(Self.folder)/\(name)/run.json"), let tree = try? JSON5.read(bytes, file: name),
@@ -50,7 +49,6 @@ extension ReportForm {
   fileprivate var fileName: String { "report.\(self == .text ? "txt" : rawValue)" }
 }
 
-/// A run as `job.kept` lists it.
 struct KeptRun: Equatable, Sendable {
   var run = ""
   var state = JobState()

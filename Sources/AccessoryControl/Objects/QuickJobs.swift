@@ -13,7 +13,6 @@ extension ControlledJob {
   /// The bytes of a run's trace; a server keeps many of them.
   private static let mostTraced = 1 << 20
 
-  /// Plays a scenario.
   func play(_ scenario: Scenario, client: ScenarioClient.Type, named name: String, seed: UInt64) {
     struct Stuck: Error, CustomStringConvertible {
       let description = "nothing is left to do before the scenario is over"
@@ -62,14 +61,13 @@ extension ControlledJob {
     }
   }
 
-  /// Plays seeded worlds.
   func soak(from first: UInt64, count: Int) {
     var report = SoakReport(SoakRecipe())
     let begin = world.server.loop.now
     work {
       if report.worlds == count { return nil }
       report.add(Soak.run(SoakPlan(seed: first &+ UInt64(report.worlds))))
-      // Rounded, to send one notice per 50 worlds.
+      // The count is rounded, to send one notice per 50 worlds.
       return Double(report.worlds / 50 * 50) / Double(count)
     } finish: { [self] isCancelled, _ in
       report.complete(first: first, seeds: count, stoppedBy: isCancelled ? "job.cancel" : nil, program: program)

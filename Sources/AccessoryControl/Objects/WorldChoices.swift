@@ -3,7 +3,6 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessoryWorlds
 
-/// The settings of a new world: the parameters of `world.create`.
 struct WorldChoices: Equatable, Sendable {
   enum Time: String, CaseIterable, Sendable {
     case real

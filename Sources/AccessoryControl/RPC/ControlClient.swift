@@ -1,13 +1,11 @@
 import AccessoryFormats
 
-/// One client of the control protocol: calls go in, results and notifications come out. Doors carry them as lines or
-/// over HTTP.
+/// One client of the control protocol, which makes calls and receives results and notifications, as lines or over HTTP.
 ///
 /// - Calls begin in order, and end when they are done. Calls that wait (`time.runUntil`, `session.read` with a wait) do
-///   not hold up others.
-/// - Whatever a client launched ends with it: ``close(_:)``.
+/// not hold up others.
+/// - Whatever a client launched ends when the client is closed with ``close(_:)``.
 public final class ControlClient {
-  /// The maximum number of calls that may wait.
   static let mostWaiting = 1_000
 
   /// Called with each notification for the client.
@@ -23,7 +21,7 @@ public final class ControlClient {
   private var queue: [() -> Void] = []
   private var isReading = false
   private var waiting = 0
-  /// Waiting calls that can be cancelled, by request id.
+  /// Waiting calls that can be cancelled, by request ID.
   private var waits: [RPCID: ControlCall] = [:]
   /// The worlds whose events the client receives; nil for none.
   var subscription: ControlSubscription?
@@ -56,7 +54,6 @@ public final class ControlClient {
     begin(method, params, id, done)
   }
 
-  /// Cancels the wait of a request; returns true if it was waiting.
   func cancel(_ id: RPCID) -> Bool {
     guard let wait = waits[id]?.wait, let world = wait.world else { return false }
     world.cancel(wait)
@@ -74,7 +71,7 @@ public final class ControlClient {
     let call = ControlCall(server, self, id) { [weak self] result in
       guard let self, !isClosed else { return }
       if let id { waits[id] = nil }
-      // Before the result is sent, so that this call does not delay the client's end.
+      // The count changes before the result is sent, so that this call does not delay the client's end.
       if isWaiting { waiting -= 1 }
       done(result)
       if isWaiting { server.later { [weak self] in self?.changed?() } }
@@ -133,7 +130,7 @@ public final class ControlClient {
     subscription = ControlSubscription(others: .init())
   }
 
-  /// Ends the client with its connection: apps that it launched end as if killed.
+  /// Ends the client with its connection; apps that it launched end as if killed.
   public func close(_ reason: String) {
     guard !isClosed else { return }
     isClosed = true
@@ -142,7 +139,6 @@ public final class ControlClient {
   }
 }
 
-/// Which events a client receives.
 struct ControlSubscription {
   /// The events of one world that the client receives; nil means all.
   struct Choice {

@@ -42,17 +42,13 @@ extension ControlClient {
 enum RPCDocument {
   /// A response, which is ignored because a server sends no requests.
   case none
-  /// One object.
   case single(Result<RPCRequest, RPCFailure>)
-  /// A batch: a list of objects.
+  /// A batch, which is a list of objects.
   case batch([Result<RPCRequest, RPCFailure>])
 
-  /// The maximum size of a document.
   static let longest = 4 << 20
-  /// The maximum number of requests in one batch.
   static let mostRequests = 1_000
 
-  /// Reads a document.
   init(_ bytes: [UInt8]) {
     let tree: JSON5Value
     do throws(SourceProblem) {
@@ -75,7 +71,6 @@ enum RPCDocument {
     self = .batch(elements.filter { !RPCRequest.isResponse($0) }.map(RPCRequest.read))
   }
 
-  /// Encodes a response, followed by `end`.
   static func response(_ id: RPCID, _ result: Result<JSON5Value, RPCError>, _ end: String = "\n") -> String {
     switch result {
     case .success(let tree): "{\"jsonrpc\":\"2.0\",\"id\":\(id.json),\"result\":\(JSON5Writer.line(tree))}\(end)"
@@ -88,7 +83,7 @@ enum RPCDocument {
   }
 }
 
-/// A request that cannot be read, with its id if it has one.
+/// A request that cannot be read, and its ID if it has one.
 struct RPCFailure: Error {
   var id: RPCID = .null
   var error: RPCError
@@ -98,7 +93,6 @@ struct RPCFailure: Error {
   }
 }
 
-/// The id of a request, as written.
 enum RPCID: Hashable, Sendable {
   case text(String)
   case number(String)
@@ -113,9 +107,8 @@ enum RPCID: Hashable, Sendable {
   }
 }
 
-/// One request.
 struct RPCRequest {
-  /// nil for a notification, which gets no answer.
+  /// The request's ID; nil for a notification, which gets no answer.
   var id: RPCID?
   var method: String
   var params: JSON5Value
@@ -149,7 +142,7 @@ struct RPCRequest {
     var params = tree["params"] ?? .object([])
     switch params.content {
     case .object: break
-    // Parameters by position: an empty list counts as no parameters, and the method refuses any other.
+    // Parameters are given by position: an empty list counts as no parameters, and the method refuses any other.
     case .array(let values): if values.isEmpty { params = .object([]) }
     default: return failure("the parameters of a request are an object with names, found \(params.summary)")
     }

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Why a request of the control protocol failed, as the `error` of its answer.
+/// The reason why a request of the control protocol failed, which becomes the `error` of its answer.
 ///
 /// ```json
 /// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?","data":{"kind":"method","advice":"…"}}
@@ -8,31 +8,23 @@ import AccessoryFormats
 public struct RPCError: Error, Equatable, Sendable {
   /// The kinds of errors, for programs. The JSON-RPC code follows from the kind.
   public enum Kind: String, CaseIterable, Sendable {
-    /// The line is not JSON.
     case parse
     /// The line is JSON, but not a request.
     case request
-    /// There is no such method.
     case method
-    /// A parameter is unknown, missing or invalid.
     case params
-    /// No such object ever existed.
     case unknown
-    /// The object existed, but is gone.
     case gone
-    /// The object's state does not allow this.
+    /// The object's state does not allow the request.
     case state
     /// The device or the accessory refused the session.
     case refused
     /// The world runs in real time but the request needs virtual time, or the reverse.
     case time
-    /// An address cannot be used.
     case address
-    /// A limit of the server has been reached.
     case limit
-    /// The server was started without the option that this needs.
+    /// The server was started without the option that the request needs.
     case notAllowed
-    /// A bug in the server.
     case server
 
     /// The JSON-RPC code.
@@ -54,7 +46,7 @@ public struct RPCError: Error, Equatable, Sendable {
       }
     }
 
-    /// When the error occurs, for documents.
+    /// A description for documents of when the error occurs.
     public var summary: String {
       switch self {
       case .parse: "the line is not JSON, or too long"
@@ -76,17 +68,17 @@ public struct RPCError: Error, Equatable, Sendable {
 
   /// One invalid parameter.
   public struct Problem: Equatable, Sendable {
-    /// The place of the error: `protocols[1]`; empty for the whole object.
+    /// The path of the invalid value, such as `protocols[1]`; empty for the whole object.
     public var path: String
-    /// What is wrong.
+    /// The problem with the parameter.
     public var message: String
   }
 
   /// The kind of error.
   public var kind: Kind
-  /// What is wrong, as a sentence.
+  /// The problem as a sentence.
   public var message: String
-  /// What to do about it; nil if the message says it.
+  /// Advice on fixing the problem; nil if the message contains it.
   public var advice: String?
   /// All invalid parameters.
   public var problems: [Problem] = []
@@ -111,7 +103,7 @@ public struct RPCError: Error, Equatable, Sendable {
     self.problems = listed
   }
 
-  /// The error as the value of `error`.
+  /// The JSON value of `error`.
   var json: String {
     var data = JSONObject()
     data.add("kind", kind.rawValue)

@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryProfiles
 import LinuxIO
 
-/// The files that one request names.
+/// Reads the files that one request names.
 ///
 /// A file may be on a disk that does not respond, so it is never read on the loop: a method that needs an unread file
 /// fails at first, the file is read on another thread, and the method is called again. Methods therefore read their
@@ -14,7 +14,6 @@ final class RequestFiles: Sendable {
     var missing: (path: String, limit: Int)?
   }
 
-  /// How long reading a file may take.
   private let limit: Duration
   private let state = Locked(State())
 
@@ -46,7 +45,7 @@ final class RequestFiles: Sendable {
     let late = loop.schedule(after: limit) { [self] in
       if put(.failure(TextFileError(path, "it took more than \(DurationText.format(limit))")), for: path) { done() }
     }
-    // Used only on the loop.
+    // These values are used only on the loop.
     nonisolated(unsafe) let end = (late, done)
     let finish: @Sendable (Result<[UInt8], TextFileError>) -> Void = { [self] result in
       loop.execute {
