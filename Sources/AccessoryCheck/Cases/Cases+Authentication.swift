@@ -179,7 +179,7 @@ extension CheckCase {
 }
 
 extension CheckRun {
-  /// The authentication of the survey, where its certificate can be read.
+  /// Returns the authentication recorded during the survey; skips the case if its certificate cannot be read.
   func readableAuthentication() throws -> (CheckDevice, Authentication) {
     let found = try authentication()
     do throws(AuthenticatorError) { _ = try verifier.challenge(for: found.1.certificate) } catch {
@@ -188,7 +188,7 @@ extension CheckRun {
     return found
   }
 
-  /// The survey, for a case that judges one step: the case fails if the accessory did not take that step.
+  /// Returns the survey, for a case that judges one step: the case fails if the accessory did not take that step.
   func survey(judging number: Int) throws -> Survey {
     let survey = try survey()
     guard let shortfall = survey.shortfall else { return survey }
@@ -199,10 +199,8 @@ extension CheckRun {
     throw CheckFailure(Self.sentence(shortfall.reason), survey.device.lastProof())
   }
 
-  /// Turns the fragment into a sentence of its own.
   static func sentence(_ fragment: String) -> String { fragment.prefix(1).uppercased() + fragment.dropFirst() + "." }
 
-  /// The survey's authentication.
   func authentication() throws -> (CheckDevice, Authentication) {
     let survey = try survey()
     if let found = survey.authentication { return (survey.device, found) }
@@ -210,7 +208,7 @@ extension CheckRun {
     throw CheckSkip("the accessory did not authenticate")
   }
 
-  /// Returns why a signature is refused, or nil if it is correct.
+  /// Returns why a signature is refused; nil if it is correct.
   func objection(to authentication: Authentication) -> String? {
     let verdict = verifier.judge(
       response: authentication.response, to: authentication.challenge, certificate: authentication.certificate)

@@ -120,7 +120,6 @@ extension CheckCase {
 extension CheckRun {
   static let unansweredTime = Duration.milliseconds(3_500)
 
-  /// Returns an attachment on which the device answers nothing.
   func unanswered() throws -> CheckDevice {
     if let knownUnanswered { return knownUnanswered }
     var manner = CheckDevice.Manner()
@@ -131,14 +130,13 @@ extension CheckRun {
     return device
   }
 
-  /// Expects the link to come up on this attachment.
   func expectLink(_ device: CheckDevice) throws {
     do { try device.link(within: stepLimit) } catch let short as Shortfall {
       throw CheckFailure("No link came up: \(short.reason).", device.lastProof(10))
     }
   }
 
-  /// Answers the next detection sequence as the case requires, and expects the link to come up.
+  /// Answers the next detection sequence as the case requires, and expects the link to be established.
   func answerDetection(_ answer: (CheckDevice) throws -> Void) throws {
     var manner = CheckDevice.Manner()
     manner.answersDetection = false
@@ -151,7 +149,7 @@ extension CheckRun {
     try expectLink(device)
   }
 
-  /// Skips the case if the survey of the accessory never reached an established link.
+  /// Skips the case if the accessory never reached an established link in the survey.
   func needLink() throws {
     let survey = try survey()
     if survey.reached < .linked, let shortfall = survey.shortfall {
@@ -159,7 +157,6 @@ extension CheckRun {
     }
   }
 
-  /// Expects the accessory to become ready on a new attachment.
   @discardableResult
   func expectReady(_ what: String, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     _ = try identification()

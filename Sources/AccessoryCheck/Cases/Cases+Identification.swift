@@ -44,7 +44,7 @@ extension CheckCase {
           try device.send(ControlMessage(.startIdentification))
           return try device.awaitIdentification(after: mark, within: run.stepLimit)
         }
-        // The first half of a flicker: case 607.
+        // The first identification of an accessory that connects twice is covered by case 607.
         if second.reading.identification.protocols.isEmpty, !survey.departures.isEmpty { return }
         if first.at.message.body != second.at.message.body {
           throw CheckFailure(
@@ -104,7 +104,7 @@ extension CheckCase {
       },
     ] + rules
 
-  /// One case for each rule for identifications.
+  /// The cases for the rules for identifications, one for each rule.
   private static let rules: [CheckCase] = [
     rule(
       .missingParameter, 621, "The identification contains parameters 0 to 9, 12 and 13.", [.captured],
@@ -185,7 +185,7 @@ extension CheckCase {
     }
   }
 
-  /// Returns where the parameters with this number are in the packet that carries the identification.
+  /// Returns the positions of the parameters with this number in the packet that carries the identification.
   private static func places(
     of parameter: UInt16, _ received: CheckDevice.Received, _ device: CheckDevice
   ) -> [Range<Int>] {

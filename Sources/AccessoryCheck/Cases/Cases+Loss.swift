@@ -212,12 +212,11 @@ extension CheckCase {
   ]
 }
 
-/// What an accessory did whose first packet was never acknowledged.
+/// The behavior of an accessory whose first packet was never acknowledged.
 struct Surrender {
   let device: CheckDevice
-  /// The copies of the packet.
   let copies: [WirePacket]
-  /// Whether it began again or ended the cable within `limit`.
+  /// Whether the accessory restarted or ended the cable within `limit`.
   let hasGivenUp: Bool
   let limit: Duration
 }
@@ -258,14 +257,12 @@ extension CheckRun {
     return surrender
   }
 
-  /// An attachment whose link recovers from losses.
   func recovering() throws -> CheckDevice {
     let device = try beforeAuthentication()
     if device.isZeroAcknowledgement { throw CheckSkip(Self.zeroAcknowledgement) }
     return device
   }
 
-  /// Skips the case if the accessory accepts only one packet at a time.
   func needWindow(_ device: CheckDevice) throws {
     if device.offer?.maximumOutstandingPackets ?? 1 < 2 {
       throw CheckSkip("two packets are sent at once, and the accessory's SYN allows one")
@@ -280,7 +277,6 @@ extension CheckRun {
     }
   }
 
-  /// Expects exactly one message with this number.
   func expectOne(
     _ id: MessageID, _ device: CheckDevice, _ before: Int, _ mark: Int, _ condition: String
   ) throws {
@@ -292,7 +288,6 @@ extension CheckRun {
     throw CheckFailure("\(condition), \(id) \(what).", device.proof(mark..<device.record.count))
   }
 
-  /// How long to wait for a repetition.
   func patience(_ device: CheckDevice) -> Duration {
     min(.milliseconds(Int64(device.answer.retransmissionTimeout)) * 2 + .seconds(1), .seconds(15))
   }

@@ -76,7 +76,7 @@ extension CheckCase {
         guard packet.isData, let before = last else { return nil }
         let distance = header.sequence &- before
         if distance == 1 { last = header.sequence }
-        // Behind the newest number: a retransmission.
+        // A packet whose sequence number is not the newest is a retransmission.
         return distance > 1 && distance < 128
           ? ("It is \(Hex.number(header.sequence)) after \(Hex.number(before)).", WirePacket.Part.sequence) : nil
       }
@@ -167,7 +167,7 @@ extension CheckCase {
           let sent = device.record[mark...packet.index].filter { $0.isFromAccessory && $0.isData }
           throw CheckFailure(
             "The device takes \(window) packets, and this is number \(outstanding) without an acknowledgement.",
-            // What it is counted from, and what came after that.
+            // The proof contains the packet from which time is counted, and what came after it.
             device.proof(base, [WirePacket.Part.acknowledgement])
               + sent.suffix(6).flatMap { device.proof($0.index, [WirePacket.Part.sequence]) })
         }
@@ -334,12 +334,11 @@ extension CheckCase {
   ]
 }
 
-/// Bytes that cases send.
 enum CheckBytes {
-  /// Bytes that count from 0 to 255 repeatedly, like EADemo's.
+  /// Returns bytes that count from 0 to 255 repeatedly, like EADemo's.
   static func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
-  /// Pseudo-random bytes; the same seed gives the same bytes.
+  /// Returns pseudo-random bytes; the same seed gives the same bytes.
   static func mixed(_ count: Int, seed: UInt64 = 7) -> [UInt8] {
     var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -370,7 +369,6 @@ extension CheckRun {
     }
   }
 
-  /// Skips the case if the accessory never answered AA00.
   func needCertificate() throws {
     let survey = try survey()
     if let shortfall = survey.shortfall, shortfall.judgedBy <= 501 { throw skip(shortfall) }
@@ -401,8 +399,8 @@ extension CheckRun {
     }
   }
 
-  /// Expects no retransmission of anything the accessory should have understood at once: each packet understood only
-  /// when retransmitted in one piece costs a retransmission timeout.
+  /// Expects no retransmission of anything the accessory should have understood immediately: each packet that is
+  /// understood only when it is retransmitted in one piece costs a retransmission timeout.
   func expectNoRepetition(_ device: CheckDevice, after mark: Int, _ condition: String) throws {
     guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
     else { return }

@@ -74,7 +74,7 @@ extension CheckCase {
       fix: "Read the session's id as two bytes, and use it as it is."
     ) { run in
       let declared = try run.linkProtocol()
-      // Finding this out needs an attachment of its own.
+      // Finding this out needs a separate attachment.
       let echoes = try run.isEcho()
       let device = try run.device(at: .ready)
       let id: UInt16 = 0x0102
@@ -138,7 +138,7 @@ extension CheckCase {
         }
       }
       let mark = device.record.count
-      // Unlikely in anything that an accessory says of its own accord.
+      // An accessory is unlikely to send these bytes unprompted.
       let texts = ids.map { CheckBytes.mixed(16, seed: UInt64($0)) }
       for _ in 0..<4 { for (id, text) in zip(ids, texts) { try device.send(text, on: id) } }
       _ = try device.wait(within: run.settings.quiet) { false }
@@ -291,7 +291,6 @@ extension CheckCase {
 }
 
 extension CheckRun {
-  /// Skips the case if the accessory refused the survey's session.
   func needSession() throws {
     if case .closed = try survey().status { throw CheckSkip("the accessory refused an earlier session (case 701)") }
   }
@@ -299,7 +298,6 @@ extension CheckRun {
   /// Returns true if the accessory is known to echo, or was found to.
   func isEcho() throws -> Bool { settings.echo == .no ? false : try echoTrial().isEcho }
 
-  /// Opens a session, closes it, and opens another.
   func reopen(second id: UInt16) throws {
     let first = try session(1)
     let device = first.device

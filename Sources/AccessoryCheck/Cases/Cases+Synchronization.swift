@@ -227,7 +227,7 @@ extension CheckCase {
 }
 
 extension LinkParameters.Field {
-  /// Where the value is in a SYN packet.
+  /// The position of the value in a SYN packet.
   fileprivate var place: Range<Int> {
     let range =
       switch self {
@@ -243,7 +243,6 @@ extension LinkParameters.Field {
   }
 }
 
-/// The accessory's SYN in the survey.
 struct Offer {
   let device: CheckDevice
   let packet: WirePacket
@@ -257,7 +256,6 @@ extension CheckRun {
   static let zeroAcknowledgement =
     "the accessory asks for a link without acknowledgements, on which nothing is retransmitted"
 
-  /// Returns the first SYN that the accessory sent.
   func offer() throws -> Offer {
     let device = try survey().device
     guard let index = device.offerPacket, device.record.indices.contains(index) else {

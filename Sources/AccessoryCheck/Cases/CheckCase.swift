@@ -1,5 +1,5 @@
 /// One rule that an accessory is checked for: a number, a sentence, the source of the rule, and the script that checks
-/// it.
+/// the rule.
 ///
 /// ```swift
 /// CheckCase(
@@ -8,27 +8,27 @@
 /// ) { run in … throw CheckFailure("it was sent once", run.proof(…)) … }
 /// ```
 public struct CheckCase: Sendable, Equatable {
-  /// How much a broken rule matters.
+  /// The consequence of a broken rule.
   public enum Severity: String, Sendable, CaseIterable {
     /// An Apple device cannot use the accessory, or loses data.
     case error
     /// The accessory works with some devices, on some lines, or most of the time.
     case warning
-    /// Worth knowing.
+    /// The violation is merely worth knowing.
     case note
   }
 
-  /// The number, used by ``CheckSelection`` and reports. Its hundreds digits select the ``CheckGroup``.
+  /// The case's number, used by ``CheckSelection`` and reports. The hundreds digits select the ``CheckGroup``.
   public let number: Int
-  /// A short name: "detection-repeat".
+  /// The case's short name, such as "detection-repeat".
   public let name: String
-  /// The rule.
+  /// The rule as a sentence.
   public let sentence: String
-  /// How the rule is known.
+  /// The sources of the rule.
   public let sources: [CheckSource]
-  /// How much a violation matters.
+  /// The consequence of a violation.
   public let severity: Severity
-  /// What to change in the firmware of an accessory that breaks the rule.
+  /// The change to make in the firmware of an accessory that breaks the rule.
   public let fix: String
   /// Whether the case does something that no Apple device does; such cases run only in a hostile check.
   public let isHostile: Bool
@@ -68,32 +68,22 @@ public struct CheckCase: Sendable, Equatable {
   public var group: CheckGroup { isOwn ? .own : CheckGroup(rawValue: number / 100) ?? .detection }
 }
 
-/// What a case is about: the hundreds of its number.
+/// The group of a case, which is the hundreds part of its number.
 public enum CheckGroup: Int, Sendable, CaseIterable {
-  /// 101 to 199.
   case detection = 1
-  /// 201 to 299.
   case synchronization
-  /// 301 to 399.
   case packets
-  /// 401 to 499.
   case loss
-  /// 501 to 599.
   case authentication
-  /// 601 to 699.
   case identification
-  /// 701 to 799.
   case sessions
-  /// 801 to 899.
   case data
-  /// 901 to 999.
   case plugging
-  /// 1001 to 1099.
   case components
   /// The user's own cases, above all others.
   case own
 
-  /// A heading.
+  /// A heading for the group.
   public var title: String {
     switch self {
     case .detection: "Detection"
@@ -111,21 +101,21 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
   }
 }
 
-/// How a rule is known. Apple's specification is not public; the rules are compiled from open implementations, captures
-/// and notes.
+/// The kind of source of a rule. Apple's specification is not public; the rules are compiled from open implementations,
+/// captures and notes.
 public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   /// Several independent sources agree.
   case agreed
-  /// Captured packets whose checksums were recomputed show it.
+  /// Captured packets with verified checksums show the rule.
   case captured
-  /// A single source states it.
+  /// A single source states the rule.
   case seenOnce
-  /// No source states it, but it follows from what sources state.
+  /// No source states the rule, but it follows from what sources state.
   case inferred
   /// The user states it, in a file of their own cases.
   case own
 
-  /// "agreed", "captured", "seen once", "inferred".
+  /// One of "agreed", "captured", "seen once" and "inferred".
   public var description: String {
     switch self {
     case .agreed: "agreed"

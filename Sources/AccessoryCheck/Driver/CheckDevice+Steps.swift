@@ -4,9 +4,8 @@ import IAP2
 
 /// Thrown if the accessory did not take a step of an attachment, so that later steps cannot be judged.
 struct Shortfall: Error {
-  /// A sentence about the accessory.
   let reason: String
-  /// The case that judges this step.
+  /// The number of the case that judges this step.
   let judgedBy: Int
 }
 
@@ -36,7 +35,6 @@ extension CheckDevice {
     return find()
   }
 
-  /// Brings the link up.
   func link(within limit: Duration) throws {
     guard try wait(within: limit, until: { phase == .up }) else {
       let what: (String, Int) =
@@ -52,10 +50,8 @@ extension CheckDevice {
     }
   }
 
-  /// Why the cable is gone.
   var endText: String { line.end.map { "\($0)" } ?? "the cable was unplugged" }
 
-  /// Requests the certificate.
   func certificate(within limit: Duration, _ delivery: Delivery = .whole) throws -> (bytes: [UInt8], at: Received) {
     let mark = messages.count
     try send(ControlMessage(.requestAuthenticationCertificate), delivery)
@@ -65,7 +61,6 @@ extension CheckDevice {
     return (blob(received.message), received)
   }
 
-  /// Requests a signature.
   func response(to challenge: [UInt8], within limit: Duration) throws -> (bytes: [UInt8], at: Received) {
     let mark = messages.count
     try send(ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, challenge) })
@@ -75,7 +70,7 @@ extension CheckDevice {
     return (blob(received.message), received)
   }
 
-  /// Returns the data blob in AA01 or AA03; empty if there is none.
+  /// Returns the data in AA01 or AA03; empty if there is none.
   private func blob(_ message: ControlMessage) -> [UInt8] {
     (try? ParameterReader.read(message.body))?.first(0)?.value ?? []
   }
@@ -84,8 +79,8 @@ extension CheckDevice {
     line.isOpen ? "it never answered \(what)" : "it never answered \(what): \(endText)"
   }
 
-  /// The challenge for a certificate. If the certificate cannot be read, its length determines the generation, as in
-  /// other device emulators.
+  /// Returns the challenge for a certificate. If the certificate cannot be read, its length determines the generation,
+  /// as in other device emulators.
   func challenge(for certificate: [UInt8], _ verifier: any DeviceAuthenticator) -> [UInt8] {
     if let challenge = try? verifier.challenge(for: certificate) { return challenge }
     return (0..<(certificate.count > 800 ? 20 : 32)).map { _ in UInt8.random(in: 0...255, using: &pump.loop.random) }
@@ -111,7 +106,6 @@ extension CheckDevice {
     return identification
   }
 
-  /// Waits for the requested identification.
   func awaitIdentification(
     after mark: Int, within limit: Duration
   ) throws
@@ -148,7 +142,7 @@ extension CheckDevice {
     return try status(of: id, after: mark, within: limit)
   }
 
-  /// The status that the accessory reports for a session.
+  /// Waits for the status that the accessory reports for a session.
   func status(of id: UInt16, after mark: Int, within limit: Duration) throws -> SessionStatus {
     func find() -> Received? {
       messages.count <= mark
@@ -166,16 +160,15 @@ extension CheckDevice {
   }
 
   enum SessionStatus: Equatable {
-    /// No status was reported.
+    /// The accessory reported no status.
     case none
-    /// EA03 with status 0, in this packet.
+    /// The accessory sent EA03 with status 0, in this packet.
     case open(Int)
-    /// EA03 with another status.
+    /// The accessory sent EA03 with another status.
     case closed(Int)
   }
 }
 
-/// The course of one authentication.
 struct Authentication {
   let certificate: [UInt8]
   let certificateMessage: CheckDevice.Received

@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// An Apple device's end of one attachment. It does exactly what a case asks for.
+/// An Apple device's end of one attachment. The device does exactly what a case asks for.
 ///
-/// By default it behaves like an Apple device: it answers detection, repeats the accessory's values in its SYN|ACK,
-/// acknowledges each packet, and retransmits what is not acknowledged. A case changes details with ``Manner``, or sends
-/// its own packets. Unlike `DevicePeer`, this device continues whatever the accessory does, and records everything.
+/// By default the device behaves like an Apple device: it answers detection, repeats the accessory's values in its
+/// SYN|ACK, acknowledges each packet, and retransmits what is not acknowledged. A case changes details with ``Manner``,
+/// or sends its own packets. Unlike `DevicePeer`, this device continues whatever the accessory does, and records
+/// everything.
 final class CheckDevice {
-  /// How the device behaves.
   struct Manner {
     /// The limits that the device announces: outstanding packets, and the longest packet.
     var window: UInt8 = 127
@@ -16,11 +16,10 @@ final class CheckDevice {
     var initialSequence: UInt8 = 0x1D
     var answersDetection = true
     var answersSynchronization = true
-    /// Whether the device acknowledges packets automatically.
     var acknowledges = true
     /// Whether the device automatically retransmits packets that are not acknowledged in time.
     var repeats = true
-    /// Changes the SYN|ACK after copying the accessory's values into it.
+    /// Changes the SYN|ACK after the accessory's values were copied into it.
     var alters: (inout LinkParameters) -> Void = { _ in }
     /// The answer to a detection sequence.
     var detectionAnswer: [UInt8] = PacketWriter.detection
@@ -30,10 +29,8 @@ final class CheckDevice {
 
   enum Phase { case waiting, answering, up, reset }
 
-  /// A control message that arrived.
   struct Received {
     let message: ControlMessage
-    /// The packet in which the message ended.
     let packet: Int
     let time: Instant
   }
@@ -58,7 +55,6 @@ final class CheckDevice {
   private(set) var messages: [Received] = []
   /// Bytes that do not fit the framing of control messages, and the packets that carried them.
   private(set) var framingProblems: [(text: String, packet: Int)] = []
-  /// Bytes received, by session, and the packets that carried them.
   private(set) var data: [UInt16: [UInt8]] = [:]
   private(set) var dataPackets: [UInt16: [Int]] = [:]
   /// Payloads for link sessions that are not in the table, or too short to name an EA session.
@@ -81,11 +77,10 @@ final class CheckDevice {
   var controlSession: UInt8 { offer?.sessions.first { $0.kind == .control }?.id ?? 1 }
   var dataSession: UInt8? { offer?.sessions.first { $0.kind == .externalAccessory }?.id }
   var fileSession: UInt8? { offer?.sessions.first { $0.kind == .fileTransfer }?.id }
-  /// How many packets the accessory has not acknowledged.
   var inFlight: Int { unacknowledged.count }
   var record: [WirePacket] { line.record }
 
-  /// Waits until `condition` holds, the accessory is gone, or time is up. Returns true if it holds.
+  /// Waits until `condition` holds, the accessory is gone, or the limit passes. Returns true if the condition holds.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     _ = try pump.wait(within: limit) { condition() || !line.isOpen }
     return condition()
@@ -139,7 +134,6 @@ final class CheckDevice {
     line.send(bytes, as: .packet(answer))
   }
 
-  /// Accepts the accessory's SYN, and returns the SYN|ACK.
   private func answerOffer() -> (bytes: [UInt8], header: PacketHeader) {
     if let offer, let index = offerPacket, let header = record[index].header,
       phase != .answering || synchronizedSequence != header.sequence
@@ -160,7 +154,6 @@ final class CheckDevice {
     return (PacketWriter.packet(header, payload: payload), header)
   }
 
-  /// Answers the accessory's SYN, one byte at a time.
   func answerSlowly() throws {
     let (bytes, header) = answerOffer()
     try sendSlowly(bytes, .packet(header), cuts: Array(1..<bytes.count))
@@ -178,7 +171,6 @@ final class CheckDevice {
 
   private var isSendingSlowly = false
 
-  /// Sends bytes in pieces that arrive one by one.
   func sendSlowly(_ bytes: [UInt8], _ kind: WirePacket.Kind, cuts: [Int]) throws {
     line.write(bytes, as: kind)
     isSendingSlowly = true
@@ -240,22 +232,19 @@ final class CheckDevice {
 
   // MARK: What is sent
 
-  /// Acknowledges everything that arrived in order.
   func acknowledge() {
     guard phase == .up, !isZeroAcknowledgement else { return }
     let header = PacketHeader(control: .ack, sequence: lastSent, acknowledgement: lastInOrder)
     line.send(PacketWriter.packet(header), as: .packet(header))
   }
 
-  /// What happens to a packet in transit.
+  /// The fate of a packet in transit.
   enum Delivery: Equatable {
     case whole
     /// The packet is lost; it is retransmitted at its timeout, or by ``repeatAll()``.
     case lost
     case twice
-    /// A bit of its payload is flipped.
     case corruptPayload
-    /// A bit of its header is flipped.
     case corruptHeader
     /// The packet is split into separate writes after these offsets.
     case cut([Int])
@@ -320,20 +309,18 @@ final class CheckDevice {
     line.sendGlued((order ?? Array(packets.indices)).map { packets[$0] })
   }
 
-  /// Sends a control message.
   @discardableResult
   func send(_ message: ControlMessage, _ delivery: Delivery = .whole) throws -> UInt8 {
     try send(message.encoded, session: controlSession, delivery)
   }
 
-  /// Sends bytes of an EA session.
   @discardableResult
   func send(_ bytes: [UInt8], on id: UInt16, _ delivery: Delivery = .whole) throws -> UInt8 {
     guard let dataSession else { throw CheckSkip("the accessory's SYN has no External Accessory session") }
     return try send([UInt8(id >> 8), UInt8(truncatingIfNeeded: id)] + bytes, session: dataSession, delivery)
   }
 
-  /// Resets the link, as a device does when it gives up the link.
+  /// Resets the link, as a device does when it gives up on it.
   func reset() {
     let header = PacketHeader(control: .rst, sequence: lastSent, acknowledgement: lastInOrder)
     line.send(PacketWriter.packet(header), as: .packet(header))
@@ -343,7 +330,6 @@ final class CheckDevice {
     phase = .reset
   }
 
-  /// Retransmits everything that is not acknowledged.
   func repeatAll() {
     for index in unacknowledged.indices { again(index) }
     armTimer()

@@ -3,9 +3,9 @@ import IAP2
 
 /// The device's end of one cable, which records everything that passes.
 ///
-/// It makes no decisions: it passes each piece to ``CheckDevice``, which decides what is sent.
+/// The line makes no decisions: it passes each piece to ``CheckDevice``, which decides what is sent.
 final class CheckLine: ChannelHandler {
-  /// An accessory that sends more than this during one attachment is flooding.
+  /// The number of pieces in one attachment at which the accessory counts as flooding.
   private static let mostPieces = 20_000
   private static let mostBytes = 64 << 20
 
@@ -16,14 +16,11 @@ final class CheckLine: ChannelHandler {
   private var scanner = PacketScanner()
   private(set) var record: [WirePacket] = []
   private var recordedBytes = 0
-  /// Bytes that the channel has not accepted yet.
   private var outbox: [[UInt8]] = []
-  /// Why the cable ended, if the accessory ended it.
+  /// The reason why the cable ended, if the accessory ended it.
   private(set) var end: ChannelEnd?
-  /// When the cable ended.
   private(set) var ended: Instant?
   private(set) var isUnplugged = false
-  /// Called with each piece that the accessory sent.
   var onEvent: (WirePacket) -> Void = { _ in }
 
   init(_ cable: Cable, on loop: any EventLoop, release: @escaping () -> Void) {
@@ -32,10 +29,8 @@ final class CheckLine: ChannelHandler {
     channel.start(self)
   }
 
-  /// Whether the accessory can still be reached.
   var isOpen: Bool { end == nil && !isUnplugged }
 
-  /// Unplugs the cable.
   func unplug() {
     guard !isUnplugged else { return }
     isUnplugged = true
@@ -46,7 +41,6 @@ final class CheckLine: ChannelHandler {
 
   // MARK: Sending
 
-  /// Sends one packet or other bytes in a single write.
   @discardableResult
   func send(_ bytes: [UInt8], as kind: WirePacket.Kind = .raw, remark: String = "") -> Int {
     let index = write(bytes, as: kind, remark: remark)
@@ -62,13 +56,11 @@ final class CheckLine: ChannelHandler {
     return index
   }
 
-  /// Records several packets and sends them in one write.
   func sendGlued(_ packets: [(bytes: [UInt8], kind: WirePacket.Kind)]) {
     for packet in packets { note(packet.bytes, packet.kind, .fromDevice) }
     push(packets.flatMap(\.bytes))
   }
 
-  /// Records a packet that is lost on purpose.
   @discardableResult
   func lose(_ bytes: [UInt8], as kind: WirePacket.Kind) -> Int {
     write(bytes, as: kind, remark: "lost on purpose")
@@ -78,7 +70,6 @@ final class CheckLine: ChannelHandler {
     if record.indices.contains(index) { record[index].remark = text }
   }
 
-  /// Sends bytes in a separate write.
   func push(_ chunk: [UInt8]) {
     outbox.append(chunk)
     flush()

@@ -1,7 +1,7 @@
 import AccessoryCore
 import LinuxIO
 
-/// Lets time pass for a check. Scripts wait by running the loop, so that each reads from top to bottom.
+/// Lets time pass for a check. Scripts wait by running the loop, so that each script reads from top to bottom.
 ///
 /// ```swift
 /// let pump = CheckPump(VirtualLoop(seed: 7))
@@ -27,12 +27,11 @@ public struct CheckPump {
     }
   }
 
-  /// Waits until `condition` holds or `limit` has passed. Returns true if it holds.
+  /// Waits until `condition` holds or `limit` has passed. Returns true if the condition holds.
   func wait(within limit: Duration, until condition: () -> Bool) throws -> Bool {
     try condition() || run(condition, limit) || condition()
   }
 
-  /// Waits for this long.
   func pause(_ time: Duration) throws {
     if time > .zero { _ = try run({ false }, time) }
   }

@@ -1,27 +1,23 @@
 import AccessoryCore
 import IAP2
 
-/// Who sent a packet.
+/// The sender of a packet.
 public enum WireDirection: String, Sendable {
-  /// The accessory sent it.
   case fromAccessory = "accessory"
-  /// We sent it, as the device.
   case fromDevice = "device"
 }
 
 /// One piece of what was on the wire during an attachment.
 struct WirePacket {
   enum Kind: Equatable {
-    /// Both checksums are correct.
     case packet(PacketHeader)
-    /// The header is correct, the payload is not.
     case spoiled(PacketHeader)
     case detection
-    /// Another frame of iAP1.
+    /// An iAP1 frame other than the detection sequence.
     case legacy
     /// Bytes that belong to no packet; `bytes` contains up to the first 16 of `count`.
     case garbage(count: Int)
-    /// Bytes that we sent and that are deliberately not a packet.
+    /// Bytes that the device sent and that are deliberately not a packet.
     case raw
   }
 
@@ -30,10 +26,8 @@ struct WirePacket {
   let direction: WireDirection
   let bytes: [UInt8]
   let kind: Kind
-  /// What we did with the packet: "not acknowledged on purpose".
   var remark = ""
 
-  /// The header of a complete packet.
   var header: PacketHeader? { if case .packet(let header) = kind { header } else { nil } }
 
   var isFromAccessory: Bool { direction == .fromAccessory }
@@ -50,7 +44,6 @@ struct WirePacket {
     return header.payloadCount > 0 && header.control.isDisjoint(with: [.syn, .eak, .rst, .slp])
   }
 
-  /// One line for readers.
   var text: String {
     let what =
       switch kind {
@@ -77,7 +70,6 @@ struct WirePacket {
 }
 
 extension WirePacket {
-  /// The parts of a packet and their byte ranges.
   enum Part {
     static let length = 2..<4
     static let control = 4..<5
@@ -87,7 +79,7 @@ extension WirePacket {
     static let headerSum = 8..<9
   }
 
-  /// This packet as proof; times count from `start`.
+  /// Returns this packet as proof; times are counted from `start`.
   func proof(since start: Instant, marking marks: [Range<Int>] = [], _ remark: String = "") -> CheckProof {
     CheckProof(
       time: time - start, direction: direction, bytes: Array(bytes.prefix(Self.shownBytes)), length: wholeLength,

@@ -2,33 +2,28 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Behavior that no Apple device shows, generated from a seed: a few steps after a normal start.
+/// Behavior that no Apple device would exhibit: a few steps, generated from a seed, that follow a normal start.
 struct Attack: Equatable {
-  /// One step.
   enum Step: Equatable {
-    /// Raw bytes.
     case bytes([UInt8])
     /// A packet with correct checksums.
     case packet(control: UInt8, sequence: Int, acknowledgement: Int, session: UInt8, payload: [UInt8])
-    /// A control message in a packet with the next number.
     case message(id: UInt16, body: [UInt8])
-    /// Bytes of an External Accessory session in a packet with the next number.
+    /// External Accessory session data, in a packet with the next sequence number.
     case data(session: UInt16, bytes: [UInt8])
-    /// A packet of a file transfer with the next number, if the link has a session for it.
+    /// A packet of a file transfer with the next sequence number, if the link has a session for it.
     case file([UInt8])
-    /// The same bytes, many times.
+    /// A flood of the same bytes, sent this many times.
     case flood([UInt8], times: Int)
     /// Silence for this many milliseconds.
     case silence(Int)
   }
 
-  /// The step after which the attack begins.
   var start: CheckStep
   var steps: [Step]
 
   init(start: CheckStep, steps: [Step]) { (self.start, self.steps) = (start, steps) }
 
-  /// The attack that a seed generates.
   init(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     start = CheckStep.allCases.randomElement(using: &random) ?? .attached
@@ -50,7 +45,7 @@ extension Attack.Step {
     switch Int.random(in: 0..<10, using: &random) {
     case 0: self = .bytes(bytes(300))
     case 1:
-      // A header whose announced payload never arrives.
+      // The payload that this header announces never arrives.
       var header: [UInt8] = [
         0xFF, 0x5A, byte(), byte(), [0x40, 0x80, 0xC0, byte()].randomElement(using: &random) ?? 0,
       ]
@@ -65,7 +60,7 @@ extension Attack.Step {
         session: byte() % 5, payload: bytes(60))
     case 4: self = .message(id: ids.randomElement(using: &random) ?? word(), body: bytes(40))
     case 5:
-      // Parameters with false lengths.
+      // These parameters have false lengths.
       var body: [UInt8] = []
       for _ in 0..<Int.random(in: 1...4, using: &random) {
         let value = bytes(12)
@@ -80,14 +75,13 @@ extension Attack.Step {
       self = .flood(piece ?? [0xFF], times: Int.random(in: 2...400, using: &random))
     case 8:
       let operation = [0x04, 0x04, 0x80, 0x00, 0x40, 0xC0, 0x01, 0x02, 0x03, 0x05, byte()].randomElement(using: &random)
-      // Few distinct numbers and sizes, so that several packets refer to the same file.
+      // There are few distinct numbers and sizes, so that several packets refer to the same file.
       let size: [UInt8] = operation == 0x04 ? [0, 0, 0, 0, 0, 0, byte() % 2, byte() % 32] : []
       self = .file([0x80 + byte() % 2, operation ?? 0x04] + size + bytes(40))
     default: self = .silence(Int.random(in: 1...1_500, using: &random))
     }
   }
 
-  /// A description for readers.
   var text: String {
     switch self {
     case .bytes(let bytes): "\(bytes.count) bytes: \(Hex.excerpt(bytes, limit: 24))"

@@ -2,8 +2,8 @@ import AccessoryCore
 import IAP2
 
 extension Checker {
-  /// Attacks the accessory: lies, floods and garbage generated from a seed. After each attack it unplugs the cable and
-  /// expects the accessory to become ready on a new one. A failed attack is shortened as long as it still fails.
+  /// Attacks the accessory with lies, floods and garbage generated from a seed. After each attack it unplugs the cable
+  /// and expects the accessory to become ready on a new one. A failed attack is shortened as long as it still fails.
   ///
   /// - Parameters:
   ///   - seed: the seed of the first attack; the following attacks count up from it.
@@ -65,12 +65,12 @@ extension Checker {
         }
       }
     }
-    // Repeats the attack to record its bytes.
+    // The attack is repeated to record its bytes.
     _ = try survives(best)
     return best
   }
 
-  /// Makes an attack. Returns why the accessory is not ready afterwards, or nil if it is.
+  /// Makes an attack. Returns why the accessory is not ready afterwards; nil if it is ready.
   private func survives(_ attack: Attack?) throws -> String? {
     do {
       if let attack {
@@ -114,7 +114,7 @@ extension Checker {
     }
   }
 
-  /// Sends a packet with the next number, whether or not the accessory accepts more.
+  /// Sends a packet with the next sequence number, whether or not the accessory accepts more.
   private func send(_ payload: [UInt8], _ session: UInt8?, _ device: CheckDevice) throws {
     do { try device.send(payload, session: session ?? device.controlSession, patience: .seconds(1)) } catch is CheckSkip
     {

@@ -1,13 +1,13 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// What a hostile run found: lies, floods and garbage that no Apple device sends.
+/// The result of a hostile run, which sends lies, floods and garbage that no Apple device sends.
 public struct HostileReport: Sendable, Equatable {
   /// An attack that the accessory did not survive.
   public struct Failure: Sendable, Equatable {
     /// The seed that generates the attack again, with `--seed` and `--hostile-cases 1`.
     public var seed: UInt64
-    /// What happened.
+    /// A sentence that describes the failure.
     public var text: String
     /// The steps of the attack, shortened as far as it still fails.
     public var steps: [String]
@@ -15,7 +15,7 @@ public struct HostileReport: Sendable, Equatable {
     public var bytes: [UInt8]
   }
 
-  /// How many attacks were made.
+  /// The number of attacks made.
   public var attacks = 0
   /// The attacks that the accessory did not survive.
   public var failures: [Failure] = []

@@ -2,13 +2,13 @@ import AccessoryFormats
 
 /// The changes since an earlier run.
 public struct CheckComparison: Sendable, Equatable {
-  /// Cases that newly fail.
+  /// The numbers of cases that newly fail.
   public var broken: [Int] = []
-  /// Cases that failed before and pass now.
+  /// The numbers of cases that failed before and pass now.
   public var repaired: [Int] = []
-  /// Cases that failed before and cannot be judged now.
+  /// The numbers of cases that failed before and cannot be judged now.
   public var unjudged: [Int] = []
-  /// Cases that fail in both runs.
+  /// The numbers of cases that fail in both runs.
   public var known: [Int] = []
 
   /// The firmware version in the earlier run, if it was another.
@@ -32,7 +32,7 @@ public struct CheckComparison: Sendable, Equatable {
     }
   }
 
-  /// A line for each change.
+  /// The changes as text, one line each.
   public var lines: [String] {
     [("new", broken), ("repaired", repaired), ("not judged this time", unjudged), ("as before", known)].compactMap {
       $0.1.isEmpty ? nil : "\($0.0): \($0.1.map { number in titles[number] ?? "\(number)" }.joined(separator: ", "))"

@@ -1,4 +1,4 @@
-/// The table of all cases, for docs/check.md.
+/// The tables of all cases, for docs/check.md.
 public enum CheckPage {
   /// Every group with its cases: number, name, rule, sources, severity.
   public static var tables: String {

@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// Converts each case. A broken rule that does not fail the check passes, with what was found.
+  /// The test cases. A rule that is broken but does not fail the check counts as passed; the findings are still listed.
   public var suite: ReportSuite {
     var cases = results.map { result -> ReportCase in
       let rule = result.rule
@@ -40,7 +40,7 @@ extension CheckReport {
       cases + completeness("check", all: "every case was tried", some: "cases", nothing: isEmpty ? nothing : nil))
   }
 
-  /// What to change and the packets that prove the failure, as HTML for a page.
+  /// Returns advice and the packets that prove the failure, as HTML for a page.
   private static func explanation(_ rule: CheckCase, _ failure: CheckFailure) -> String {
     let packets = failure.proof.map {
       "<p>\(seconds($0.time)) s, \($0.direction.rawValue): \(MarkupText.escaped($0.text))</p><pre>\($0.markedHTML)</pre>"
@@ -56,7 +56,7 @@ extension CheckReport {
     return true
   }
 
-  /// The accessory, for the title of a page.
+  /// The title of a page: the accessory.
   public var title: String {
     "easim check: " + (accessory.map { "\($0.name) (\($0.manufacturer) \($0.model))" } ?? place)
   }
@@ -76,7 +76,7 @@ extension CheckReport {
     ]
   }
 
-  /// What changed since an earlier run, and how the accessory identifies itself.
+  /// The sections of a page: the changes since an earlier run, and the accessory's identification.
   public var sections: [PageSection] {
     var rows = [("address", place)]
     if let accessory {
@@ -96,17 +96,16 @@ extension CheckReport {
     ].compactMap(\.self)
   }
 
-  /// Seconds with three decimal places.
   static func seconds(_ time: Duration) -> String { ReportSuite.seconds(time) }
 }
 
 extension CheckProof {
-  /// One line: the time, the sender, a description, and the bytes, with the offending ones in brackets.
+  /// The packet on one line: the time, the sender, a description, and the bytes, with the offending bytes in brackets.
   public var line: String {
     "\(CheckReport.seconds(time)) s \(direction.rawValue): \(text)\n    \(markedBytes)"
   }
 
-  /// The bytes in hex, with the offending ones in brackets.
+  /// The bytes in hex, with the offending bytes in brackets.
   public var markedBytes: String {
     var parts: [String] = []
     for (index, byte) in bytes.enumerated() {
@@ -118,7 +117,6 @@ extension CheckProof {
     return parts.joined(separator: " ") + rest
   }
 
-  /// The bytes as HTML, with the offending ones highlighted.
   fileprivate var markedHTML: String {
     var text = ""
     for (index, byte) in bytes.enumerated() {

@@ -5,9 +5,9 @@ import IAP2
 extension CheckReport: Report {
   /// The word that identifies the format of these files.
   public static let kind = "check report"
-  /// Generous, because each failure includes its packets.
+  /// The limits for report files, which are generous because each failure includes its packets.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
-  /// The report's keys in files.
+  /// The JSON keys used in report files.
   public static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
     headerFields
     verdictFields
@@ -57,7 +57,7 @@ extension CheckReport: Report {
 }
 
 extension CheckReport.Ending {
-  /// One word and the reason.
+  /// The outcome in one word, and the reason.
   public var text: String {
     switch self {
     case .complete: "complete"
@@ -69,7 +69,7 @@ extension CheckReport.Ending {
   fileprivate init?(text: String) {
     switch text {
     case "complete": self = .complete
-    // Written by earlier versions.
+    // Earlier versions wrote this word.
     case "stopped": self = .stopped(by: "a signal")
     case _ where text.hasPrefix("stopped by "): self = .stopped(by: String(text.dropFirst("stopped by ".count)))
     case _ where text.hasPrefix("gone: "): self = .gone(String(text.dropFirst("gone: ".count)))
@@ -91,7 +91,7 @@ extension CheckReport.Accessory {
 }
 
 extension CheckResult {
-  /// The result as one object: a line of `--json`, and an entry of a report.
+  /// The result as one JSON object: a line of `--json`, and an entry of a report.
   public var json: JSONObject { JSONObject(CheckEntry.format.tree(CheckEntry(self))) }
 }
 
@@ -148,7 +148,7 @@ private struct CheckEntry: Equatable {
     }
   }
 
-  /// nil if this version of easim has no such case.
+  /// The result; nil if this version of easim has no such case.
   var result: CheckResult? {
     guard let rule = CheckCase.all.first(where: { $0.number == number && $0.name == name }) ?? ownCase else {
       return nil
@@ -211,7 +211,7 @@ extension HostileReport.Failure {
 // MARK: - Values
 
 extension Format<Duration> {
-  /// Seconds as a number, exact to the nanosecond.
+  /// The format of seconds as a number, exact to the nanosecond.
   fileprivate static let figure = Format(.number(0...1e9)) { value, place in
     guard case .number(let number) = value.content, 0...1e9 ~= number.value else {
       return place.expected("a number of seconds", value)
@@ -234,7 +234,7 @@ extension Format<WireDirection> {
 }
 
 extension Format<Range<Int>> {
-  /// A range of bytes: the first position and the position after the last.
+  /// The format of a range of bytes: the first position and the position after the last.
   fileprivate static let mark = Format<[Int]>.list(of: .tally, count: 2...2).map {
     $0.count == 2 && $0[0] <= $0[1] ? $0[0]..<$0[1] : nil
   } otherwise: {

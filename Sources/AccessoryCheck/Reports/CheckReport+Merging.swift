@@ -21,14 +21,14 @@ extension CheckReport {
     return Verdict(wrong: reasons, stoppedBy: signal, gap: gap, nothing: isEmpty && !allowsEmpty ? nothing : nil)
   }
 
-  /// Explains why nothing was judged.
+  /// An explanation of why nothing was judged.
   var nothing: String {
     results.isEmpty
       ? "no case is in \(shards.text.isEmpty ? "the run" : shards.text)"
       : "no case was judged: \(results.count == 1 ? "the only one was" : "all \(results.count) were") skipped"
   }
 
-  /// Why a shard is incomplete: it was stopped, or its accessory did not come back.
+  /// The reason why a shard is incomplete: it was stopped, or its accessory did not come back.
   public var unfinished: String? {
     let share = shards.share(of: planned.count)
     let part = shards.text.isEmpty ? "the run" : shards.text

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 
 extension CheckCase {
-  /// One line: number, name, rule, sources.
+  /// The case on one line: number, name, rule, sources.
   public var line: String {
     let hostile = isHostile ? " (--hostile)" : ""
     return
@@ -25,7 +25,7 @@ extension CheckCase {
 }
 
 extension CheckResult {
-  /// The result as text: a line and, after a failure, what to change and the packets that prove it.
+  /// The result as text: a line and, after a failure, advice and the packets that prove the failure.
   public var text: String {
     switch outcome {
     case .passed: return "passed   \(rule.label)  \(rule.sentence)"
@@ -39,7 +39,7 @@ extension CheckResult {
     }
   }
 
-  /// As wide as those of other outcomes.
+  /// The outcome, padded to the width of the other outcomes.
   private var label: String {
     switch word {
     case .warning: "warning  "
@@ -52,10 +52,10 @@ extension CheckResult {
 }
 
 extension CheckReport {
-  /// All cases and the end of the list.
+  /// All cases, and the summary at the end of the list.
   public var text: String { (results.map(\.text) + [endOfList]).joined(separator: "\n") }
 
-  /// The end of the list: what was checked, and the counts.
+  /// The summary at the end of the list: what was checked, and the counts.
   public var endOfList: String {
     var lines: [String] = []
     if let accessory {

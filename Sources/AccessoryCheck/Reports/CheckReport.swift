@@ -5,9 +5,9 @@ import IAP2
 
 /// The results of a check.
 public struct CheckReport: Sendable, Equatable {
-  /// How the accessory identifies itself.
+  /// The accessory's identification.
   public struct Accessory: Equatable, Sendable {
-    /// Strings from the identification.
+    /// The strings from the identification.
     public var name = "", manufacturer = "", model = "", serial = "", firmware = "", hardware = ""
     /// The External Accessory protocols.
     public var protocols: [String] = []
@@ -15,33 +15,30 @@ public struct CheckReport: Sendable, Equatable {
 
   /// How the run ended.
   public enum Ending: Equatable, Sendable {
-    /// Every case was tried.
     case complete
-    /// The run was stopped from outside, by this cause.
     case stopped(by: String)
-    /// The accessory did not come back, for this reason.
     case gone(String)
   }
 
-  /// The program and its version; empty if not known.
+  /// The program and its version; empty if they are not known.
   public var program = ""
   /// The numbers of the cases in the whole run.
   public var planned: [Int] = []
-  /// Which shards the report contains.
+  /// The shards that the report contains.
   public var shards = ShardSet.whole
   /// The address of the accessory.
   public var place: String
   /// The accessory's identification; nil if it never identified itself.
   public var accessory: Accessory?
-  /// The cases in the order in which they ran.
+  /// The results in the order in which the cases ran.
   public var results: [CheckResult] = []
   /// How long the run took.
   public var time = Duration.zero
-  /// Number of times the accessory was plugged in.
+  /// The number of times the accessory was plugged in.
   public var attachments = 0
   /// The results of attacks, if they were requested.
   public var hostile: HostileReport?
-  /// What the accessory was asked first; nil where that is not known.
+  /// The step with which the device began: authentication or identification; nil if that is not known.
   public var order: DevicePeer.Settings.Order?
   /// How the run ended.
   public var ending = Ending.complete
@@ -57,7 +54,7 @@ public struct CheckReport: Sendable, Equatable {
     results.compactMap { if case .failed(let failure) = $0.outcome { ($0.rule, failure) } else { nil } }
   }
 
-  /// How many cases had each outcome.
+  /// The number of cases with each outcome.
   public var counts: (passed: Int, failed: Int, warnings: Int, notes: Int, skipped: Int) {
     func count(_ word: CheckResult.Word) -> Int { results.count { $0.word == word } }
     return (count(.passed), count(.failed), count(.warning), count(.note), count(.skipped))
@@ -66,7 +63,7 @@ public struct CheckReport: Sendable, Equatable {
   /// Whether the run judged nothing: no case was run or all were skipped, and no attack was made.
   var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
-  /// One line: "61 passed, 2 failed, 1 warning, 3 notes, 20 skipped".
+  /// A line such as "61 passed, 2 failed, 1 warning, 3 notes, 20 skipped".
   public var summary: String {
     let counts = counts
     let lesser = [
@@ -79,7 +76,6 @@ public struct CheckReport: Sendable, Equatable {
 }
 
 extension DevicePeer.Settings.Order {
-  /// For reports.
   var text: String {
     switch self {
     case .authenticationFirst: "authentication first, then identification"

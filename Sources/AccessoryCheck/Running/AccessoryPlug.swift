@@ -3,9 +3,9 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// Where the accessory under test is plugged in repeatedly.
+/// A place where the accessory under test can be plugged in repeatedly.
 public protocol AccessoryPlug: AnyObject {
-  /// The place, for messages.
+  /// The name of the place, for messages.
   var place: String { get }
 
   /// Connects to the accessory; its channel is not started.
@@ -14,14 +14,14 @@ public protocol AccessoryPlug: AnyObject {
   func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable
 }
 
-/// There is no accessory to check.
+/// The error for an accessory that cannot be connected.
 public struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
   /// The reason, if it is known.
   public let reason: TransportError?
-  /// A sentence.
+  /// A sentence that describes the error.
   public let description: String
 
-  /// An error for an absent accessory.
+  /// Creates an error for an absent accessory.
   public init(_ description: String, reason: TransportError? = nil) {
     (self.reason, self.description) = (reason, description)
   }
@@ -29,7 +29,7 @@ public struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
 
 /// An accessory at an address.
 public final class AddressPlug: AccessoryPlug {
-  /// The place, for messages.
+  /// The address, for messages.
   public var place: String { address.description }
 
   private let address: Address
@@ -58,7 +58,7 @@ public final class AddressPlug: AccessoryPlug {
 
   deinit { finder.stop() }
 
-  /// Connects, retrying until the limit.
+  /// Connects to the accessory, retrying until the limit.
   public func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
     if !isStarted {
       isStarted = true

@@ -2,20 +2,17 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// An open session of an attachment.
 struct OpenedSession {
   let device: CheckDevice
   let declared: ExternalAccessoryProtocol
   let id: UInt16
 
-  /// What the accessory has sent in the session.
   var received: [UInt8] { device.data[id] ?? [] }
 
   func send(_ bytes: [UInt8], _ delivery: CheckDevice.Delivery = .whole) throws {
     try device.send(bytes, on: id, delivery)
   }
 
-  /// Whether the accessory closed the session with EA03.
   var wasClosed: Bool {
     device.messages.contains { received in
       guard received.message.id == .externalAccessorySessionStatus,
@@ -26,11 +23,10 @@ struct OpenedSession {
     }
   }
 
-  /// The packets that carried the received bytes.
   var packets: [Int] { device.dataPackets[id] ?? [] }
 }
 
-/// Returns the protocol to open sessions for.
+/// The result of testing whether the accessory echoes.
 struct EchoTrial {
   let isEcho: Bool
   let sent: [UInt8]
@@ -52,12 +48,11 @@ extension CheckRun {
     return one
   }
 
-  /// Whether the accessory declares that it reports the status of sessions.
   func declaresStatus() throws -> Bool {
     try identification().messagesSent.contains(.externalAccessorySessionStatus)
   }
 
-  /// Opens a session on a ready attachment, then waits briefly, because some accessories need it.
+  /// Opens a session on a ready attachment, and then waits briefly, because some accessories need it.
   func session(
     on device: CheckDevice, _ id: UInt16 = 1, _ other: ExternalAccessoryProtocol? = nil
   ) throws -> OpenedSession {
@@ -67,18 +62,15 @@ extension CheckRun {
     return OpenedSession(device: device, declared: declared, id: id)
   }
 
-  /// Returns a ready attachment with an open session.
   func session(_ id: UInt16 = 1, _ manner: CheckDevice.Manner = .init()) throws -> OpenedSession {
     try session(on: device(at: .ready, manner), id)
   }
 
-  /// Returns a ready attachment with an open session that echoes.
   func echoSession(_ id: UInt16 = 1, _ manner: CheckDevice.Manner = .init()) throws -> OpenedSession {
     try needEcho()
     return try session(id, manner)
   }
 
-  /// Skips the case unless the accessory echoes.
   func needEcho() throws {
     if settings.echo == .no { throw CheckSkip("needs an echo, but --echo no was given") }
     guard try echoTrial().isEcho else {
@@ -123,7 +115,6 @@ extension CheckRun {
     try expect(bytes, on: session, after: before, mark: mark)
   }
 
-  /// Waits for bytes to come back.
   func expect(_ bytes: [UInt8], on session: OpenedSession, after before: Int, mark: Int) throws {
     let device = session.device
     _ = try device.wait(within: stepLimit) { session.received.count >= before + bytes.count }
@@ -141,7 +132,7 @@ extension CheckRun {
     throw CheckFailure(what + end, device.proof(mark..<device.record.count))
   }
 
-  /// The maximum number of session bytes that one packet to the accessory may carry.
+  /// Returns the maximum number of session bytes that one packet to the accessory may carry.
   func largestPiece(_ device: CheckDevice) -> Int {
     max(1, Int(device.offer?.maximumPacketLength ?? 24) - PacketHeader.overhead - 2)
   }
@@ -155,12 +146,10 @@ extension CheckDevice {
     return (range.prefix(most / 2) + range.suffix(most / 2)).map { record[$0].proof(since: line.start) }
   }
 
-  /// Returns one packet as proof, with the offending bytes marked.
   func proof(_ index: Int?, _ marks: [Range<Int>] = [], _ remark: String = "") -> [CheckProof] {
     guard let index, record.indices.contains(index) else { return [] }
     return [record[index].proof(since: line.start, marking: marks, remark)]
   }
 
-  /// Returns the last packets as proof.
   func lastProof(_ count: Int = 6) -> [CheckProof] { proof(max(0, record.count - count)..<record.count) }
 }

@@ -2,9 +2,9 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Provides case scripts with attachments at any step and with what is known about the accessory.
+/// Provides the scripts of cases with attachments at any step and with what is known about the accessory.
 final class CheckRun {
-  /// How often an accessory may leave by itself before it counts as ready: a flicker with many cycles.
+  /// How often an accessory may leave by itself before it counts as ready; a flicker may have many cycles.
   private static let mostDepartures = 20
 
   let pump: CheckPump
@@ -13,27 +13,24 @@ final class CheckRun {
   private var devices: [CheckDevice] = []
   private var lastUnplugged: Instant?
   private(set) var attachments = 0
-  /// Why the accessory will not come back.
   var gone: AccessoryAbsent?
   /// The last case that was tried to its end.
   var lastCase: CheckCase?
-  /// The first time that the accessory did not come back, if it did not.
+  /// The failure of the first time that the accessory did not come back.
   private(set) var absence: CheckFailure?
-  /// What the accessory is asked first.
+  /// The step with which the device begins: authentication or identification.
   private(set) var order: DevicePeer.Settings.Order
-  /// How the accessory did not take the other order, where that was tried.
+  /// The failure of the accessory in the other order, if that order was tried.
   private(set) var refusedOrder: CheckFailure?
-  /// The survey, once it has been made.
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
   /// The attachment on which the device answered nothing; nil until a case makes it.
   var knownUnanswered: CheckDevice?
-  /// The attachment with an unacknowledged certificate and its copies, and the one after an idle period; nil until a
-  /// case makes them.
+  /// The attachment with an unacknowledged certificate, and the copies of its packet; nil until a case makes it.
   var knownCopies: (CheckDevice, [WirePacket])?
   var knownIdle: (CheckDevice, Int)?
   var knownSurrender: Surrender?
-  /// The same with an answer to detection only.
+  /// The attachment on which the device answered only detection; nil until a case makes it.
   var knownUnsynchronized: CheckDevice?
 
   init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
@@ -41,7 +38,7 @@ final class CheckRun {
     order = settings.order == .identification ? .identificationFirst : .authenticationFirst
   }
 
-  /// The accessory did not come back after it was unplugged: that is a finding, and what it did last is its proof.
+  /// Records that the accessory did not come back after it was unplugged; the proof is what it did last.
   func noteAbsence(_ absent: AccessoryAbsent) {
     let after =
       lastCase.map { $0.isOwn ? "after case \($0.name)" : "after case \($0.number) (\($0.name))" }
@@ -79,7 +76,6 @@ final class CheckRun {
     }
   }
 
-  /// Unplugs all cables.
   func unplugAll() {
     guard !devices.isEmpty else { return }
     for device in devices { device.line.unplug() }
@@ -121,19 +117,20 @@ final class CheckRun {
     return device
   }
 
-  /// An attachment on which the accessory may be asked to authenticate next: one that wants to be identified first is.
+  /// Returns an attachment on which the accessory may be asked to authenticate next; an accessory that wants to be
+  /// identified first has been.
   func beforeAuthentication(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     let device = try device(at: .linked, manner)
     if order == .identificationFirst { _ = try orSkip { try device.identify(within: stepLimit) } }
     return device
   }
 
-  /// An attachment on which the accessory may be asked to identify itself next.
+  /// Returns an attachment on which the accessory may be asked to identify itself next.
   func beforeIdentification() throws -> CheckDevice {
     try device(at: order == .identificationFirst ? .linked : .authenticated)
   }
 
-  /// Skips a case that asks for authentication and then for identification.
+  /// Skips a case that requests authentication and then identification, if the accessory does not support this order.
   func needAuthenticationFirst() throws {
     if order == .identificationFirst { throw CheckSkip("the accessory is identified before it is authenticated") }
   }
@@ -149,8 +146,8 @@ final class CheckRun {
     if step >= .ready { _ = try device.identify(within: stepLimit) }
   }
 
-  /// Waits while a flickering accessory connects and disconnects, so that the next steps use the complete accessory. An
-  /// accessory that flickers only when first plugged in stays connected.
+  /// Waits while an accessory connects and disconnects repeatedly, so that the next steps use the complete accessory.
+  /// An accessory that does this only when first plugged in stays connected.
   private func passDepartures() throws {
     guard let survey = surveyed, flickersEachTime else { return }
     for _ in survey.departures {
@@ -167,7 +164,7 @@ final class CheckRun {
 
   // MARK: What is known about the accessory
 
-  /// The first complete attachment, undisturbed and in an Apple device's order. Many cases judge its record.
+  /// Returns the first complete attachment, undisturbed and in an Apple device's order. Many cases judge its record.
   func survey() throws -> Survey {
     if let surveyed { return surveyed }
     let survey = try makeSurvey()
@@ -198,7 +195,7 @@ final class CheckRun {
         departures = []
         continue
       }
-      // An accessory that leaves in the middle of a session is not flickering.
+      // An accessory that leaves during a session is not merely connecting twice.
       if !device.line.isOpen, !survey.hadSession, departures.count < Self.mostDepartures {
         departures.append(Survey.Departure(device: device, reached: survey.reached, reason: device.endText))
         continue
@@ -207,10 +204,10 @@ final class CheckRun {
     }
   }
 
-  /// Changes the order once, for an accessory that does not answer AA00, and back if that is no better.
+  /// Changes the order once, for an accessory that does not answer AA00, and back if that does not help.
   ///
-  /// - Parameter isAgain: whether it left after the link was up at the attachment before, too. An accessory that
-  ///   flickers may do that once.
+  /// - Parameter isAgain: whether the accessory also left the previous attachment after the link was up. An accessory
+  /// that connects twice may do that once.
   private func triesOtherOrder(_ survey: Survey, isAgain: Bool) -> Bool {
     guard survey.device.line.isOpen || isAgain || order == .identificationFirst else { return false }
     guard settings.order == .auto, survey.reached == .linked, let shortfall = survey.shortfall else { return false }
@@ -224,11 +221,11 @@ final class CheckRun {
     return true
   }
 
-  /// A session with a few bytes, so that the record contains some of everything; then silence.
+  /// Exchanges a few bytes in a session, so that the record contains some of everything; then waits in silence.
   private func exchange(_ survey: inout Survey) throws {
     let device = survey.device
     let empty = survey.identification?.reading.identification.protocols.isEmpty ?? true
-    // The first half of a flicker ends soon.
+    // An attachment without protocols, as in a flicker, ends soon.
     _ = try device.wait(within: empty ? .seconds(3) : settings.quiet) { !device.line.isOpen }
     guard device.line.isOpen, let one = survey.linkProtocol(settings.protocolName) else { return }
     survey.hadSession = true
@@ -252,7 +249,6 @@ final class CheckRun {
   }
 }
 
-/// The accessory's first complete attachment.
 struct Survey {
   /// An attachment that the accessory ended by itself, before the complete one.
   struct Departure {
@@ -266,18 +262,14 @@ struct Survey {
   var reached = CheckStep.attached
   var authentication: Authentication?
   var identification: (reading: IdentificationReading, at: CheckDevice.Received)?
-  /// Whether a session was opened.
   var hadSession = false
-  /// The outcome of opening the session.
   var status = CheckDevice.SessionStatus.none
-  /// The step that the accessory did not take.
   var shortfall: Shortfall?
 
   init(device: CheckDevice, departures: [Departure]) {
     (self.device, self.departures) = (device, departures)
   }
 
-  /// The protocol to open sessions for.
   func linkProtocol(_ wanted: String?) -> ExternalAccessoryProtocol? {
     guard device.dataSession != nil else { return nil }
     let all = identification?.reading.identification.protocols ?? []

@@ -10,19 +10,19 @@ public struct CheckSettings {
   public var pace = Duration.milliseconds(200)
   /// How long to wait for something that must not arrive.
   public var quiet = Duration.milliseconds(500)
-  /// The protocol to open sessions for; nil means the first that uses the link.
+  /// The protocol to open sessions for; nil means the first one whose sessions use the link.
   public var protocolName: String?
   /// Whether sessions of that protocol send back what they receive.
   public var echo = Echo.tried
   /// Whether to run cases that do things no Apple device does.
   public var isHostile = false
-  /// Whether warnings and notes fail, too.
+  /// Whether warnings and notes fail the check, too.
   public var isStrict = false
   /// Whether cases about what the accessory does not declare are left out, instead of being skipped.
   public var leavesOutUndeclared = false
   /// What the accessory is asked first; ``HostOrder/auto`` tries identification when AA00 is not answered.
   public var order = HostOrder.auto
-  /// What to verify signatures with.
+  /// The authenticator that verifies signatures.
   public var verifier: any DeviceAuthenticator
 
   /// Whether an accessory echoes.
@@ -35,11 +35,11 @@ public struct CheckSettings {
     case no
   }
 
-  /// The default settings.
+  /// Creates the default settings.
   public init(verifier: any DeviceAuthenticator) { self.verifier = verifier }
 }
 
-/// Which cases to run: numbers, ranges and names.
+/// A selection of cases to run, given by numbers, ranges and names.
 public struct CheckSelection: Sendable, Equatable {
   /// The chosen cases, by number.
   public let cases: [CheckCase]
@@ -84,7 +84,7 @@ public struct CheckSelection: Sendable, Equatable {
 
   /// A part of a selection that selects no case.
   public struct Mistake: Error, Equatable, CustomStringConvertible {
-    /// A sentence fragment.
+    /// A sentence fragment that describes the mistake.
     public let description: String
 
     init(_ description: String) { self.description = description }

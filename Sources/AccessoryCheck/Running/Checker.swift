@@ -8,11 +8,10 @@ import IAP2
 /// let report = try checker.run(CheckSelection.all.cases) { print($0.rule.number, $0.outcome) }
 /// ```
 public final class Checker {
-  /// After this many failed attachments in a row, the accessory counts as gone.
+  /// The number of failed attachments in a row after which the accessory counts as gone.
   private static let mostAbsences = 3
 
   let run: CheckRun
-  /// The bytes of the last attack.
   var lastAttackBytes: [UInt8] = []
   /// The cases about what the accessory does not declare, if the settings leave them out.
   public private(set) var leftOut: [CheckCase] = []
@@ -94,7 +93,6 @@ public final class Checker {
 }
 
 extension CheckRun {
-  /// The accessory's identification, if it was requested.
   var identity: CheckReport.Accessory? {
     guard let found = surveyed?.identification?.reading.identification else { return nil }
     return CheckReport.Accessory(
