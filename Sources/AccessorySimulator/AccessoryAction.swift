@@ -1,22 +1,18 @@
 import AccessoryProfiles
 import IAP2
 
-/// What an accessory does at its own end, initiated by its user, a program, or the accessory itself.
+/// An action of an accessory at its own end, initiated by its user, a program, or the accessory itself.
 ///
-/// `WorldAction` contains this as its part about accessories. It is defined in this lower layer because scripts, which
-/// are below worlds, also use it.
+/// `WorldAction` contains these actions. The actions are defined in this lower layer because scripts also use them.
 public enum AccessoryAction: Equatable, Sendable {
-  /// The accessory is plugged in, unless it already is.
   case plugIn
   /// The accessory is unplugged in an orderly way: bytes in transit are still delivered.
   case unplug(Script.Answer.Absence = .stays)
-  /// The accessory is unplugged and plugged in again with a flicker: its own, or the default one.
+  /// The accessory is unplugged, and plugged in again with its own flicker or the default one.
   case flicker
-  /// The accessory closes its sessions and stays connected.
   case closeSessions
   /// The accessory forgets its sessions: they stay open at the device, but nothing is answered in them.
   case forgetSessions
-  /// The accessory acquires this quirk.
   case quirk(Quirk)
   /// The accessory sends a control message, or changes what its rules send.
   case message(OutgoingMessage)
@@ -31,7 +27,7 @@ public enum AccessoryAction: Equatable, Sendable {
   }
 }
 
-/// A control message that an end sends on request.
+/// A control message that one end sends on request.
 public struct OutgoingMessage: Equatable, Sendable {
   /// The entry as written in files.
   public let entry: MessageRuleEntry
@@ -39,14 +35,14 @@ public struct OutgoingMessage: Equatable, Sendable {
   /// Creates a message from a rule's entry, ignoring the conditions for sending it.
   public init(_ entry: MessageRuleEntry) { self.entry = entry }
 
-  /// The message; nil if the entry names one that does not exist.
+  /// The number of the message; nil if the entry names a message that does not exist.
   public var message: MessageID? { entry.send.messageID }
   /// The message's parameters; empty if those of the entry cannot be sent.
   public var parameters: [MessageRule.Element] { (try? entry.rule())?.parameters ?? [] }
 }
 
 extension SimulatedAccessory {
-  /// Performs an action. A port that cannot be opened is an error; `reason` explains why the accessory is unplugged.
+  /// Performs an action; throws if a port cannot be opened. `reason` explains why the accessory is unplugged.
   public func perform(_ action: AccessoryAction, _ reason: String = "unplugged") throws {
     switch action {
     case .plugIn: if !isAttached { try plugIn() }

@@ -39,7 +39,7 @@ extension AccessoryAttachment {
     if !isSent { note(.warning("\(message.id) was not sent: the device acknowledges too little")) }
   }
 
-  /// Sends a message, or changes what the rules send; returns true if it was sent now.
+  /// Sends a message, or changes what the rules send; returns true if the message was sent now.
   func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
     guard isIdentified else { return false }
     switch player?.change(id, parameters) ?? .unknown {
@@ -51,7 +51,6 @@ extension AccessoryAttachment {
     }
   }
 
-  /// Handles a packet of a file transfer.
   func handleFile(_ packet: [UInt8]) {
     if files == nil, let limit = connection.inspect({ $0.core.filePacketLimit }) {
       files = FileTransfers(packetLimit: limit, keep: accessory.keepFile) { [unowned self] packet in

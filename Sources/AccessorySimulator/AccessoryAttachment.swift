@@ -6,17 +6,13 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// One device at the other end of one cable, from the accessory's side: answers authentication and sessions according
-/// to the profile and its quirks.
+/// The accessory's end of one cable, which answers authentication and sessions according to the profile and its quirks.
 final class AccessoryAttachment: ConnectionOwner {
-  /// Events for the accessory that owns this attachment.
   enum News {
     /// The device has received everything it will get: identification and authentication are finished, or a quirk holds
     /// them up.
     case deviceIsDone
-    /// A session quirk makes the whole accessory detach.
     case wantsToDetach
-    /// The cable has ended.
     case ended(String)
     /// The device was silent for too long, so the cable was closed.
     case gaveUp(Silence)
@@ -78,20 +74,17 @@ final class AccessoryAttachment: ConnectionOwner {
     connection.start(self)
   }
 
-  /// Unplugs the cable from this end.
   func close(_ reason: String) {
     cleanUp()
     connection.close(reason)
     if hasWarned { peerWarnings.flush() }
   }
 
-  /// Closes the cable and waits for the next device.
   private func hangUp(_ reason: String) {
     close(reason)
     handle(.ended("hung up, because \(reason)"))
   }
 
-  /// Closes every session; the accessory stays attached.
   func closeSessions() {
     connection.closeSessions()
   }
@@ -179,7 +172,7 @@ final class AccessoryAttachment: ConnectionOwner {
     peerWarnings.note(warning)
   }
 
-  /// What the device is expected to do next.
+  /// The step that the device is expected to take next.
   var phase: PeerPhase { connection.phase }
 
   func log(_ kind: TimelineEvent.Kind) {
@@ -263,7 +256,6 @@ final class AccessoryAttachment: ConnectionOwner {
 
   // MARK: Sessions
 
-  /// The decision about a session that the device requests.
   private enum Admission {
     case refused
     case ignored
@@ -303,7 +295,7 @@ final class AccessoryAttachment: ConnectionOwner {
     }
   }
 
-  /// The device started a session by opening a native channel; no other request follows.
+  /// Handles a session that the device started by opening a native channel; no other request follows.
   private func nativeChannelOpened(_ channel: any Channel, _ name: String) {
     guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.name == name }) else {
       log(.warning("the device opened the native transport of \(name), which is not offered: refused"))
@@ -339,7 +331,7 @@ final class AccessoryAttachment: ConnectionOwner {
 }
 
 extension AccessoryAttachment {
-  /// The context of this session's behavior. Events that it reports carry the session's number.
+  /// Returns the context of this session's behavior. Events that the behavior reports carry the session's number.
   private func context(of session: Session) -> BehaviorContext {
     let id = session.id
     return BehaviorContext(
@@ -353,7 +345,7 @@ extension AccessoryAttachment {
     }
   }
 
-  /// Plays the stale-bytes quirk: the endpoint sends bytes left over from the previous session.
+  /// Applies the stale-bytes quirk: the endpoint sends bytes left over from the previous session.
   private func sendStaleBytes(on session: Session) {
     guard var stale = staleBytes else { return }
     let bytes = stale.take()

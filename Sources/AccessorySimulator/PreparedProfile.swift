@@ -2,20 +2,16 @@ import AccessoryProfiles
 import Certificates
 import IAP2
 
-/// How one accessory behaves on any cable: its profile, prepared for the wire once instead of on each attachment.
+/// One accessory's profile, prepared for the wire once instead of on each attachment.
 final class PreparedProfile {
   let profile: Profile
   let authenticator: any AccessoryAuthenticator
   let behavior: (Behavior) -> any AccessoryBehavior
-  /// The profile's link settings.
   let link: LinkSettings
-  /// Whether sessions that are opened are reported.
   let reportsSessionStatus: Bool
   /// The protocols whose sessions use native transport on a cable that has native channels.
   let besideTheLink: [String]
-  /// The control messages that the accessory sends automatically.
   let rules: [MessageRule]
-  /// The device's messages that the rules refer to.
   let heardMessages: Set<MessageID>
 
   // The accessory's quirks; each is nil if the accessory does not have it.
@@ -46,7 +42,8 @@ final class PreparedProfile {
       case .identification(let odd): oddIdentification = odd
       case .noStatus: reportsSessionStatus = false
       case .staleBytes(let count): staleBytes = count
-      // Quirks that span several attachments: SimulatedAccessory plays the flicker, and SessionQuirks the others.
+      // Quirks that span several attachments are applied elsewhere: the flicker by SimulatedAccessory, and the others
+      // by SessionQuirks.
       default: break
       }
     }
@@ -59,14 +56,14 @@ final class PreparedProfile {
       ? whole : PreparedIdentification(profile.identification(isWhole: true, hasNativeChannels: false))
   }
 
-  /// Returns this profile with one more quirk.
   func with(_ quirk: Quirk) -> PreparedProfile {
     var profile = profile
     profile.apply(quirk)
     return PreparedProfile(profile, authenticator: authenticator, behavior: behavior)
   }
 
-  /// The identification; without the protocols during the first half of a flicker.
+  /// Returns the identification; if `isWhole` is false, it contains no protocols, as for an accessory that will connect
+  /// a second time.
   func identification(isWhole: Bool, hasNativeChannels: Bool) -> PreparedIdentification {
     guard isWhole else { return empty }
     return hasNativeChannels ? whole : wholeWithoutSides
@@ -76,8 +73,9 @@ final class PreparedProfile {
 // A profile's contents in the form in which iAP2 sends them.
 
 extension Profile {
-  /// The accessory's identification; without its protocols during the first half of a flicker. If the cable has no
-  /// native channels, sessions with native transport use the link like all others.
+  /// Returns the accessory's identification; if `isWhole` is false, it contains no protocols, as for an accessory that
+  /// will connect a second time. If the cable has no native channels, sessions with native transport use the link like
+  /// all others.
   public func identification(isWhole: Bool, hasNativeChannels: Bool = true) -> Identification {
     var out = Identification()
     out.name = identity.name
@@ -102,7 +100,7 @@ extension Profile {
     return out
   }
 
-  /// The link's choices.
+  /// The settings of the link.
   public var linkSettings: LinkSettings {
     var sessions = [
       LinkSession(id: link.controlSession, kind: .control, version: link.controlSessionVersion),
@@ -121,7 +119,6 @@ extension Profile {
     return settings
   }
 
-  /// Whether the accessory declares that it reports the status of sessions.
   var declaresSessionStatus: Bool {
     messages.sent.contains { $0.messageID == .externalAccessorySessionStatus }
   }
@@ -151,7 +148,7 @@ extension Profile.Transport {
 }
 
 extension Profile.Location {
-  /// Group 22: the number, the name, and an empty parameter for each feature.
+  /// The parameter of group 22: the number, the name, and an empty parameter for each feature.
   fileprivate var parameter: Parameter {
     var writer = ParameterWriter()
     writer.u16(0, id)

@@ -6,21 +6,20 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// A simulated accessory at one port: it plugs in and unplugs according to its quirks, and plays its profile to the
-/// device at the other end.
+/// A simulated accessory at one port, which plugs in and unplugs according to its quirks, and behaves towards the
+/// device as its profile says.
 ///
 /// ```swift
 /// let glasses = SimulatedAccessory(profile, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
 /// try glasses.plugIn()
 /// ```
 public final class SimulatedAccessory {
-  /// The profile that the accessory plays.
+  /// The accessory's profile.
   public let profile: Profile
   private var prepared: PreparedProfile
   private let port: any Port
   private let adjustLink: (inout LinkSettings) -> Void
   private let handshakeTimeouts: HandshakeTimeouts
-  /// Whether every control message is reported as an event.
   let tellsMessages: Bool
   /// The time at the zero of the loop's clock, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777 {
@@ -30,11 +29,9 @@ public final class SimulatedAccessory {
   public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  /// Plays the quirks of sessions, across all attachments; nil if there are none.
+  /// Applies the quirks of sessions, across all attachments; nil if there are none.
   private(set) var sessionQuirks: SessionQuirks?
-  /// The programs of the accessory's sessions.
   let programs = ProgramKeeper()
-  /// The shared state of the accessory's scripts.
   var scripts: ScriptHub {
     if let madeScripts { return madeScripts }
     let made = ScriptHub(ScriptMemory(state: profile.scriptStates.first, random: loop.random.derived("scripts")))
@@ -47,10 +44,10 @@ public final class SimulatedAccessory {
   private var returnTimer: LoopTimer?
   private var absenceTimers: [LoopTimer] = []
 
-  /// Why the accessory cannot be plugged in at its place, if the place was refused before any device connected;
-  /// otherwise nil.
+  /// The reason why the accessory cannot be plugged in at its place, if the place was refused before any device
+  /// connected; otherwise nil.
   public private(set) var failure: String?
-  /// How many times the accessory was plugged in, counting each appearance of a flicker.
+  /// How many times the accessory was plugged in, counting each connection of a flicker.
   public private(set) var plugCount = 0
   private var hadCable = false
 
@@ -62,8 +59,8 @@ public final class SimulatedAccessory {
   /// The subject of the accessory's events: the accessory as it presents itself now.
   private var subject: TimelineEvent.Subject
 
-  /// Creates an accessory that is not plugged in. `report` receives all its events, on the loop; `link` can change link
-  /// settings that profiles do not contain. A device that is silent for longer than `handshakeTimeouts` allows is
+  /// Creates an accessory that is not plugged in. `report` is called on the loop with all its events; `link` can change
+  /// link settings that profiles do not contain. A device that is silent for longer than `handshakeTimeouts` allows is
   /// disconnected. With `tellsMessages` every control message is reported as an event, and an undeclared one as a
   /// warning.
   public init(
@@ -107,22 +104,22 @@ public final class SimulatedAccessory {
   /// Whether the accessory is plugged in with all its protocols, after any flicker.
   public var isWhole: Bool { flicker.state == .whole }
 
-  /// How many programs of the accessory's sessions are running. After the last session they get time to exit; releasing
-  /// the accessory, which must be unplugged by then, ends them immediately.
+  /// The number of running programs of the accessory's sessions. After the last session they get time to exit;
+  /// releasing the accessory, which must be unplugged by then, ends them immediately.
   public var runningPrograms: Int { programs.count }
 
-  /// Plugs in. A port that cannot be opened now is an error; one that fails later causes a warning.
+  /// Plugs the accessory in; throws if the port cannot be opened now. A port that fails later causes a warning.
   public func plugIn() throws {
     try perform(flicker.plugIn())
   }
 
-  /// Unplugs, whatever the accessory is doing.
+  /// Unplugs the accessory, whatever it is doing.
   public func unplug(_ reason: String = "unplugged") {
     returnTimer?.cancel()
     do { try perform(flicker.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
   }
 
-  /// Unplugs, and plugs in again with a flicker: the profile's, or the default one if it has none.
+  /// Unplugs the accessory, and plugs it in again with a flicker: the profile's, or the default one if it has none.
   public func flickerNow() {
     let action = flicker.flickerNow(Flicker(), now: loop.now, random: &random)
     do { try perform(action, "the flicker") } catch { preconditionFailure("unplugging opens no port") }
@@ -159,7 +156,7 @@ public final class SimulatedAccessory {
       log(.attach(port.place))
     case .detach:
       detach(reason)
-      // This runs after the accessory's sessions have ended.
+      // The quirks are notified after the accessory's sessions have ended.
       sessionQuirks?.unplugged()
     }
     armTimer()
@@ -197,12 +194,11 @@ public final class SimulatedAccessory {
       do { try perform(action, "as the script says") } catch { log(.warning("cannot be plugged in: \(error)")) }
     }
     guard action.needsPlug != nil else { return work() }
-    // Deferred to a later turn, because the script is called by the cable that is about to end.
+    // Unplugging is deferred to a later turn, because the script is called by the cable that is about to end.
     absenceTimers.removeAll { $0.deadline == nil }
     absenceTimers.append(loop.schedule(after: .zero, work))
   }
 
-  /// Gives the accessory a quirk.
   func play(_ quirk: Quirk) {
     prepared = prepared.with(quirk)
     switch quirk {
@@ -218,7 +214,6 @@ public final class SimulatedAccessory {
     SessionQuirks(profile, on: loop) { [unowned self] in log($0) }
   }
 
-  /// Plugs in the accessory again after some time.
   func comeBack(after time: Duration) {
     returnTimer =
       returnTimer
@@ -285,7 +280,7 @@ public final class SimulatedAccessory {
     armTimer()
   }
 
-  /// What the connected device is expected to do next; nil if there is none.
+  /// The step that the connected device is expected to take next; nil if there is no device.
   package var phase: PeerPhase? { attachment?.phase }
 
   func log(_ kind: TimelineEvent.Kind) {

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Decides when a simulated accessory is plugged in, and with which protocols: the wire flicker.
+/// Decides when a simulated accessory with a wire flicker is plugged in, and with which protocols.
 ///
 /// ```
 ///              plugIn                 the device is done      after `empty`     after `gap`
@@ -18,15 +18,12 @@ import AccessoryProfiles
 struct WireFlickerMachine {
   enum State: Equatable {
     case unplugged
-    /// Attached without protocols; leaves at `leavesAt`, once the device is done.
+    /// The accessory is attached without protocols; it leaves at `leavesAt`, once the device is done.
     case empty(cycle: Int, leavesAt: Instant?)
-    /// Detached between two appearances.
     case away(cycle: Int, until: Instant)
-    /// Attached with all protocols of the profile.
     case whole
   }
 
-  /// The action after an event.
   enum Action: Equatable {
     case nothing
     case attach(isWhole: Bool)
@@ -44,9 +41,8 @@ struct WireFlickerMachine {
     self.flicker = own
   }
 
-  /// Makes the accessory flicker in this way whenever it is later plugged in.
   mutating func change(to flicker: Flicker?) {
-    // A flicker made by the device role requires nothing of the accessory.
+    // A flicker caused by the device requires nothing of the accessory.
     own = flicker?.maker == .wire ? flicker : nil
   }
 
@@ -58,7 +54,6 @@ struct WireFlickerMachine {
     }
   }
 
-  /// Whether the accessory is attached without protocols.
   var isEmpty: Bool {
     if case .empty = state { return true }
     return false
@@ -97,7 +92,7 @@ struct WireFlickerMachine {
     return .attach(isWhole: true)
   }
 
-  /// The device has received everything that it gets from the accessory without protocols.
+  /// Handles a device that has received everything that it gets from the accessory without protocols.
   mutating func deviceIsDone(now: Instant, random: inout SeededRandom) {
     guard let flicker, case .empty(let cycle, nil) = state else { return }
     state = .empty(cycle: cycle, leavesAt: now + flicker.jittered(flicker.empty, using: &random))

@@ -3,10 +3,10 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// What an accessory does with the bytes of its sessions.
+/// Defines what an accessory does with the bytes of its sessions.
 ///
-/// A behavior is asked once per session for a handler, which lives as long as the session. Profiles name the built-in
-/// behaviors; in Swift, any type that conforms can be used, and ``ClosureBehavior`` is the short form:
+/// A behavior creates one handler per session, which lives as long as the session. Profiles name the built-in
+/// behaviors; in Swift, any conforming type can be used, and ``ClosureBehavior`` is the short form:
 ///
 /// ```swift
 /// struct Shout: AccessoryBehavior {
@@ -18,17 +18,15 @@ public protocol AccessoryBehavior {
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler
 }
 
-/// What a behavior can use besides its session.
+/// The objects that a behavior can use besides its session.
 public struct BehaviorContext {
-  /// The loop on which the session lives: its time, timers and randomness.
+  /// The loop on which the session lives, which provides time, timers and random numbers.
   public let loop: any EventLoop
-  /// Where programs started by behaviors are kept until they have ended.
   let programs: ProgramKeeper
-  /// The shared state of the accessory's scripts.
   let scripts: ScriptHub
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// Creates a context. `report` receives, on the loop, the events of behaviors.
+  /// Creates a context. `report` is called on the loop with the events of behaviors.
   public init(loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void = { _ in }) {
     let scripts = ScriptHub(ScriptMemory(random: loop.random.derived("scripts")))
     self.init(loop: loop, programs: ProgramKeeper(), scripts: scripts, report: report)
@@ -64,7 +62,7 @@ public enum BuiltInBehaviors {
   }
 }
 
-/// A behavior made from closures: the short form for tests and simple accessories.
+/// A behavior made from closures: a short form for tests and simple accessories.
 ///
 /// ```swift
 /// let shout = ClosureBehavior { bytes, session, _ in
@@ -130,8 +128,8 @@ public struct EchoBehavior: AccessoryBehavior {
 
   private final class Echo: SessionHandler {
     func sessionIsReadable(_ session: Session) {
-      // Repeats until nothing is unread or the session has no room. Bytes that stay unread are eventually no longer
-      // acknowledged.
+      // The loop repeats until nothing is unread or the session has no room. Bytes that stay unread are eventually no
+      // longer acknowledged.
       while session.read({ session.write($0) }) > 0 {}
     }
 
@@ -140,7 +138,8 @@ public struct EchoBehavior: AccessoryBehavior {
   }
 }
 
-/// Runs a piece of work that can be requested while it runs: it then runs once more afterwards instead of recursively.
+/// Runs a piece of work that can be requested again while it runs: it then runs once more afterwards instead of
+/// recursively.
 ///
 /// A write to a session can report room before it returns. A handler that wrote again, inside its own write, would send
 /// the same bytes twice.

@@ -8,11 +8,11 @@ import Synchronization
 /// Connects a session to a program, one process per session: received bytes go to its standard input, its output is
 /// sent, and each line of its standard error becomes a note on the timeline.
 ///
-/// - Back-pressure in both directions: while the program does not read, the session is not read; while the session
-/// has no room, the output stays in the pipe.
+/// - Back-pressure in both directions: while the program does not read, the session is not read; while the session has
+/// no room, the output stays in the pipe.
 /// - When the program ends, the session is closed after all output was written to it; the exit status is the reason.
-/// - When the session ends, the program receives the remaining bytes and then the end of its input. It has two grace
-/// periods; see ``LinuxIO/ChildProcess/terminate(grace:)``.
+/// - When the session ends, the program receives the remaining bytes and then EOF. The program has two grace periods;
+/// see ``LinuxIO/ChildProcess/terminate(grace:)``.
 /// - The environment contains `EASIM_PROTOCOL`, `EASIM_SESSION`, a short list of common variables, and what the profile
 /// names.
 /// - The program is searched for next to the file that names it, and runs in that folder.
@@ -65,7 +65,7 @@ public struct ExecBehavior: AccessoryBehavior {
 
   private func refusal(_ session: Session, _ context: BehaviorContext, _ reason: String) -> any SessionHandler {
     context.warn("\(program.command) is not run: \(reason)")
-    // Deferred to a later turn, when the session has its handler.
+    // Closing is deferred to a later turn, when the session has its handler.
     context.loop.schedule(after: .zero) { session.close("its program could not be run") }
     return SinkBehavior().makeHandler(for: session, in: context)
   }
@@ -80,9 +80,8 @@ extension Behavior.Program {
   }
 }
 
-/// One program and the session it serves.
 private final class ServedProgram: SessionHandler, ChildProcessHandler {
-  /// Lives as long as the program, which may outlive the session.
+  /// The session, which lives as long as the program.
   private let session: Session
   private let context: BehaviorContext
   private let grace: Duration
@@ -90,13 +89,13 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private var child: ChildProcess?
   private var place: ProgramPlaces.Place?
   private var lines = LineSplitter()
-  /// Output that the session has not accepted yet.
   private var unsent = ByteQueue()
   /// Whether the program's input accepted only part of the bytes.
   private var inputWaits = false
   /// How the program ended, while its last bytes are still waiting for the session.
   private var ending: ProcessEnding?
-  /// Bytes for a program that no longer reads, and bytes that a program printed after its session had ended.
+  /// The number of bytes for a program that no longer reads, and of bytes that a program printed after its session had
+  /// ended.
   private var unread = 0
   private var unheard = 0
 
@@ -155,7 +154,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   }
 
   private func sendUnsent() {
-    // Writes a copy, because the session may end during the write and empty the queue.
+    // The write uses a copy, because the session may end during the write and empty the queue.
     let bytes = unsent
     let taken = bytes.withBytes { session.write($0) }
     guard session.isOpen else { return }
@@ -189,7 +188,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
     guard let ending, unsent.isEmpty else { return }
     self.ending = nil
     (child, place) = (nil, nil)
-    // Also counts the bytes that arrived last.
+    // This call also counts the bytes that arrived last.
     sessionIsReadable(session)
     if unread > 0 { context.note("\(unread) bytes arrived that the program did not read") }
     if unheard > 0 { context.note("\(unheard) bytes of the program's output arrived too late for its session") }
@@ -204,33 +203,30 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
 final class ProgramKeeper {
   private var programs: [ObjectIdentifier: AnyObject] = [:]
 
-  /// How many programs have not ended.
   var count: Int { programs.count }
 
   func keep(_ program: AnyObject) { programs[ObjectIdentifier(program)] = program }
 
   func forget(_ program: AnyObject) { programs[ObjectIdentifier(program)] = nil }
 
-  /// Ends all remaining programs immediately.
   func endAll() { programs = [:] }
 }
 
 /// Limits how many programs run at a time, because a host can open any number of sessions.
 public final class ProgramPlaces: Sendable {
-  /// The programs of all accessories in this process.
+  /// The limit for the programs of all accessories in this process.
   public static let ofThisProcess = ProgramPlaces(64)
 
-  /// How many programs may run at a time.
+  /// The number of programs that may run at a time.
   public let count: Int
   private let free: Atomic<Int>
 
-  /// Creates a number of free places.
+  /// Creates a limit of this many programs.
   public init(_ count: Int) {
     self.count = count
     free = Atomic(count)
   }
 
-  /// One occupied place, free again when released.
   final class Place {
     private let places: ProgramPlaces
 
@@ -239,7 +235,6 @@ public final class ProgramPlaces: Sendable {
     deinit { places.free.add(1, ordering: .relaxed) }
   }
 
-  /// Takes a place; nil if none is free.
   func take() -> Place? {
     var seen = free.load(ordering: .relaxed)
     while seen > 0 {

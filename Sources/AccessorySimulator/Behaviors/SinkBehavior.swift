@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Reads and discards. With `checks`, the bytes must be those of `easim burst` and `easim send --size`, or EADemo's
-/// pattern; lost, repeated, reordered, corrupted and foreign bytes cause warnings.
+/// Reads and discards bytes. With `checks`, the bytes must be those of `easim burst` and `easim send --size`, or
+/// EADemo's pattern; lost, repeated, reordered, corrupted and foreign bytes cause warnings.
 public struct SinkBehavior: AccessoryBehavior {
   private let checks: Bool
 
@@ -64,8 +64,8 @@ public struct SinkBehavior: AccessoryBehavior {
 
 /// Checks received bytes: a `UniqueStream` of any run and session, or EADemo's counting "Send 10K".
 ///
-/// States: `undecided` until there are enough bytes to decide; then `unique`, `counting`, or `unknown`, which is not
-/// checked. After a mistake it continues with the bytes that follow, so each mistake is reported once.
+/// The check is `undecided` until there are enough bytes; then it is `unique`, `counting`, or `unknown`, which is not
+/// checked. After a mistake the check continues with the bytes that follow, so each mistake is reported once.
 struct SinkCheck {
   private enum State {
     case undecided([UInt8])
@@ -74,16 +74,13 @@ struct SinkCheck {
     case unknown
   }
 
-  /// How many mistakes are reported individually.
   private static let told = 10
 
   private let scratch = UniqueScratch()
   private var state = State.undecided([])
-  /// How often each kind of mistake was found.
   private var tally: [(kind: String, count: Int)] = []
   private var count = 0
 
-  /// Takes bytes, and returns the mistakes to report.
   mutating func receive(_ bytes: RawSpan) -> [String] {
     switch state {
     case .undecided(var head):
@@ -91,7 +88,7 @@ struct SinkCheck {
       state = .undecided(head)
       return decide(isOver: false)
     case .unique(var verifier):
-      // Moved out, so that its collected bytes are not copied.
+      // The verifier is moved out, so that its collected bytes are not copied.
       state = .unknown
       let isRight = verifier.check(bytes, scratch)
       state = .unique(verifier)
@@ -115,7 +112,6 @@ struct SinkCheck {
     return findings.compactMap { log($0.kind.rawValue, $0.text()) }
   }
 
-  /// Handles the end of the bytes.
   mutating func end() -> [String] {
     let last = decide(isOver: true) + conclude()
     if count <= 1 { return last }
@@ -174,11 +170,10 @@ struct SinkCheck {
   }
 }
 
-/// Checks bytes that count 00, 01 … ff, 00 …, and start over with every burst. The length of a burst is known when the
-/// second one begins.
+/// Checks bytes that count 00, 01 … ff, 00 …, and restart with every burst. The length of a burst is not known until
+/// the second one begins.
 struct CountingCheck: Equatable {
   private var count = 0
-  /// Where the burst began.
   private var start = 0
   private var burst: Int?
 
@@ -193,7 +188,7 @@ struct CountingCheck: Equatable {
         if expected != 0 || burst != nil { start(burstOf: count - start) }
       } else if got != expected {
         wrong.append("byte \(count) is \(Hex.plain([got])) and should be \(Hex.plain([expected])) to go on counting")
-        // Continues from the received value, and determines the length of a burst again.
+        // The check continues from the received value, and determines the length of a burst again.
         start = count - Int(got)
         burst = nil
       }

@@ -4,8 +4,8 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Sends unprompted at a fixed rate while the session is open, like a sensor. ``SourcePacer`` decides when, and
-/// ``SourcePattern`` what, to send; received bytes are accepted and dropped.
+/// Sends unprompted at a fixed rate while the session is open, like a sensor. ``SourcePacer`` decides when to send, and
+/// ``SourcePattern`` decides what to send; received bytes are accepted and dropped.
 public struct SourceBehavior: AccessoryBehavior {
   private let source: Behavior.Source
 
@@ -29,7 +29,6 @@ public struct SourceBehavior: AccessoryBehavior {
     private let loop: any EventLoop
     private var pacer: SourcePacer
     private var pattern: SourcePattern
-    /// Bytes generated but not accepted yet.
     private var piece = ByteQueue()
     private var timer: LoopTimer?
     private let sending = OneAtATime()
@@ -89,8 +88,8 @@ public struct SourceBehavior: AccessoryBehavior {
 /// - **Back-pressure also skips.** If the session has no room, the current chunk is sent as soon as there is room, and
 /// the schedule restarts one interval later, so at most one chunk follows immediately.
 ///
-/// States: `paced`, on schedule; `held`, when the session accepted only part of a chunk; `finished`, when the total is
-/// sent.
+/// The pacer is `paced` on schedule, `held` when the session accepted only part of a chunk, and `finished` when the
+/// total is sent.
 struct SourcePacer: Equatable {
   enum State: Equatable {
     case paced
@@ -102,14 +101,12 @@ struct SourcePacer: Equatable {
   static let longestCatchUp = Duration.milliseconds(100)
 
   private(set) var state = State.paced
-  /// How many bytes may be sent now.
   private(set) var allowance = 0
   private let rate: Int64
   private let chunk: Int
   private let total: Int
-  /// Bytes sent in total.
   private var sent = 0
-  /// The time of chunk 0, and how many chunks have been allowed since.
+  /// The time of chunk 0.
   private var origin: Instant
   private var chunks: Int64 = 0
   private var lastTick: Instant?
@@ -122,14 +119,13 @@ struct SourcePacer: Equatable {
     origin = start
   }
 
-  /// When ``tick(now:)`` next allows something; nil while held and when finished.
+  /// The time at which ``tick(now:)`` next allows something; nil while held and when finished.
   var deadline: Instant? {
     guard state == .paced, allowance < total - sent else { return nil }
     let due = due(chunks)
     return lastTick.map { max(due, $0 + Self.gatherTime) } ?? due
   }
 
-  /// Allows the chunks that are due.
   mutating func tick(now: Instant) {
     guard state == .paced else { return }
     lastTick = now
@@ -145,7 +141,6 @@ struct SourcePacer: Equatable {
     chunks = count
   }
 
-  /// Notes that the session accepted `count` of the allowed bytes.
   mutating func took(_ count: Int, now: Instant) {
     precondition(count <= allowance, "a source must not send more than allowed")
     allowance -= count
@@ -159,7 +154,7 @@ struct SourcePacer: Equatable {
     }
   }
 
-  /// Holds back because the session has no room: allows only the current chunk or, if it is complete, the next.
+  /// Holds back because the session has no room: allows only the current chunk or, if it is complete, the next one.
   mutating func hold() {
     guard state == .paced else { return }
     state = .held
@@ -169,7 +164,7 @@ struct SourcePacer: Equatable {
   /// The interval of a chunk in nanoseconds, multiplied by the rate: a whole number even if the interval is not.
   private var nanosecondsTimesRate: Int128 { Int128(chunk) * 1_000_000_000 }
 
-  /// The time of chunk `number`, rounded up to the nanosecond.
+  /// Returns the time of chunk `number`, rounded up to the nanosecond.
   private func due(_ number: Int64) -> Instant {
     let nanoseconds = (Int128(number) * nanosecondsTimesRate + Int128(rate) - 1) / Int128(rate)
     return origin + .nanoseconds(Int64(clamping: nanoseconds))
@@ -195,7 +190,7 @@ struct SourcePattern {
     }
   }
 
-  /// Appends the next `count` bytes. An empty text, which profiles cannot contain, yields zeros.
+  /// Appends the next `count` bytes. An empty string, which profiles cannot contain, yields zeros.
   mutating func append(_ count: Int, to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + count)
     switch maker {

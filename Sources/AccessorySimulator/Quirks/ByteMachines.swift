@@ -2,14 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// Decide when the bytes of one session pass. Each machine plays one quirk of
+// These types decide when the bytes of one session pass. Each type applies one quirk of
 // AccessoryProfiles/Quirks/SessionBytes.swift.
 
-/// Plays `drops-beyond`: a buffer that is emptied at a rate, a hundredth of a second's worth at a time.
+/// Applies `drops-beyond`: a buffer that is emptied at a rate, a hundredth of a second's worth at a time.
 struct OverrunningBuffer {
   private let quirk: SmallBuffer
   private var waiting = ByteQueue()
-  /// When the next piece leaves the buffer.
   private(set) var deadline: Instant?
 
   init(_ quirk: SmallBuffer) {
@@ -39,27 +38,23 @@ struct OverrunningBuffer {
   }
 }
 
-/// Plays `reply-chunking`: how many of the waiting bytes are sent now.
+/// Applies `reply-chunking`: decides how many of the waiting bytes are sent now.
 struct ReplyChunker {
-  /// What to do with the bytes that are waiting.
   enum Step: Equatable {
-    /// Send this many, as one piece.
     case send(Int)
-    /// Send nothing before this time.
     case wait(until: Instant)
   }
 
   private let quirk: ReplyChunking
   private var random: SeededRandom
   private var ready: Instant?
-  /// The length of the next piece, which must not change while it waits for room.
+  /// The length of the next piece, which must not change while the piece waits for room.
   private var piece: Int?
 
   init(_ quirk: ReplyChunking, _ random: SeededRandom) {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// The next step, with `count` bytes waiting.
   mutating func next(waiting count: Int, now: Instant) -> Step {
     if quirk.pieces == .glued, ready == nil { ready = now + quirk.gap }
     if let ready, ready > now { return .wait(until: ready) }
@@ -73,34 +68,30 @@ struct ReplyChunker {
     }
   }
 
-  /// Notes that a piece was sent.
   mutating func sent(now: Instant) {
     piece = nil
     ready = quirk.pieces == .glued ? nil : now + quirk.gap
   }
 }
 
-/// The last bytes that an accessory wrote in its sessions, for the stale-bytes quirk: the bytes that an endpoint still
-/// holds when a session ends, and sends in the next session.
+/// The last bytes that an accessory wrote in its sessions, for the stale-bytes quirk: an endpoint still holds these
+/// bytes when a session ends, and sends them in the next session.
 ///
-/// They belong to one attachment: after a reconnect, the endpoint is empty.
+/// The bytes belong to one attachment: after a reconnect, the endpoint is empty.
 struct StaleBytes: Equatable {
   private let limit: Int
   private var bytes: [UInt8] = []
 
-  /// Keeps up to `limit` bytes.
   init(limit: Int) {
     self.limit = limit
   }
 
-  /// Keeps bytes that a session wrote.
   mutating func keep(_ written: RawSpan) {
     let fresh = written.extracting(max(0, written.byteCount - limit)..<written.byteCount)
     bytes.removeFirst(max(0, bytes.count + fresh.byteCount - limit))
     fresh.withUnsafeBytes { bytes.append(contentsOf: $0) }
   }
 
-  /// Passes the kept bytes to a new session.
   mutating func take() -> [UInt8] {
     defer { bytes.removeAll(keepingCapacity: true) }
     return bytes

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Filters one session of an accessory with session quirks: asks ``SessionQuirks`` what should happen to the bytes, and
+/// Applies session quirks to one session of an accessory: asks ``SessionQuirks`` what should happen to the bytes, and
 /// does so.
 ///
 /// ```
@@ -14,7 +14,7 @@ import IAP2
 final class QuirkStream: SessionFilter {
   private static let queueLimit = 64 * 1024
 
-  /// Distinguishes this session from all others of the accessory.
+  /// A number that identifies this session among all sessions of the accessory.
   let number: Int
   private unowned let session: Session
   private let quirks: SessionQuirks
@@ -24,7 +24,6 @@ final class QuirkStream: SessionFilter {
   private var chunker: ReplyChunker?
 
   private var queue = ByteQueue()
-  /// Whether the behavior is waiting for room.
   private var wasFull = false
   private let sending = OneAtATime()
   private var isSilent = false
@@ -32,7 +31,7 @@ final class QuirkStream: SessionFilter {
   private var pieceTimer: LoopTimer?
   private var bufferTimer: LoopTimer?
   private var endTimers: [LoopTimer] = []
-  /// Bytes that were dropped, with the reason, in a form that can be counted.
+  /// The dropped bytes by reason, in a form that can be counted.
   private var losses: [(why: String, first: Int, count: Int)] = []
 
   init(
@@ -98,7 +97,7 @@ final class QuirkStream: SessionFilter {
 
   func hasRoom(on session: Session) { pump() }
 
-  /// Sends what may be sent now, and notifies the behavior of room, but not from within its write.
+  /// Sends what may be sent now, and notifies the behavior of room, but not from within the behavior's write.
   func pump() {
     send()
     if wasFull, queue.count < Self.queueLimit / 2 {
@@ -119,7 +118,7 @@ final class QuirkStream: SessionFilter {
       case .send(let piece): count = piece
       case .wait(let deadline): return waitForPiece(deadline)
       }
-      // Sends a copy, because more may be written during the call.
+      // The call sends a copy, because more may be written during the call.
       let piece = queue.copy(0..<count)
       let taken = session.send(piece.span.bytes)
       queue.removeFirst(min(taken, queue.count))

@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryProfiles
 
-// Which requests an accessory serves, decided across all its sessions. Each machine plays one quirk of
+// These types decide which requests an accessory serves, across all its sessions. Each type applies one quirk of
 // AccessoryProfiles/Quirks/SessionBytes.swift. Each session has its own number, which is never reused.
 
-/// Plays `busy-after-cancel`.
+/// Applies `busy-after-cancel`.
 ///
 /// ```
 ///           request           after `touch`: the reply goes out
@@ -14,7 +14,8 @@ import AccessoryProfiles
 ///     └─────────────── (cancelled) busy ───────────────▶ owing ──────────────────────▶ free
 /// ```
 ///
-/// While the accessory waits or is busy, the requests of other sessions are ignored. Unplugging makes it free again.
+/// While the accessory waits or is busy, the requests of other sessions are ignored. Unplugging makes the accessory
+/// free again.
 struct TouchMachine {
   private enum State: Equatable {
     case free
@@ -23,10 +24,8 @@ struct TouchMachine {
     case owing([UInt8])
   }
 
-  /// The action at a deadline.
   enum Action: Equatable {
     case nothing
-    /// The replies of this session are sent.
     case release(session: Int)
     /// The reply to the cancelled request is due.
     case lateReply
@@ -59,12 +58,12 @@ struct TouchMachine {
     }
   }
 
-  /// Returns true if the replies of a session are held back.
   func holds(_ session: Int) -> Bool {
     if case .waiting(session, _) = state { true } else { false }
   }
 
-  /// Handles the end of a session whose replies `held` were held back; returns true if this cancels a request.
+  /// Handles the end of a session; `held` contains the replies that were held back for it. Returns true if the end
+  /// cancels a request.
   mutating func ended(_ session: Int, held: [UInt8], now: Instant) -> Bool {
     guard case .waiting(session, let since) = state else { return false }
     state = .busy(until: max(now, since + quirk.busy), reply: quirk.reply == .late ? held : [])
@@ -84,7 +83,7 @@ struct TouchMachine {
     }
   }
 
-  /// Passes the late reply to an open session; empty if none is due.
+  /// Returns the late reply for an open session; empty if none is due.
   mutating func takeLateReply() -> [UInt8] {
     guard case .owing(let reply) = state else { return [] }
     state = .free
@@ -94,7 +93,7 @@ struct TouchMachine {
   mutating func unplugged() { state = .free }
 }
 
-/// Plays `fails-after-first-transaction`: counts transactions until the accessory is unplugged. A transaction is a
+/// Applies `fails-after-first-transaction`: counts transactions until the accessory is unplugged. A transaction is a
 /// request and all following bytes without a pause.
 struct TransactionCounter {
   private let quirk: FailingTransactions
@@ -106,7 +105,6 @@ struct TransactionCounter {
     self.quirk = quirk
   }
 
-  /// How later transactions fail.
   var answer: FailingTransactions.Answer { quirk.answer }
 
   /// Handles bytes that arrived in a session; returns true if they are served.
@@ -117,7 +115,6 @@ struct TransactionCounter {
     return begun <= quirk.transactions
   }
 
-  /// Handles bytes that the session sent.
   mutating func sent(in session: Int, now: Instant) {
     if self.session == session { newest = now }
   }
@@ -125,10 +122,10 @@ struct TransactionCounter {
   mutating func unplugged() { (begun, session, newest) = (0, nil, nil) }
 }
 
-/// Plays `obeys-first-settings-only` in one session.
+/// Applies `obeys-first-settings-only` in one session.
 ///
-/// A command is read from its first byte. The command is held until it differs from the prefix or is longer; then it is
-/// passed on or ignored up to its end.
+/// A command is held until it differs from the prefix or is longer than the prefix; then it is passed on or ignored up
+/// to its end.
 struct SettingsFilter {
   private enum State: Equatable {
     case undecided([UInt8])
@@ -141,7 +138,6 @@ struct SettingsFilter {
   private var state = State.undecided([])
   private var hasObeyed = false
   private var newest: Instant?
-  /// How many bytes were ignored.
   private(set) var ignored = 0
 
   init(_ quirk: FirstSettingsOnly) {

@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// How long sessions live, decided across the whole life of an accessory. Each machine plays one quirk of
+// These types decide how long sessions last, across the whole life of an accessory. Each type applies one quirk of
 // AccessoryProfiles/Quirks/SessionLives.swift.
 
-/// Plays `ends-sessions`.
+/// Applies `ends-sessions`.
 ///
 /// ```
 ///            first session      after `episode`      first session after `calm`
@@ -16,7 +16,6 @@ import AccessoryProfiles
 struct SessionEnder {
   private let quirk: EndedSessions
   private var random: SeededRandom
-  /// When the most recent episode began.
   private var beginning: Instant?
 
   init(_ quirk: EndedSessions, _ random: SeededRandom) {
@@ -34,8 +33,8 @@ struct SessionEnder {
   }
 }
 
-/// Plays `wedges-after`: counts the opens within the last `within`. Invariant: a wedged accessory answers nothing until
-/// it has been without power for `rest`.
+/// Applies `wedges-after`: counts the opens within the last `within`. Invariant: a wedged accessory answers nothing
+/// until it has been without power for `rest`.
 struct OpenCounter {
   private let quirk: WedgedByOpens
   private var opens: [Instant] = []
@@ -54,7 +53,7 @@ struct OpenCounter {
     return isWedged
   }
 
-  /// Handles power returning after this long without.
+  /// Handles power returning; `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { (opens, isWedged) = ([], false) }
   }
@@ -66,7 +65,7 @@ struct OpenCounter {
   }
 }
 
-/// Plays `goes-silent`: counts sessions since the last power cycle.
+/// Applies `goes-silent`: counts sessions since the last power cycle.
 struct SilenceMachine {
   private let quirk: GoesSilent
   private var random: SeededRandom
@@ -84,13 +83,13 @@ struct SilenceMachine {
     return max(.zero, time + quirk.jitter * Double.random(in: -1...1, using: &random))
   }
 
-  /// Handles power returning after this long without.
+  /// Handles power returning; `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { sessions = 0 }
   }
 }
 
-/// Plays `phantom-session`. Invariant: a phantom is left only by a session that the accessory did not end itself.
+/// Applies `phantom-session`. Invariant: a phantom is left only by a session that the accessory did not end itself.
 struct PhantomMachine {
   private let quirk: PhantomSession
   private var random: SeededRandom
@@ -105,15 +104,15 @@ struct PhantomMachine {
     isHaunted ? (Duration.zero...quirk.ends).random(using: &random) : nil
   }
 
-  /// Handles the end of a session by device or cable, this long after its last byte; returns true if it leaves a
-  /// phantom.
+  /// Handles the end of a session by the device or the cable; `quiet` is the time since the session's last byte.
+  /// Returns true if the session leaves a phantom.
   mutating func cutOff(after quiet: Duration) -> Bool {
     guard !isHaunted, quiet < quirk.within else { return false }
     isHaunted = true
     return true
   }
 
-  /// Handles power returning after this long without.
+  /// Handles power returning; `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { isHaunted = false }
   }

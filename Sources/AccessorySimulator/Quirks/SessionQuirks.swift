@@ -4,10 +4,10 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// The state of an accessory's session quirks, across all its cables and for as long as it has power.
+/// The state of an accessory's session quirks, which spans all its cables and lasts as long as the accessory has power.
 ///
-/// Each quirk is a machine; this class turns their decisions into ended sessions and dropped bytes. A ``QuirkStream``
-/// sits in each session.
+/// Each quirk is a state machine; this class turns their decisions into ended sessions and dropped bytes. Each session
+/// has a ``QuirkStream``.
 final class SessionQuirks {
   private let serial: String
   private let loop: any EventLoop
@@ -33,10 +33,8 @@ final class SessionQuirks {
 
   /// Whether no session needs a ``QuirkStream``.
   private var isIdle = true
-  /// Whether there are no session quirks to play.
   var isEmpty: Bool { isIdle && trouble == nil }
 
-  /// The session quirks of an accessory that is not plugged in.
   init(
     _ profile: Profile, on loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void
   ) {
@@ -45,7 +43,7 @@ final class SessionQuirks {
     for quirk in profile.quirks { play(quirk) }
   }
 
-  /// Starts to play a quirk in later sessions; it replaces one of the same kind.
+  /// Starts to apply a quirk in later sessions; the quirk replaces one of the same kind.
   func play(_ quirk: Quirk) {
     let chance = loop.random
     switch quirk {
@@ -71,8 +69,8 @@ final class SessionQuirks {
 
   deinit { touchTimer?.cancel() }
 
-  /// The random numbers of a quirk: from its own seed or, if it has none, from the run's seed, differently for each
-  /// accessory.
+  /// Returns the random numbers of a quirk: from its own seed or, if it has none, from the run's seed, differently for
+  /// each accessory.
   private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
     var derived = derived
@@ -81,7 +79,7 @@ final class SessionQuirks {
 
   // MARK: The plug
 
-  /// The accessory was plugged in. The first time, it has never been without power.
+  /// Notes that the accessory was plugged in. An accessory plugged in for the first time has never been without power.
   func pluggedIn() {
     guard let unpluggedAt else { return }
     let rest = loop.now - unpluggedAt
@@ -91,7 +89,7 @@ final class SessionQuirks {
     phantom?.pluggedIn(after: rest)
   }
 
-  /// The accessory was unplugged; its sessions have ended.
+  /// Notes that the accessory was unplugged; its sessions have ended.
   func unplugged() {
     unpluggedAt = loop.now
     transactions?.unplugged()
@@ -101,7 +99,7 @@ final class SessionQuirks {
 
   // MARK: Sessions
 
-  /// Handles the device opening a session; returns why it is not answered, or nil if it is.
+  /// Handles the device opening a session; returns the reason if the session is not answered, otherwise nil.
   func silenceForNewSession() -> String? {
     guard opens != nil else { return nil }
     if opens?.opened(now: loop.now) == true, let story = opens?.story {
@@ -111,14 +109,13 @@ final class SessionQuirks {
     return opens?.isWedged == true ? "the accessory is wedged" : nil
   }
 
-  /// Returns what the session quirk does to the next session; nil for nothing.
+  /// Returns the session quirk's effect on the next session; nil for none.
   func troubleForNewSession() -> OddSession? {
     guard let trouble, trouble.times == 0 || troubled < trouble.times else { return nil }
     troubled += 1
     return trouble
   }
 
-  /// Handles an opened session that has no behavior yet.
   func opened(_ session: Session) {
     guard !isIdle else { return }
     streamCount += 1
@@ -172,10 +169,9 @@ final class SessionQuirks {
 
   func sent(in stream: QuirkStream) { transactions?.sent(in: stream.number, now: loop.now) }
 
-  /// Returns true if a stream must hold back its replies.
   func holdsReplies(of stream: QuirkStream) -> Bool { touch?.holds(stream.number) ?? false }
 
-  /// Handles the end of a session; `held` was not sent in it.
+  /// Handles the end of a session; `held` contains the replies that were not sent in it.
   func ended(_ stream: QuirkStream, _ end: SessionEnd, quiet: Duration?, held: [UInt8]) {
     streams.removeAll { $0 === stream }
     if end != .closedByAccessory, let quiet, phantom?.cutOff(after: quiet) == true, let story = phantom?.story {

@@ -6,25 +6,23 @@ import AccessoryProfiles
 /// Only the framing decides what a request is (see ``AccessoryProfiles/Script/Framing``), not how the bytes were split
 /// in transit: the same stream gives the same requests, byte by byte or all at once.
 ///
-/// States: `waiting` collects a request; `skipping` drops the rest of one that is too long, up to its delimiter.
+/// In the state `waiting` the matcher collects a request; in `skipping` it drops the remaining bytes of a request that
+/// is too long, up to the delimiter.
 ///
-/// Invariant: never holds more than ``longestRequest`` bytes and a delimiter.
+/// Invariant: the matcher never holds more than ``longestRequest`` bytes and a delimiter.
 struct RequestMatcher {
-  /// The longest request: the maximum that a fixed framing may ask for. Only a request whose delimiter never arrives
-  /// can be longer.
+  /// The maximum size of a request, which is also the maximum of a fixed framing. Only a request whose delimiter never
+  /// arrives can be longer.
   static let longestRequest = 65_536
 
-  /// A request or the reason why there is none.
   enum Request: Equatable {
-    /// A complete request.
     case whole([UInt8])
-    /// A request that exceeded the limit without a delimiter: cut off here, and dropped up to the next delimiter.
+    /// A request that exceeded the limit without a delimiter. The request is truncated, and its bytes are dropped up to
+    /// the next delimiter.
     case endless
     /// Bytes between two frames.
     case skipped(Int)
-    /// A frame with an impossible length.
     case wrongLength(Int)
-    /// A frame with a wrong checksum.
     case wrongChecksum(found: UInt32, expected: UInt32)
   }
 
@@ -33,7 +31,7 @@ struct RequestMatcher {
     case skipping
   }
 
-  /// How requests end, in a form that is fast to check at every byte.
+  /// The end of requests, in a form that is fast to check at every byte.
   private enum Ending {
     case delimiter
     case count(Int)
@@ -48,10 +46,9 @@ struct RequestMatcher {
   private var state = State.waiting
   /// The request so far; while skipping, the last bytes that may be the beginning of a delimiter.
   private var buffer: [UInt8] = []
-  /// With framing `any`: the rules whose requests begin with the buffer.
+  /// The rules whose requests begin with the buffer, for the framing `any`.
   private var candidates: [Int]
 
-  /// Creates a matcher for the beginning of a session.
   init(_ script: Script) {
     switch script.framing {
     case .delimiter(let bytes):
@@ -71,7 +68,7 @@ struct RequestMatcher {
     candidates = Array(requests.indices)
   }
 
-  /// Returns the next request that ends in `bytes` at or after `offset`; nil if the bytes are used up.
+  /// Returns the next request that ends in `bytes` at or after `offset`; nil if all bytes are used.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> Request? {
     if frames != nil { return frames?.next(in: bytes, at: &offset) }
     while offset < bytes.byteCount {
@@ -120,7 +117,7 @@ struct RequestMatcher {
     return nil
   }
 
-  /// Returns the first `count` bytes of the buffer as a request, and begins the next.
+  /// Returns the first `count` bytes of the buffer as a request, and begins the next request.
   private mutating func finish(_ count: Int) -> Request {
     let request = Array(buffer[..<count])
     buffer.removeAll(keepingCapacity: true)
@@ -130,14 +127,13 @@ struct RequestMatcher {
 }
 
 extension Script.Frame {
-  /// Why a frame cannot be built.
   enum Fault: Error, Equatable {
-    /// The length does not fit into its bytes, or the frame is longer than the maximum.
+    /// The length does not fit into its field, or the frame is longer than the maximum.
     case tooLong(Int)
   }
 
-  /// Returns a frame with this content: the bytes between the header and the length, then the payload. If the content
-  /// is too short for those bytes, it is padded with zeros.
+  /// Returns a frame with this content: the bytes between the header and the length, and then the payload. If the
+  /// content is too short for those bytes, it is padded with zeros.
   func encode(_ content: [UInt8]) throws(Fault) -> [UInt8] {
     let before = lengthAt - header.count
     let payload = content.dropFirst(before)
@@ -171,11 +167,11 @@ extension Script.Frame {
 
 /// Finds the frames in a stream, however it was split in transit.
 ///
-/// States: `seeking` waits for a header and a length; `filling` waits for the rest of a frame of a known length;
-/// `skipping` drops a frame that is too long to be kept.
+/// In the state `seeking` the scanner waits for a header and a length; in `filling` it waits for the remaining bytes of
+/// a frame whose length is known; in `skipping` it drops a frame that is too long to be kept.
 ///
-/// Invariant: holds fewer bytes than the frame's `longest`, and never a complete frame. No memory is reserved for a
-/// length from the wire.
+/// Invariant: the scanner holds fewer bytes than the frame's `longest`, and never a complete frame. No memory is
+/// reserved for a length from the wire.
 struct FrameScanner {
   private enum State {
     case seeking
@@ -186,12 +182,11 @@ struct FrameScanner {
   private let frame: Script.Frame
   private var state = State.seeking
   private var buffer: [UInt8] = []
-  /// Bytes that were dropped while searching for a header.
   private var skipped = 0
 
   init(_ frame: Script.Frame) { self.frame = frame }
 
-  /// Returns the next event that `bytes` complete, starting at `offset`; nil if the bytes are used up.
+  /// Returns the next event that `bytes` complete, starting at `offset`; nil if all bytes are used.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> RequestMatcher.Request? {
     while offset < bytes.byteCount {
       switch state {
@@ -239,7 +234,7 @@ struct FrameScanner {
       return total == buffer.count ? finish() : nil
     }
     buffer.removeAll(keepingCapacity: true)
-    // With a header, the next frame can be found; without one, only the length determines where it begins.
+    // With a header, the next frame can be found; without one, only the length determines where the next frame begins.
     if header.isEmpty, total > end { state = .skipping(left: total - end) }
     return .wrongLength(length)
   }

@@ -3,8 +3,8 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Answers requests according to rules: ``ScriptMachine`` decides, and ``ScriptHub`` connects the sessions of an
-/// accessory.
+/// Answers requests according to rules: ``ScriptMachine`` makes the decisions, and ``ScriptHub`` connects the sessions
+/// of an accessory.
 ///
 /// A request that matches no rule gets the default answer. If there is none, it is not answered, and the timeline
 /// reports it. The same applies to a request without an end, which counts as unknown.
@@ -69,7 +69,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     private func read() {
       let now = context.loop.now
-      // Repeats until nothing is left: unread bytes are offered first, and newer ones in the next round.
+      // The loop repeats until nothing is left: unread bytes are offered first, and newer ones in the next round.
       while machine.mayRead(at: now), session.read({ machine.receive($0, now: now, &hub.memory) }) > 0 {}
     }
 
@@ -127,7 +127,6 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     // MARK: The other sessions
 
-    /// Reports pending notes, and notifies the other sessions of a new state.
     private func tellOthers() {
       for line in machine.notes.take() {
         if line.isWarning { context.warn(line.text) } else { context.note(line.text) }
@@ -139,7 +138,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     func push(_ bytes: [UInt8], isUnframed: Bool) {
       machine.push(bytes, isUnframed: isUnframed, now: context.loop.now)
-      // Deferred: the sending session may be this one, or may be sending to it.
+      // The timer defers the work, because the sending session may be this one, or may be sending to it.
       if session.isOpen { timer?.arm(noLaterThan: context.loop.now) }
     }
 

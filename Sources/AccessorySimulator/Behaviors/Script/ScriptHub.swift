@@ -2,15 +2,14 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// The shared parts of an accessory's scripts: their memory, and the connection between sessions.
+/// Connects the sessions of an accessory's scripts, which share a memory.
 ///
-/// It belongs to the accessory and outlives its sessions.
+/// The hub belongs to the accessory and outlives its sessions.
 final class ScriptHub {
-  /// The shared memory of the sessions.
   @exclusivity(unchecked) var memory: ScriptMemory
   /// Performs actions that scripts request of the accessory; nil if there is no accessory.
   var perform: ((AccessoryAction) -> Void)?
-  /// The open sessions. Not retained: a forgotten session disappears without an end.
+  /// The open sessions, which are not retained because a forgotten session disappears without an end.
   private var members: [Member] = []
 
   private struct Member {
@@ -23,14 +22,13 @@ final class ScriptHub {
 
   func leave(_ session: any ScriptSession) { members.removeAll { $0.session == nil || $0.session === session } }
 
-  /// Sends in all open sessions of a protocol and returns whether there are any.
+  /// Sends in all open sessions of a protocol; returns false if there are none.
   func forward(_ bytes: [UInt8], to protocolName: String, isUnframed: Bool) -> Bool {
     let targets = members.compactMap(\.session).filter { $0.protocolName == protocolName }
     for target in targets { target.push(bytes, isUnframed: isUnframed) }
     return !targets.isEmpty
   }
 
-  /// Notifies all sessions of a new state, so that their timers start or stop.
   func stateWasEntered() {
     for session in members.compactMap(\.session) { session.noticeState() }
   }
@@ -39,33 +37,27 @@ final class ScriptHub {
 /// An open session of a script, as other sessions see it.
 protocol ScriptSession: AnyObject {
   var protocolName: String { get }
-  /// Sends bytes from another session in this one.
   func push(_ bytes: [UInt8], isUnframed: Bool)
-  /// Handles a new state.
   func noticeState()
 }
 
-/// The shared memory of an accessory's scripts: the state, the counters, and how often rules answered. It outlives
-/// sessions and attachments.
+/// The shared memory of an accessory's scripts: the state, the counters, and how often rules answered. The memory
+/// outlives sessions and attachments.
 struct ScriptMemory {
-  /// A rule of a protocol's script.
   struct RuleID: Hashable {
     var protocolName: String
     var index: Int
   }
 
-  /// The state; nil if no script has states.
   private(set) var state: String?
-  /// How often a state was entered.
+  /// The number of times that a state was entered.
   private(set) var entries = 0
   private var uses: [RuleID: Int] = [:]
   private var counters: [String: Int] = [:]
-  /// The random source for inserted numbers.
   var random: SeededRandom
   /// The time at the zero of the loop's clock, in seconds since 1970.
   var epoch: UInt64
 
-  /// Creates the memory of an accessory in its initial state.
   init(state: String? = nil, random: SeededRandom, epoch: UInt64 = 1_777_777_777) {
     (self.state, self.random, self.epoch) = (state, random, epoch)
   }
@@ -77,7 +69,7 @@ struct ScriptMemory {
     enter(first)
   }
 
-  /// Enters a state, even the current one: rules with a limited number of answers start over.
+  /// Enters a state, even the current one; rules with a limited number of answers restart.
   mutating func enter(_ state: String) {
     self.state = state
     entries += 1
@@ -87,10 +79,9 @@ struct ScriptMemory {
   /// Returns true if a rule or timer with these states applies now.
   func isIn(_ states: [String]) -> Bool { states.isEmpty || state.map(states.contains) ?? false }
 
-  /// How often a rule answered since the state was entered.
+  /// Returns how often a rule answered since the state was entered.
   func uses(of rule: RuleID) -> Int { uses[rule] ?? 0 }
 
-  /// Counts an answer of a rule with a limited number of answers.
   mutating func use(_ rule: RuleID) { uses[rule, default: 0] += 1 }
 
   /// Returns a counter's value, incremented first if `counts` is set.
@@ -100,9 +91,8 @@ struct ScriptMemory {
   }
 }
 
-/// What a script reports on the timeline, up to a number of lines of each kind; further lines are only counted.
+/// The reports of a script on the timeline, up to a number of lines of each kind; further lines are only counted.
 struct ScriptNotes {
-  /// What is reported, in a form that can be counted.
   enum Kind: String, CaseIterable {
     case unanswered = "requests without an answer"
     case endless = "requests without their delimiter"
@@ -115,7 +105,6 @@ struct ScriptNotes {
     fileprivate var isWarning: Bool { self != .unanswered && self != .skipped }
   }
 
-  /// One line.
   struct Line: Equatable {
     var isWarning: Bool
     var text: String
@@ -127,7 +116,6 @@ struct ScriptNotes {
   private var counts: [Kind: Int] = [:]
   private var lines: [Line] = []
 
-  /// Adds a line, unless its kind has reached the limit.
   mutating func add(_ kind: Kind, _ text: @autoclosure () -> String) {
     let count = counts[kind, default: 0] + 1
     counts[kind] = count
@@ -136,14 +124,12 @@ struct ScriptNotes {
     if count == Self.most { lines.append(Line(isWarning: false, text: "further \(kind.rawValue) are only counted")) }
   }
 
-  /// The lines since the last call.
   mutating func take() -> [Line] {
     guard !lines.isEmpty else { return [] }
     defer { lines.removeAll() }
     return lines
   }
 
-  /// The totals of the kinds that were not all reported.
   var totals: [String] {
     Kind.allCases.compactMap { kind in
       counts[kind].flatMap { $0 > Self.most ? "\($0) \(kind.rawValue)" : nil }

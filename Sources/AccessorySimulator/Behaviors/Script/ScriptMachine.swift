@@ -1,20 +1,19 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// One session of a script: which answers its bytes and timers get, and when.
+/// One session of a script, which determines the answers to bytes and timers, and their times.
 ///
 /// Bytes, time and the shared memory of an accessory's sessions are parameters; ``next(at:)`` returns the resulting
 /// steps, one at a time. The same bytes at the same times give the same steps, however the bytes were split.
 ///
-/// Invariants: no more than a request and a full ``AnswerQueue`` are kept, whatever arrives. Nothing is read while the
-/// queue is full; additions by timers and other sessions during that time are dropped and reported.
+/// Invariants: at most a request and a full ``AnswerQueue`` are kept, whatever arrives. Nothing is read while the queue
+/// is full; timers and other sessions cannot add to a full queue, which is reported.
 struct ScriptMachine {
   private struct Timer {
     let timer: Script.Timer
     var due: Instant?
   }
 
-  /// The action of a rule that has only a response.
   private struct Plain {
     let response: [UInt8]
     let delay: Duration
@@ -30,10 +29,9 @@ struct ScriptMachine {
   private var timers: [Timer]
   private var seenEntries: Int
   private var pacer: ReadPacer?
-  /// Lines for the timeline.
   var notes = ScriptNotes()
 
-  /// Creates the machine of a session that is being opened.
+  /// Creates the state of a session that is being opened.
   init(_ script: Script, protocolName: String, now: Instant, _ memory: ScriptMemory) {
     (self.script, self.protocolName) = (script, protocolName)
     book = RuleBook(script.rules)
@@ -51,16 +49,13 @@ struct ScriptMachine {
 
   // MARK: What the machine waits for
 
-  /// How many answers are waiting.
   var waiting: Int { answers.count }
 
-  /// Whether bytes should stay unread for now.
   var isFull: Bool { answers.isFull }
 
-  /// Whether bytes may be read now.
   func mayRead(at now: Instant) -> Bool { !answers.isFull && (pacer?.allowance(at: now) ?? 1) > 0 }
 
-  /// When something is due, not counting answers while the session has no room for them; nil if nothing is due.
+  /// Returns when something is due, not counting answers while the session has no room for them; nil if nothing is due.
   func deadline(isBlocked: Bool) -> Instant? {
     var earliest = isBlocked ? nil : answers.deadline
     if let due = pacer?.deadline, !answers.isFull { earliest = min(due, earliest ?? due) }
@@ -70,8 +65,8 @@ struct ScriptMachine {
 
   // MARK: Bytes
 
-  /// Takes bytes and returns how many; the rest stays unread while there are too many answers, or if it is too early
-  /// for more.
+  /// Takes bytes and returns how many. Further bytes stay unread while there are too many answers, or if it is too
+  /// early for more.
   mutating func receive(_ bytes: RawSpan, now: Instant, _ memory: inout ScriptMemory) -> Int {
     let allowed = pacer.map { min($0.allowance(at: now), bytes.byteCount) } ?? bytes.byteCount
     let bytes = bytes.extracting(0..<allowed)
@@ -151,8 +146,8 @@ struct ScriptMachine {
         }
       }
       for number in unfit { notes.add(.unfit, "the number \(number) does not fit its field in an answer") }
-      // Entered immediately if nothing is waiting, so that it does not matter whether the next request arrived together
-      // with this one.
+      // The state is entered immediately if nothing is waiting, so that it does not matter whether the next request
+      // arrived together with this one.
       if let next = answer.next {
         if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
       }
@@ -163,7 +158,6 @@ struct ScriptMachine {
     }
   }
 
-  /// Adds bytes, as a frame if the script uses frames.
   private mutating func queue(_ bytes: [UInt8], at due: Instant) {
     if !isFramed || bytes.isEmpty { return answers.add(bytes, at: due) }
     guard case .frame(let frame) = script.framing else { return }
@@ -173,7 +167,6 @@ struct ScriptMachine {
     }
   }
 
-  /// Sends bytes from another session of the accessory in this one.
   mutating func push(_ bytes: [UInt8], isUnframed: Bool, now: Instant) {
     if answers.isFull {
       return notes.add(.dropped, "too many answers are waiting: one from another session is not sent")
@@ -183,7 +176,6 @@ struct ScriptMachine {
 
   // MARK: States and timers
 
-  /// Enters a state now.
   mutating func enter(_ state: String, _ now: Instant, _ memory: inout ScriptMemory) {
     memory.enter(state)
     noticeState(now, memory)
@@ -201,7 +193,6 @@ struct ScriptMachine {
     timers[index].due = memory.isIn(timer.states) ? (timer.after ?? timer.every).map { now + $0 } : nil
   }
 
-  /// Fires the timers that are due.
   mutating func handleTimeout(now: Instant, _ memory: inout ScriptMemory) {
     if let ready = pacer?.deadline, ready <= now { pacer?.becomeReady() }
     noticeState(now, memory)
@@ -221,37 +212,32 @@ struct ScriptMachine {
 
   // MARK: What it does
 
-  /// The next step that is due.
   func next(at now: Instant) -> ScriptStep? { answers.due(at: now) }
 
-  /// Notes that this many bytes of the step were sent.
   mutating func sent(_ count: Int) { answers.took(count) }
 
-  /// Notes that the step, an action, was performed.
   mutating func didAct() { answers.didAct() }
 }
 
-/// Limits an accessory to reading this many bytes per second, a tenth of a second's worth at a time.
+/// Limits an accessory to reading this many bytes per second; each step allows a tenth of a second's worth.
 struct ReadPacer {
   private let bytesPerSecond: Int
-  /// When everything that was read has been processed.
+  /// The time at which everything that was read has been processed.
   private var isReadyAt: Instant?
 
   init(_ bytesPerSecond: Int) { self.bytesPerSecond = bytesPerSecond }
 
-  /// Returns how many bytes may be read now.
   func allowance(at now: Instant) -> Int {
     if let isReadyAt, isReadyAt > now { return 0 }
     return max(1, bytesPerSecond / 10)
   }
 
-  /// When more may be read, if unread bytes remain.
+  /// The time at which more may be read, if unread bytes remain.
   var deadline: Instant? { isReadyAt }
 
   mutating func read(_ count: Int, at now: Instant) {
     if count > 0 { isReadyAt = now + .nanoseconds(count * 1_000_000_000 / bytesPerSecond) }
   }
 
-  /// Called when that time has come.
   mutating func becomeReady() { isReadyAt = nil }
 }

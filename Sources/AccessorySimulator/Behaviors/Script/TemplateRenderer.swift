@@ -4,9 +4,8 @@ import AccessoryProfiles
 /// Renders an answer from its template.
 ///
 /// Values are inserted from left to right; then the lengths, and then the checksums, also from left to right. A
-/// checksum can thus cover a length, and one checksum another.
+/// checksum can thus cover a length or another checksum.
 struct TemplateRenderer {
-  /// The request and the ranges of its rule's groups; no ranges if the request is the only group.
   var request: [UInt8] = []
   var groups: [Range<Int>?] = []
   var names: [String: Int] = [:]
@@ -84,7 +83,6 @@ struct TemplateRenderer {
 
 /// A time of day in UTC, written in a format of strftime.
 struct TemplateTime {
-  /// Seconds since 1970.
   let seconds: Int
   private let milliseconds: Int
 
