@@ -1,16 +1,16 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// The results of several scenarios: `easim scenario run --all`, or some shards of it.
+/// The results of `easim scenario run --all`, or of some of its shards.
 ///
 /// Scenarios run in virtual time, so the report does not depend on the machine or the clock: the reports of all shards
 /// add up to exactly the bytes of the single run's report.
 public struct ScenarioReport: Equatable, Sendable {
   /// One scenario, played once.
   public struct Run: Equatable, Sendable {
-    /// Its name.
+    /// The name of the scenario.
     public var scenario = ""
-    /// What the scenario is about.
+    /// The summary of the scenario.
     public var summary = ""
     /// The app that was used.
     public var client = ""
@@ -20,7 +20,7 @@ public struct ScenarioReport: Equatable, Sendable {
     public var text = ""
     /// The duration in the scenario's own time.
     public var length = Duration.zero
-    /// The timeline; only for failed scenarios.
+    /// The timeline, which is kept only for failed scenarios.
     public var timeline: [String] = []
 
     /// Creates the result of a scenario.
@@ -35,17 +35,17 @@ public struct ScenarioReport: Equatable, Sendable {
 
     init() {}
 
-    /// A line for readers.
+    /// A line that shows the result to readers.
     public var line: String { "\(passed ? "✓" : "✗") \(scenario)  \(text)" }
   }
 
   /// The program and its version.
   public var program = ""
-  /// The other settings: the app, the seed, the faults, in words.
+  /// The other settings in words: the app, the seed, the faults.
   public var options: [String] = []
   /// The scenarios of the whole run, in order.
   public var planned: [String] = []
-  /// Which shards the report contains.
+  /// The shards that the report contains.
   public var shards = ShardSet.whole
   /// What stopped the run before it had played all its scenarios; nil if nothing did.
   public var stoppedBy: String?
@@ -62,14 +62,14 @@ public struct ScenarioReport: Equatable, Sendable {
     shards = ShardSet(shard)
   }
 
-  /// Passed if every scenario of the run was played and passed.
+  /// The verdict: passed if every scenario of the run was played and passed.
   public var verdict: Verdict {
     Verdict(
       wrong: failed.isEmpty ? [] : [sentence], stoppedBy: stoppedBy, gap: gap,
       nothing: runs.isEmpty && !allowsEmpty ? count : nil)
   }
 
-  /// Why a shard is incomplete; nil if it is complete.
+  /// The reason why a shard is incomplete; nil if it is complete.
   public var unfinished: String? {
     let share = shards.share(of: planned.count)
     if runs.count == share, stoppedBy == nil { return nil }
@@ -79,7 +79,7 @@ public struct ScenarioReport: Equatable, Sendable {
 
   private var failed: [String] { runs.filter { !$0.passed }.map(\.scenario) }
 
-  /// Adds a scenario.
+  /// Adds the result of a scenario.
   public mutating func add(_ run: Run) { runs.append(run) }
 
   /// Adds other shards of the same run.
@@ -96,7 +96,6 @@ public struct ScenarioReport: Equatable, Sendable {
     runs = (runs + other.runs).sorted { places[$0.scenario, default: 0] < places[$1.scenario, default: 0] }
   }
 
-  /// The number of scenarios that passed or failed.
   private var count: String {
     let all = runs.count.counted("scenario")
     if runs.isEmpty, unfinished == nil { return "no scenario is in \(shards.text.isEmpty ? "the run" : shards.text)" }
@@ -104,7 +103,7 @@ public struct ScenarioReport: Equatable, Sendable {
     return (failed.isEmpty ? "\(all) passed" : "\(failed.count) of \(all) failed") + part
   }
 
-  /// The last line: the count and the names of failed scenarios.
+  /// The last line of the report: the count and the names of failed scenarios.
   public var sentence: String {
     failed.isEmpty ? count : "\(count): \(failed.joined(separator: ", "))"
   }
@@ -112,7 +111,7 @@ public struct ScenarioReport: Equatable, Sendable {
   /// The report as text: a line for each scenario, and the count.
   public var text: String { (runs.map(\.line) + [sentence]).joined(separator: "\n") }
 
-  /// A case for each scenario, and one for missing scenarios.
+  /// The test cases: one for each scenario, and one for missing scenarios.
   public var suite: ReportSuite {
     let cases = runs.map { run in
       ReportCase(
@@ -129,13 +128,13 @@ public struct ScenarioReport: Equatable, Sendable {
 
   private var time: Duration { runs.reduce(.zero) { $0 + $1.length } }
 
-  /// The description of the run, for the title of a page.
+  /// The title of a page about the run.
   public var title: String { (["easim scenarios"] + options).joined(separator: " ") }
 
-  /// The outcome of the run.
+  /// The outcome of the run in a sentence.
   public var headline: String { sentence }
 
-  /// How many scenarios were played, and their results.
+  /// The number of scenarios that were played, and their results.
   public var figures: [ReportFigure] {
     [
       ReportFigure("played", runs.count), ReportFigure("passed", runs.count - failed.count, moreIsBetter: true),
@@ -144,7 +143,7 @@ public struct ScenarioReport: Equatable, Sendable {
     ]
   }
 
-  /// What each scenario is about.
+  /// The sections of a page, which describe each scenario.
   public var sections: [PageSection] {
     [PageSection("The scenarios", PageTable.facts(runs.map { ($0.scenario, $0.summary) }))]
   }
@@ -155,7 +154,7 @@ public struct ScenarioReport: Equatable, Sendable {
 extension ScenarioReport: Report {
   /// The word that identifies the format of the report's files.
   public static let kind = "scenario report"
-  /// The timelines of failed scenarios have some hundred lines each.
+  /// The limits for report files: the timelines of failed scenarios have some hundred lines each.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   /// The report's keys in files.
   public static let format = Record(kind, "how scenarios came out", ScenarioReport()) {
