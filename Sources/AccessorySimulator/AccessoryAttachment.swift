@@ -221,7 +221,7 @@ final class AccessoryAttachment: ConnectionOwner {
       try Worker.start {
         let result = Result { () throws(AuthenticatorError) in try authenticator.respond(to: challenge) }
         loop.execute {
-          // An answer for a link that is gone is no use to the next one.
+          // An answer that belongs to an ended link must not be sent on the next link.
           guard let owner = owner.value.object, owner.linkNumber == link else { return }
           owner.take(result)
         }

@@ -3,8 +3,8 @@ import AccessoryFormats
 import Certificates
 import LinuxIO
 
-/// An authentication coprocessor on another board: a program or a unix socket that easim asks for the certificate and
-/// for signatures, one request per line.
+/// An authentication coprocessor on another board: a program or a unix socket that provides the certificate and
+/// signatures; each line is one request.
 ///
 /// ```
 ///   certificate              ──▶   30820…        the certificate for AA01, in hex
@@ -17,21 +17,21 @@ import LinuxIO
 /// let accessory = SimulatedAccessory(profile, at: port, authenticator: chip, on: loop) { … }
 /// ```
 public final class LineSigner: AccessoryAuthenticator {
-  /// The maximum time for an answer; the slowest coprocessors take 1.7 s to sign.
+  /// The time limit for an answer; the slowest coprocessors take 1.7 s to sign.
   public static let limit = Duration.seconds(10)
 
-  /// The bytes of AA01, which were asked for at the beginning.
+  /// The certificate for AA01, which was requested at the beginning.
   public let certificate: [UInt8]
-  /// Why an Apple device would refuse the certificate; nil if easim can read it.
+  /// The reason why an Apple device would refuse the certificate; nil if easim can read it.
   public let objection: String?
-  /// A coprocessor takes up to seconds to sign.
+  /// Always true, because a coprocessor may take seconds to sign.
   public var isSlow: Bool { true }
 
-  /// From the certificate's key; nil if it cannot be read.
+  /// The coprocessor generation, derived from the certificate's key; nil if the certificate cannot be read.
   private let generation: CoprocessorGeneration?
   private let line: Locked<SignerLine>
 
-  /// Connects and asks for the certificate. Blocks until the answer arrives.
+  /// Connects and requests the certificate. This call blocks until the answer arrives.
   ///
   /// - Parameters:
   ///   - place: `exec:COMMAND`, a shell command, or `unix:PATH`.
@@ -49,7 +49,7 @@ public final class LineSigner: AccessoryAuthenticator {
     self.line = Locked(line)
   }
 
-  /// Asks for a signature of the challenge. Blocks until the answer arrives.
+  /// Requests a signature of the challenge. This call blocks until the answer arrives.
   public func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     if let expected = generation?.challengeByteCount, challenge.count != expected {
       throw .wrongChallengeSize(expected: expected, actual: challenge.count)
@@ -64,7 +64,7 @@ public final class LineSigner: AccessoryAuthenticator {
   }
 }
 
-/// The connection to a signer. Its loop runs only while an answer is awaited, on the thread that asks.
+/// The connection to a signer. Its loop runs only while an answer is awaited, on the requesting thread.
 private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private let place: String
   private let loop: EpollLoop
@@ -73,11 +73,11 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private var output = LineSplitter()
   private var errors = LineSplitter()
   private var answers: [String] = []
-  /// How many answers are late; they belong to requests that were given up.
+  /// The number of late answers, which belong to abandoned requests.
   private var lateAnswers = 0
-  /// What the program wrote to stderr last.
+  /// The last text that the program wrote to stderr.
   private var complaint: String?
-  /// Why there will be no more answers.
+  /// The reason why there will be no more answers.
   private var end: String?
 
   init(_ place: String, allowsOtherUsers: Bool) throws(AuthenticatorError) {
@@ -142,7 +142,8 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
     throw .signer("\(place) answered '\(word)' with an empty line")
   }
 
-  /// Returns false if not all was accepted: pipes and sockets have room for hundreds of requests.
+  /// Sends a request; returns false if it was not accepted completely. Pipes and sockets have room for hundreds of
+  /// requests.
   private func send(_ text: String) -> Bool {
     guard end == nil else { return false }
     let bytes = Array(text.utf8)

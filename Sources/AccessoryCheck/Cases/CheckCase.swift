@@ -47,21 +47,21 @@ public struct CheckCase: Sendable, Equatable {
     detection + synchronization + packets + loss + authentication + identification + sessions + data + plugging
     + components
 
-  /// The numbers of the user's own cases begin here, so that they never meet easim's.
+  /// The first number of the user's own cases, which is above the numbers of all easim cases.
   static let firstOwn = 100_000
   /// The numbers that users may give to their own cases.
   static let ownIDs = 0...99_999
 
-  /// Whether it is one of the user's own cases.
+  /// Whether this is one of the user's own cases.
   public var isOwn: Bool { number >= Self.firstOwn }
 
-  /// How texts refer to the case: "902", or "own-902" for a case of the user's.
+  /// The name of the case in texts: "902", or "own-902" for a case of the user.
   public var label: String { isOwn ? name : String(number) }
 
-  /// The label, and the name of easim's own cases: "902 replug-in-detection".
+  /// The label, followed by the name of an easim case, such as "902 replug-in-detection".
   public var title: String { isOwn ? name : "\(number) \(name)" }
 
-  /// Two cases are equal if they have the same number.
+  /// Returns true if the cases have the same number.
   public static func == (left: CheckCase, right: CheckCase) -> Bool { left.number == right.number }
 
   /// The group that the case belongs to.
@@ -80,7 +80,7 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
   case data
   case plugging
   case components
-  /// The user's own cases, above all others.
+  /// The user's own cases, whose numbers are above all others.
   case own
 
   /// A heading for the group.
@@ -112,7 +112,7 @@ public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   case seenOnce
   /// No source states the rule, but it follows from what sources state.
   case inferred
-  /// The user states it, in a file of their own cases.
+  /// The user states the rule in a file of cases.
   case own
 
   /// One of "agreed", "captured", "seen once" and "inferred".

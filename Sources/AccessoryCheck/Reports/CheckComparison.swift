@@ -11,9 +11,9 @@ public struct CheckComparison: Sendable, Equatable {
   /// The numbers of cases that fail in both runs.
   public var known: [Int] = []
 
-  /// The firmware version in the earlier run, if it was another.
+  /// The firmware version in the earlier run, if it was a different one.
   public var firmware: String?
-  /// What texts call the cases.
+  /// The names of the cases in texts.
   private var titles: [Int: String] = [:]
 
   /// Compares a report with an earlier one.

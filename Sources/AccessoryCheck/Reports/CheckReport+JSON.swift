@@ -99,7 +99,7 @@ extension CheckResult {
 private struct CheckEntry: Equatable {
   var number = 0
   var name = ""
-  /// Describe the case; easim reads them only for the user's own cases.
+  /// Texts that describe the case, which easim reads only for the user's own cases.
   var sentence = ""
   var sources: [String] = []
   var severity = ""
@@ -163,7 +163,7 @@ private struct CheckEntry: Equatable {
       rule: rule, outcome: outcome, time: time, isStrict: kind == .failed && rule.severity != .error)
   }
 
-  /// A case of the user's, whose file the reader need not have.
+  /// A case of the user, whose file need not exist when the report is read.
   private var ownCase: CheckCase? {
     guard CheckCase.ownIDs.contains(number - CheckCase.firstOwn), name == "own-\(number - CheckCase.firstOwn)",
       let severity = CheckCase.Severity(rawValue: severity)

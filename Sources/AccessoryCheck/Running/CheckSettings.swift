@@ -18,9 +18,9 @@ public struct CheckSettings {
   public var isHostile = false
   /// Whether warnings and notes fail the check, too.
   public var isStrict = false
-  /// Whether cases about what the accessory does not declare are left out, instead of being skipped.
+  /// Whether cases about undeclared parts of the accessory are omitted instead of skipped.
   public var leavesOutUndeclared = false
-  /// What the accessory is asked first; ``HostOrder/auto`` tries identification when AA00 is not answered.
+  /// The step with which the device begins; ``HostOrder/auto`` tries identification when AA00 is not answered.
   public var order = HostOrder.auto
   /// The authenticator that verifies signatures.
   public var verifier: any DeviceAuthenticator
@@ -41,18 +41,18 @@ public struct CheckSettings {
 
 /// A selection of cases to run, given by numbers, ranges and names.
 public struct CheckSelection: Sendable, Equatable {
-  /// The chosen cases, by number.
+  /// The selected cases, by number.
   public let cases: [CheckCase]
 
-  /// All of easim's cases.
+  /// The selection of all easim cases.
   public static let all = CheckSelection(cases: CheckCase.all)
 
   private init(cases: [CheckCase]) { self.cases = cases }
 
-  /// Reads `101,300-399,syn-version`; cases can also be named, and `own` means all of the user's own cases.
+  /// Parses a selection such as `101,300-399,syn-version`; `own` selects all of the user's own cases.
   ///
   /// - Parameter own: the user's own cases.
-  /// - Throws: ``Mistake``, for a part that selects no case.
+  /// - Throws: ``Mistake``, if a part selects no case.
   public init(_ text: String, own: [CheckCase] = []) throws(Mistake) {
     let all = CheckCase.all + own
     var chosen: Set<Int> = []

@@ -13,7 +13,7 @@ public final class Checker {
 
   let run: CheckRun
   var lastAttackBytes: [UInt8] = []
-  /// The cases about what the accessory does not declare, if the settings leave them out.
+  /// The cases about undeclared parts of the accessory, if the settings omit them.
   public private(set) var leftOut: [CheckCase] = []
   private let plug: any AccessoryPlug
   private let pump: CheckPump

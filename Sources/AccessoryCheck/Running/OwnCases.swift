@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// The user's own cases: Python functions in a file, run by a Python process with easim's package.
+/// The user's own cases: Python functions in a file, run by a Python process that uses the easim package.
 ///
-/// The process first prints a line with its cases. For each case easim opens a session and sends `{"run": 902, …}`;
-/// the process then sends requests, which easim answers, until it reports the outcome:
+/// The process first prints a line with its cases. For each case easim opens a session and sends `{"run": 902, …}`; the
+/// process then sends requests, which easim answers, until it reports the outcome:
 ///
 /// ```
 ///   {"send": "0102"}        ──▶   {}
@@ -26,7 +26,7 @@ public final class OwnCases: ChildProcessHandler {
   private var output = LineSplitter(longestLine: 1 << 24)
   private var errors = LineSplitter()
   private var requests: [JSON5Value] = []
-  /// Why there will be no more requests.
+  /// The reason why there will be no more requests.
   private var end: String?
 
   /// Starts Python and reads the list of cases.
@@ -55,12 +55,12 @@ public final class OwnCases: ChildProcessHandler {
     if cases.isEmpty { throw Mistake("\(file) has no cases: mark functions with @check.case(\"1\", \"does …\")") }
   }
 
-  /// Ends Python.
+  /// Ends the Python process.
   public func close() { child = nil }
 
-  /// The file has no usable cases.
+  /// The error for a file without usable cases.
   public struct Mistake: Error, CustomStringConvertible {
-    /// A sentence.
+    /// A sentence that describes the mistake.
     public let description: String
 
     init(_ description: String) { self.description = description }
@@ -103,7 +103,7 @@ public final class OwnCases: ChildProcessHandler {
       do {
         answer(try perform(request, run, session, &given))
       } catch let skip as CheckSkip {
-        // Such as a full window: the case hears of it, and ends.
+        // An error such as a full window is reported to the case, which then ends.
         answer(ended(skip.reason))
       }
     }
@@ -150,8 +150,8 @@ public final class OwnCases: ChildProcessHandler {
     return reply
   }
 
-  /// Python reads each answer before it sends the next request, so the pipe has room; the longest answers are sent in
-  /// pieces as it reads.
+  /// Sends an answer. Python reads each answer before it sends the next request, so the pipe has room; the longest
+  /// answers are sent in pieces as Python reads.
   private func answer(_ object: JSONObject) {
     unsent += Array("\(object.text)\n".utf8)
     sendUnsent()
@@ -166,20 +166,20 @@ public final class OwnCases: ChildProcessHandler {
 
   // MARK: The process
 
-  /// Takes requests.
+  /// Reads requests from the output of the Python process.
   public func child(_ child: ChildProcess, printed bytes: RawSpan) {
     output.take(bytes) { line in
       if let value = try? JSON5.read(line, file: "Python's line") { requests.append(value) } else { note(line) }
     }
   }
 
-  /// Passes on what the cases print.
+  /// Passes on the lines that the cases print.
   public func child(_ child: ChildProcess, complained bytes: RawSpan) { errors.take(bytes, note) }
 
-  /// Sends the rest of an answer.
+  /// Sends the remaining bytes of an answer.
   public func childTakesInput(_ child: ChildProcess) { sendUnsent() }
 
-  /// The end follows.
+  /// Does nothing, because the end of the process follows.
   public func childClosedInput(_ child: ChildProcess) {}
 
   /// Remembers why there are no more requests.

@@ -43,13 +43,12 @@ public enum ControlPage {
       + (sections.firstRange(of: "\n###").map { String(sections[$0.lowerBound...].dropFirst()) } ?? "")
   }
 
-  /// The results that several methods have. They are types, too.
+  /// The results that several methods share, which are also types.
   private static let shared: Set<String> = {
     let results = ControlMethods.all.map(\.result).filter { !$0.fields.isEmpty }
     return Set(Dictionary(grouping: results, by: \.name).filter { $0.value.count > 1 }.keys)
   }()
 
-  /// Other pages with more detail about a field.
   private static let elsewhere = [
     "a notice": "control.md#notifications", "a profile": "profiles.md", "a scenario": "scenarios.md",
     "a link preset": "quirks-and-faults.md", "a packet": "#packetget", "fields": "#packetget", "figures": "load.md",

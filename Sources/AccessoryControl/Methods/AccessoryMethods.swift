@@ -190,7 +190,7 @@ private struct AddingAccessory: Equatable, Sendable {
     Field("serial", \.serial, .optional(.text), "a serial number to use instead of the profile's")
   }
 
-  /// The recording, in a capture file on this machine or in the request; nil if there is none.
+  /// Returns the recording in a capture file on this machine or in the request; nil if there is none.
   func read(_ call: ControlCall) throws(RPCError) -> Recording? {
     switch (recording, recordingData) {
     case (nil, nil): return nil

@@ -58,7 +58,7 @@ extension ControlMethods {
 }
 
 extension LoggedPacket {
-  /// The packet as JSON, with all its bytes if `isWhole` is set.
+  /// Returns the packet as JSON, with all its bytes if `isWhole` is set.
   package func tree(isWhole: Bool) -> JSON5Value {
     var members: [JSON5Member] = [
       .init("number", .number(number)), .init("t", .seconds(time - .origin)),

@@ -3,7 +3,7 @@ import AccessoryFaults
 import AccessoryFormats
 
 extension ControlMethods {
-  /// Methods about proxies between a device and an accessory, neither of which the server simulates.
+  /// The methods about proxies between a real device and a real accessory.
   static let proxies: [ControlMethod] = [
     ControlMethod(
       "proxy.add",

@@ -3,7 +3,6 @@ import AccessorySimulator
 import Certificates
 
 extension ControlMethods {
-  /// The method about what an accessory has received.
   static let received = ControlMethod(
     "accessory.received",
     "Get what an accessory has received in its sessions, whatever its behavior is; or, with `data` or `text`, search in "
@@ -66,7 +65,6 @@ private struct Found: Equatable, Sendable {
   }
 }
 
-/// The bytes received in one session.
 private struct ReceivedStream: Equatable, Sendable {
   var protocolName = ""
   var began = 0.0

@@ -84,7 +84,7 @@ extension ControlMethods {
     },
   ]
 
-  /// Makes a ticket for a connection that carries the bytes of a session.
+  /// Creates a ticket for a connection that carries the bytes of a session.
   static func bytePort(of session: ControlledSession, _ call: ControlCall) throws(RPCError) -> PortPlace {
     let address = call.client.cameByPort ? nil : call.server.portAddresses.first
     guard call.client.cameByPort || address != nil else {
@@ -197,7 +197,7 @@ private struct Closing: Equatable, Sendable {
   }
 }
 
-/// Where to connect for the bytes of a session, and what to say there.
+/// The address to connect to for the bytes of a session, and the line to send there.
 struct PortPlace: Equatable, Sendable {
   var address: String?
   var firstLine = ""

@@ -25,7 +25,7 @@ final class ControlledJob {
   /// Reports in a job-specific format, kept because existing programs read them.
   private var ownForms: [ReportForm: String] = [:]
   var figures: () -> JSON5Value? = { nil }
-  /// What the run's own world records for its trace; nil if it is a run in ``world``.
+  /// The recorder of the run's own world for its trace; nil if the run uses ``world``.
   var trace: TraceRecorder?
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome?

@@ -12,7 +12,6 @@ final class ControlledProxy {
   let world: ControlWorld
   let accessory: Address
   let device: Address
-  /// The observers of the proxy's cables: captures.
   let taps = CableTaps()
   private(set) var faults: [Fault] = []
   private let proxy: CableProxy
@@ -54,17 +53,16 @@ final class ControlledProxy {
       }, struck: { [taps] in taps.struck($0, at: .device) })
   }
 
-  /// Replaces the faults, also on the cable that is in use.
+  /// Replaces the faults, including those of the cable in use.
   func change(to faults: [Fault]) {
     self.faults = faults
     faulty?.change(to: faults, random: SeededRandom(seed: world.loop.random.next()))
   }
 
-  /// Disconnects both ends.
   func remove() {
     proxy.stop()
     world.server.proxies.remove(id)
-    // Until its channels have ended.
+    // The proxy is retained until its channels have ended.
     world.loop.schedule(after: .seconds(5)) { [proxy] in withExtendedLifetime(proxy) {} }
   }
 
@@ -78,7 +76,6 @@ final class ControlledProxy {
   }
 }
 
-/// A proxy as `proxy.list` shows it.
 struct ProxyState: Equatable, Sendable {
   var proxy = ""
   var world = ""

@@ -7,10 +7,9 @@ import AccessoryWorlds
 
 /// A scenario whose accessories and cables are played in a world of the server, for an app that runs there.
 ///
-/// The world's device stays as it is: what a scenario says of its device, of other apps and of other SDKs is not played,
-/// and the result says so. At the end, the scenario's accessories are removed.
+/// The world's device stays unchanged: steps for the device, for other apps and for other SDKs are not played, and the
+/// result says so. At the end, the scenario's accessories are removed.
 final class LiveScenario {
-  /// How often progress is reported.
   private static let period = Duration.milliseconds(500)
 
   private let scenario: Scenario
@@ -21,9 +20,9 @@ final class LiveScenario {
   private var timer: LoopTimer?
   /// The world's last notice before the start.
   private let firstNumber: Int
-  /// What was not possible; the run then failed.
+  /// The reason why the run failed.
   private var failure: String?
-  /// What the world plays in its own way, in words.
+  /// Descriptions of what the world does not play as the scenario says.
   private var unplayed: [String] = []
 
   init(_ scenario: Scenario, with app: ControlledApp, _ job: ControlledJob) {
@@ -34,7 +33,7 @@ final class LiveScenario {
     }
   }
 
-  /// Starts, and returns the id of the job.
+  /// Starts the scenario, and returns the ID of the job.
   func start() throws -> String {
     let world = job.world
     for part in scenario.accessories {
@@ -87,7 +86,7 @@ final class LiveScenario {
     guard let timeline else { return }
     timeline.cancel()
     timer?.cancel()
-    // Both retain this object.
+    // Both the timeline and the timer retain this object.
     (self.timeline, timer, job.stop) = (nil, nil, {})
     let world = job.world
     let events = seen(world.notices(after: firstNumber, atMost: .max))
@@ -110,8 +109,8 @@ final class LiveScenario {
       report, isCancelled: isCancelled, text, ownForms: [.json: "[\(events.map(\.json).joined(separator: ","))]"])
   }
 
-  /// What the app was notified of, and its sessions, as a scenario expects them: only of the scenario's accessories, and
-  /// of no connection that began before.
+  /// Returns the app's notifications and sessions in the form that a scenario expects: only those of the scenario's
+  /// accessories, and of connections that began during the run.
   private func seen(_ notices: [ControlNotice]) -> [TimelineEvent] {
     let serials = Set(scenario.accessories.map(\.profile.identity.serialNumber))
     var connections: Set<Int> = []

@@ -10,7 +10,7 @@ import LinuxIO
 extension ControlledJob {
   /// How many turns of virtual time run at once.
   private static let turnsAtOnce = 2_000
-  /// The bytes of a run's trace; a server keeps many of them.
+  /// The maximum number of bytes of a run's trace, because a server keeps many traces.
   private static let mostTraced = 1 << 20
 
   func play(_ scenario: Scenario, client: ScenarioClient.Type, named name: String, seed: UInt64) {

@@ -151,8 +151,8 @@ extension BurstLimit {
     }
   }
 
-  /// Where the limit is in a chart of times in nanoseconds, or of bytes a second; nil if it has no place there. `size` is
-  /// that of every burst, or 0.
+  /// Returns the position of the limit in a chart of times in nanoseconds, or of bytes per second; nil if the limit
+  /// does not belong there. `size` is the size of every burst, or 0.
   func line(onTimes: Bool, size: Int) -> Double? {
     switch figure {
     case .percentile, .mean, .most: onTimes ? bound : nil
@@ -162,7 +162,6 @@ extension BurstLimit {
     }
   }
 
-  /// Compares a run with the limit.
   func check(_ report: BurstReport) -> ReportCheck {
     let times = isService ? report.service : report.latency
     let text: String

@@ -136,7 +136,7 @@ extension BurstReport.Site.SessionTally {
 }
 
 extension Format<BurstLimit> {
-  /// A limit as users write it.
+  /// The format of a limit, as users write it.
   public static let limit = Format(.text(TextShape("limit"))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a limit such as 'p99>50ms'", value) }
     do { return try BurstLimit(text) } catch {

@@ -3,7 +3,7 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The description of the load test, for the title of a page: with the accessory, or how many there were.
+  /// The title of a page about the load test, which names the accessory or the number of accessories.
   public var title: String {
     let names = Set(sites.map { $0.accessory.isEmpty ? $0.name : $0.accessory })
     return switch names.count {
@@ -255,7 +255,7 @@ extension BurstReport {
 
   // MARK: Charts
 
-  /// The limits on times, or on the rate, as lines in the charts.
+  /// Returns the limits on times, or on the rate, as lines in the charts.
   func goals(onTimes: Bool) -> [(at: Double, text: String, isMet: Bool)] {
     judgedLimits.compactMap { limit in
       guard let at = limit.line(onTimes: onTimes, size: plan.size) else { return nil }
@@ -263,7 +263,6 @@ extension BurstReport {
     }
   }
 
-  /// The kinds of marks in this run, for legends.
   private var markLegend: [(String, String)] {
     let kinds = Set(timeMarks.filter { 0...span ~= $0.time }.map(\.kind))
     return TimeMark.Kind.allCases.filter(kinds.contains).map { ("sign \($0.rawValue)", $0.title) }

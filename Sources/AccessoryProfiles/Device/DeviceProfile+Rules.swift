@@ -67,7 +67,6 @@ extension DeviceProfile {
     ]
   }
 
-  /// The answers to the request for power updates.
   private var powerUpdates: [MessageRule] {
     let charging = Power.Charging.allCases.firstIndex(of: power.charging) ?? 0
     let attributes = [
@@ -87,7 +86,6 @@ extension DeviceProfile {
     }
   }
 
-  /// The parameters of 5001.
   private var playing: [MessageRule.Element] {
     let item = [
       Self.text(1, nowPlaying.title), Self.number(4, UInt32(clamping: nowPlaying.duration.milliseconds)),

@@ -38,9 +38,9 @@ public struct DeviceProfile: Equatable, Sendable {
   public var audioRate = 48_000
   /// The step with which the device begins: authentication or identification.
   public var order = HostOrder.auto
-  /// How the device words its answers.
+  /// The way in which the device words its answers.
   public var manners = Manners.brief
-  /// Whether the device answers by itself whatever it understands.
+  /// Whether the device automatically answers every message that it understands.
   public var answers = true
   /// The user's own rules. A rule that sends the same message with the same trigger as a built-in rule replaces that
   /// rule.
@@ -53,16 +53,17 @@ public struct DeviceProfile: Equatable, Sendable {
   static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
   private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
 
-  /// How a device words its answers, where devices were seen to differ.
+  /// A way of wording answers, where devices were seen to differ.
   public enum Manners: String, CaseIterable, Sendable {
-    /// Everything that was asked for in one message.
+    /// The device sends everything that was requested in one message.
     case brief
-    /// As phones were seen to: each power attribute in an AE01 of its own, in ascending order. What else phones were
-    /// seen to do, every device does: without acknowledgements it never acknowledges, and waits for no window.
+    /// The device behaves as phones were seen to: it sends each power attribute in a separate AE01, in ascending order.
+    /// Every simulated device shows the other behavior of phones: on a link without acknowledgements it never
+    /// acknowledges, and waits for no window.
     case phone
   }
 
-  /// The contents of AE01.
+  /// The contents of a power update (AE01).
   public struct Power: Equatable, Sendable {
     /// The maximum current that the accessory may draw, in mA.
     public var maximumCurrent: UInt16 = 100

@@ -11,7 +11,7 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   /// The accessory connects without protocols, disconnects, and connects again with its protocols.
   case flicker(Flicker)
   case authentication(OddAuthentication)
-  /// Identifies itself late, or not at all.
+  /// The accessory identifies itself late or never.
   case identification(OddIdentification)
   case session(OddSession)
   /// The accessory never sends the status of a session. Many accessories do not; a device must not wait for it.
@@ -119,7 +119,7 @@ public struct OddIdentification: Equatable, Sendable {
 
   /// The way in which identification goes wrong.
   public var answer: Answer
-  /// How long a slow answer is delayed.
+  /// The delay of a slow answer.
   public var delay: Duration
 
   /// Creates a quirk that gives this answer.

@@ -113,7 +113,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   public var prefix: String
   /// The mark that ends a command.
   public var end: End
-  /// How long a pause must be to end a command.
+  /// The length of a pause that ends a command.
   public var pause: Duration
 
   /// Creates a quirk for which, by default, every command is a settings command.

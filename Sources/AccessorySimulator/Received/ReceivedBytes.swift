@@ -1,7 +1,7 @@
 public import AccessoryCore
 public import AccessorySessions
 
-/// The bytes that an accessory has received in its sessions and its behavior has read, whatever the behavior is.
+/// Keeps the bytes that an accessory has received in its sessions and its behavior has read, whatever the behavior is.
 ///
 /// Each session is one stream of bytes, however they were split in transit. The oldest bytes are dropped.
 public final class ReceivedBytes {
@@ -10,7 +10,7 @@ public final class ReceivedBytes {
   private static let mostStreams = 1_000
 
   private let loop: any EventLoop
-  /// What is kept, one stream for each session, in the order in which they were opened.
+  /// The kept bytes, one stream for each session, in the order in which the sessions were opened.
   public private(set) var streams: [Stream] = []
   private var count = 0
 
@@ -18,9 +18,9 @@ public final class ReceivedBytes {
   public final class Stream {
     /// The protocol of the session.
     public let protocolName: String
-    /// When the session was opened.
+    /// The time at which the session was opened.
     public let began: Instant
-    /// The bytes.
+    /// The kept bytes of the session.
     public fileprivate(set) var bytes = ByteQueue()
     /// The number of earlier bytes that are no longer kept.
     public fileprivate(set) var dropped = 0
@@ -30,10 +30,9 @@ public final class ReceivedBytes {
     }
   }
 
-  /// Nothing has been received.
+  /// Creates an object that has received no bytes.
   public init(on loop: any EventLoop) { self.loop = loop }
 
-  /// Starts to keep the bytes read in a session.
   func watch(_ session: Session) {
     let stream = Stream(session.protocolName, at: loop.now)
     streams.append(stream)
@@ -55,9 +54,9 @@ public final class ReceivedBytes {
     }
   }
 
-  /// Searches for bytes in the streams, or only in those of one protocol.
+  /// Searches for bytes in all streams, or only in those of one protocol.
   ///
-  /// - Parameter times: how often the bytes should have been received; nil for at least once.
+  /// - Parameter times: how often the bytes should have been received; nil means at least once.
   public func search(for wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
     var search = ReceivedSearch(for: wanted, times: times)
     for stream in streams where protocolName == nil || stream.protocolName == protocolName {
@@ -73,7 +72,7 @@ public struct WatchedBehavior: AccessoryBehavior {
   private let received: ReceivedBytes
   private let choose: (Session) -> any AccessoryBehavior
 
-  /// Keeps bytes in `received`; `choose` returns the behavior of a session that was opened.
+  /// Creates a behavior that keeps bytes in `received`; `choose` returns the behavior of a session that was opened.
   public init(_ received: ReceivedBytes, _ choose: @escaping (Session) -> any AccessoryBehavior) {
     (self.received, self.choose) = (received, choose)
   }

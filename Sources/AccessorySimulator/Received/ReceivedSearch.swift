@@ -1,20 +1,21 @@
 import AccessoryFormats
 
-/// Whether an accessory has received certain bytes, and how often; if not, which of the received bytes are the nearest.
+/// The result of a search for received bytes: how often they were received or, if they were not, the most similar
+/// received bytes.
 ///
 /// ```swift
 /// meter.received("VERSION?").isMet              // at least once
 /// meter.received("VERSION?", times: 2).isMet    // exactly twice
 /// ```
 public struct ReceivedSearch: Equatable, Sendable {
-  /// What was searched for.
+  /// The bytes that were searched for.
   public let wanted: [UInt8]
-  /// How often it should have been received; nil for at least once.
+  /// How often the bytes should have been received; nil means at least once.
   public let times: Int?
-  /// How often it was received. Occurrences do not overlap, and each is in one session.
+  /// How often the bytes were received. Occurrences do not overlap, and each is in one session.
   public private(set) var count = 0
 
-  /// The longest beginning of the wanted bytes, where it is, and what is there.
+  /// The longest received prefix of the wanted bytes, its protocol, and the received bytes.
   private var nearest: (same: Int, protocolName: String, found: [UInt8])?
   private var dropped = 0
 
@@ -25,7 +26,7 @@ public struct ReceivedSearch: Equatable, Sendable {
   /// Whether the bytes were received as often as they should have been.
   public var isMet: Bool { times.map { count == $0 } ?? (count > 0) }
 
-  /// Counts what is in one stream, in one pass: at each byte, `same` is the length of the longest beginning of the
+  /// Counts occurrences in one stream in one pass: at each byte, `same` is the length of the longest prefix of the
   /// wanted bytes that ends there.
   mutating func look(in bytes: [UInt8], on protocolName: String, afterDropping dropped: Int) {
     self.dropped += dropped
@@ -44,7 +45,8 @@ public struct ReceivedSearch: Equatable, Sendable {
     }
   }
 
-  /// For each beginning of the bytes, the length of the longest shorter one with which it ends (Knuth, Morris, Pratt).
+  /// Returns, for each prefix of the bytes, the length of the longest shorter prefix with which it ends (Knuth, Morris,
+  /// Pratt).
   private static func fallbacks(of bytes: [UInt8]) -> [Int] {
     var lengths = [Int](repeating: 0, count: bytes.count)
     for index in bytes.indices.dropFirst() {
@@ -55,7 +57,7 @@ public struct ReceivedSearch: Equatable, Sendable {
     return lengths
   }
 
-  /// Compares everything.
+  /// Returns true if all properties are equal.
   public static func == (one: ReceivedSearch, other: ReceivedSearch) -> Bool {
     one.wanted == other.wanted && one.times == other.times && one.count == other.count
       && one.description == other.description
@@ -63,8 +65,8 @@ public struct ReceivedSearch: Equatable, Sendable {
 }
 
 extension ReceivedSearch: CustomStringConvertible {
-  /// The result in words, with the first byte that differs: "never received 'VERSION?'; nearest on com.acme.meter:
-  /// 'VERSON?', where byte 4 is 4f ('O') and not 49 ('I')".
+  /// A sentence that names the first wrong byte: "never received 'VERSION?'; nearest on com.acme.meter: 'VERSON?',
+  /// where byte 4 is 4f ('O') and not 49 ('I')".
   public var description: String {
     let what = ShownBytes.of(wanted)
     if count > 0 {

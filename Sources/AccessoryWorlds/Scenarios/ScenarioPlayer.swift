@@ -113,7 +113,7 @@ public final class ScenarioPlayer {
 package final class ScenarioTimeline {
   /// Whether every step was played and the time after the last step has passed.
   package private(set) var isOver = false
-  /// The instant that counts as 0.
+  /// The instant that counts as 0 on the scenario's timeline.
   package private(set) var beginning: Instant
 
   private let scenario: Scenario

@@ -180,7 +180,7 @@ extension Link {
     pending.insert(.synchronization)
   }
 
-  /// Establishes the link in the `answering` phase if the packet acknowledges this end's SYN|ACK.
+  /// Establishes the link in the `answering` phase if the packet acknowledges this end's SYN+ACK.
   mutating func completeAnswer(_ header: PacketHeader) -> Reaction {
     guard case .answering(let offer, let answer, let peerSequence, _, _) = phase,
       header.control.contains(.ack), header.acknowledgement == synchronizationSequence
@@ -200,7 +200,7 @@ extension Link {
       // The device answered a late copy of this accessory's SYN as a new one, so the device has lost its state of this
       // link.
       if header.sequence != peerSynchronizationSequence { return fail(.restarted, now: now) }
-      // This end's acknowledgement of the SYN|ACK was lost.
+      // This end's acknowledgement of the SYN+ACK was lost.
       pending.insert(.acknowledgement)
       return .nothing
     }

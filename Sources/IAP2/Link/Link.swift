@@ -7,7 +7,7 @@
 ///   detecting      FF 55 02 00 EE 10 ──────────▶  listening
 ///                  ◀────────── FF 55 02 00 EE 10
 ///   synchronizing  SYN ─────────────────────────▶
-///                  ◀───────────────────── SYN|ACK  answering
+///                  ◀───────────────────── SYN+ACK  answering
 ///   established    ACK ─────────────────────────▶  established
 ///                  ◀──────── data, ACK, EAK ────▶
 /// ```
@@ -258,7 +258,7 @@ public struct Link: ~Copyable {
     switch phase {
     case .synchronizing(let offer, _, _):
       parameters = offer
-      // Each further round answers the device's SYN|ACK and so acknowledges it.
+      // Each further round answers the device's SYN+ACK and so acknowledges it.
       if settlingRoundsLeft < Self.settlingRounds {
         control = [.syn, .ack]
         acknowledgement = receiver.lastInOrder

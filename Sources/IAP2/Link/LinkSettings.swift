@@ -21,11 +21,11 @@ public struct LinkSettings: Hashable, Sendable {
   /// How many SYNs are sent before the accessory returns to detection; a device stops at the eleventh.
   public var synchronizationLimit = 10
 
-  /// The reaction to a SYN|ACK in which the device changes the offered recovery values.
+  /// The reaction to a SYN+ACK in which the device changes the offered recovery values.
   public enum Settling: Hashable, Sendable {
     /// Use the device's values and acknowledge, as four simple stacks do.
     case adopt
-    /// Offer the device's values back in another SYN|ACK until both ends' values match, as one strict stack does.
+    /// Offer the device's values back in another SYN+ACK until both ends' values match, as one strict stack does.
     case offerAgain
   }
   /// How differing recovery values are settled. Sources disagree; every stack understands `adopt`.
@@ -40,7 +40,7 @@ public struct LinkSettings: Hashable, Sendable {
   /// What to do about out-of-range numbers in a SYN. Some accessories that Apple devices accept send such numbers.
   public var outOfRange = OutOfRange.clamp
 
-  /// The content of the device's SYN|ACK.
+  /// The content of the device's SYN+ACK.
   public enum DeviceAnswer: Hashable, Sendable {
     /// The accessory's recovery values and sessions with the device's own window and length, as Apple devices do.
     case echo

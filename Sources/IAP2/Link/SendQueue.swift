@@ -81,7 +81,7 @@ struct SendQueue {
     return 0
   }
 
-  /// The bytes of the packets in flight, and the number of the first; nil if none is in flight.
+  /// The number of bytes of the packets in flight, and the sequence number of the first one; nil if none is in flight.
   var inFlightBytes: (bytes: Int, oldest: UInt8)? {
     guard inFlight > 0 else { return nil }
     return (packets[first..<first + inFlight].reduce(0) { $0 + $1.count }, packets[first].sequence)

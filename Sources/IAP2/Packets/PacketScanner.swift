@@ -86,10 +86,10 @@ public struct PacketScanner: ~Copyable {
   /// The number of received bytes that do not yet belong to a piece or a skip.
   public var heldCount: Int { carry.undecided }
 
-  /// How many zeros were skipped as padding.
+  /// The number of zero bytes skipped as padding.
   public var paddingBytes: Int { skipped.padding }
 
-  /// The header of the incomplete packet, as far as it is known.
+  /// The header of the incomplete packet, if it has arrived.
   public var heldHeader: PacketHeader? {
     carry.withUndecided { held in
       guard held.count >= PacketHeader.size, held[0] == 0xFF, held[1] == 0x5A else { return nil }

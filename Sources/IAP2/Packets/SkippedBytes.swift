@@ -5,7 +5,7 @@ public struct SkippedBytes: Equatable, Sendable {
   /// The first skipped bytes, at most sixteen, without leading zeros.
   public private(set) var sample: [UInt8] = []
 
-  /// How many leading zeros were dropped since the scanner was created; 0 in reports.
+  /// The number of leading zero bytes dropped since the scanner was created; 0 in reports.
   private(set) var padding = 0
 
   static let sampleSize = 16

@@ -1,26 +1,26 @@
-/// What a line looks like to a device at one moment. A ``LineWatch`` compares several.
+/// The state of a line at one moment, as a device sees it. A ``LineWatch`` compares several states.
 public struct LineState: Equatable, Sendable {
-  /// What the accessory must send next; nil if nothing is due.
+  /// The message that the accessory must send next; nil if none is due.
   public var awaited: String?
-  /// How many bytes of packets the accessory has not acknowledged.
+  /// The number of packet bytes that the accessory has not acknowledged.
   public var unacknowledgedBytes = 0
-  /// The sequence number of the first of these packets.
+  /// The sequence number of the first unacknowledged packet.
   public var oldestUnacknowledged: UInt8?
-  /// The length in the header of a packet whose rest has not arrived.
+  /// The length in the header of an incomplete packet.
   public var announcedLength: Int?
-  /// How many bytes of that packet have arrived.
+  /// The number of bytes of the incomplete packet that have arrived.
   public var arrivedOfPacket = 0
-  /// How many zeros arrived between packets, or instead of them.
+  /// The number of zero bytes that arrived between packets, or instead of packets.
   public var paddingBytes = 0
-  /// What the link has done.
+  /// The counters of the link.
   public var counters = LinkCounters()
 
-  /// An idle line.
+  /// Creates the state of an idle line.
   public init() {}
 }
 
 extension Peer where Role == DeviceRole {
-  /// The line at this moment.
+  /// The state of the line at this moment.
   public var lineState: LineState {
     var state = LineState()
     state.awaited = awaited
@@ -51,16 +51,16 @@ extension Peer where Role == DeviceRole {
   }
 }
 
-/// Finds out what holds a line up, and what it spoils, from its states at regular intervals.
+/// Finds out what blocks or damages a line from its states at regular intervals.
 ///
-/// Each trouble is reported once, after it has lasted for ``limit``, and again only after it has passed. Counts of damage
-/// are reported when they have grown, at most every ``pause``.
+/// Each problem is reported once, after it has lasted for ``limit``, and again only after it has passed. Counts of
+/// damage are reported when they have grown, at most once every ``pause``.
 public struct LineWatch {
-  /// How long something must last to be reported.
+  /// How long a problem must last before it is reported.
   public static let limit = Milliseconds(5_000)
   private static let pause = Milliseconds(10_000)
 
-  /// What may last, in a form that changes with every progress.
+  /// A lasting problem, in a form that changes with every progress.
   private enum Trouble: Hashable {
     case awaited(String)
     case unacknowledged(oldest: UInt8, establishments: Int)
@@ -73,10 +73,10 @@ public struct LineWatch {
   private var told = LinkCounters()
   private var nextCounts = Instant.origin
 
-  /// A watch that has seen nothing.
+  /// Creates a watch that has seen no state.
   public init() {}
 
-  /// Compares the state with earlier ones; returns sentences to report now.
+  /// Compares the state with earlier ones; returns the sentences to report now.
   public mutating func look(at state: LineState, now: Instant) -> [String] {
     var sentences: [String] = []
     let current = Self.troubles(of: state)
@@ -94,7 +94,7 @@ public struct LineWatch {
     return sentences
   }
 
-  /// What has not been reported at the end: damage, and zeros, which no other message shows.
+  /// Returns what has not been reported at the end: damage, and zero bytes, which no other message shows.
   public mutating func finish(_ state: LineState) -> [String] {
     let zeros = reported.contains(.onlyZeros) ? nil : Self.troubles(of: state)[.onlyZeros]
     return [zeros, takeCounts(state.counters)].compactMap(\.self)

@@ -62,7 +62,6 @@ public struct PeerCore: ~Copyable {
     scanner.keepsByte(of: bytes)
   }
 
-  /// Ends a delivery.
   mutating func endDelivery(now: Instant) {
     announceRoom()
     if let timeout = link.settings.interByteTimeout { limitPiece(now: now, timeout) }
@@ -258,8 +257,8 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// Whether the cable must not be read until a full session is. Without acknowledgements, only this slows down the
-  /// other end.
+  /// Whether the cable must not be read until a full session has been read. On a link without acknowledgements, only
+  /// this slows down the other end.
   public var wantsCablePaused: Bool { holdingSince != nil && link.isZeroAcknowledgement }
 
   /// Notes that the reader of a session has processed `count` bytes.
@@ -382,12 +381,12 @@ public struct PeerCore: ~Copyable {
   // MARK: Time
 
   /// How long a session may be full before it is ended: well below the time after which the other end would give up the
-  /// whole link. Without acknowledgements, the other end never does.
+  /// whole link. On a link without acknowledgements, the other end never gives up.
   private var sleepLimit: Milliseconds {
     link.isZeroAcknowledgement ? Self.longestPause : Milliseconds(link.patience.count * 3 / 4)
   }
 
-  /// How long a session that is not read may keep the cable from being read.
+  /// How long an unread session may keep the cable from being read.
   private static let longestPause = Milliseconds(10_000)
 
   private var holdDeadline: Instant? { holdingSince.map { $0 + sleepLimit } }

@@ -235,7 +235,7 @@ public struct MessageRule: Hashable, Sendable {
   /// Whether to send only the parameters that the triggering message requests with empty parameters of the same number,
   /// as subscriptions do.
   public var selects = false
-  /// Whether a change may add parameters to the message; otherwise it only changes those that it has.
+  /// Whether a change may add parameters to the message; if not, a change only affects existing parameters.
   public var takesNewParameters = true
   /// Whether to send the message even to an end that did not declare it.
   public var ignoresDeclaration = false

@@ -23,7 +23,6 @@ struct SessionTable {
     var phase: Phase
     /// Whether the reader was notified of bytes that it has not taken yet.
     var isNotified = false
-    /// Bytes that have arrived but were not yet passed on.
     var inbox: [UInt8] = []
     /// Bytes that have arrived but are not consumed yet, whether or not they were passed on.
     var unread = 0
@@ -87,7 +86,6 @@ struct SessionTable {
     return true
   }
 
-  /// Notes that the other end confirmed the session.
   mutating func noteAnswer(at index: Int) {
     entries[index].phase = .heard
   }

@@ -156,7 +156,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     inbox.takeAll { _ in }
   }
 
-  /// Lets time pass in which nothing is due.
+  /// Advances the time over a period in which nothing is due.
   private func pass(to instant: Instant) {
     guard instant > now else { return }
     now = instant

@@ -10,7 +10,7 @@ package struct LineSplitter {
   private let longestLine: Int
   private var rest: [UInt8] = []
 
-  /// A splitter without bytes.
+  /// Creates a splitter without bytes.
   package init(longestLine: Int = 4_096) { self.longestLine = longestLine }
 
   /// Takes bytes and calls `emit` with every complete line.

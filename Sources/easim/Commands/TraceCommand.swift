@@ -65,15 +65,14 @@ private func runTrace(_ options: TraceOptions, _ console: Console) throws -> Exi
   return .done
 }
 
-/// The trace of a capture, made of its entries.
+/// The trace of a capture, created from the capture's entries.
 private struct TracedCapture {
   private let recorder: TraceRecorder
   private var witnesses: [Int: any CableWitness] = [:]
 
   init(_ recorder: TraceRecorder) { self.recorder = recorder }
 
-  /// Continues with an entry. The senders of bytes are known by their marks: what was received by the machine that recorded
-  /// came from the accessory.
+  /// Adds an entry. The direction shows who sent the bytes: the recording machine received them from the accessory.
   mutating func add(_ entry: CaptureEntry) {
     let (time, cable): (Instant, Int) =
       switch entry.place {

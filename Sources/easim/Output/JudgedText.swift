@@ -1,4 +1,4 @@
-/// Colors for verdicts in lines: the word or sign at the beginning, and counts such as "2 failed".
+/// Colors verdicts in lines: the word or sign at the beginning, and counts such as "2 failed".
 enum JudgedText {
   private static let green = "\u{1B}[32m"
   private static let red = "\u{1B}[31m"
@@ -22,7 +22,7 @@ enum JudgedText {
     }.joined(separator: "\n")
   }
 
-  /// "61 passed, 2 failed", "all passed": each number but 0 has the color of its word.
+  /// Colors counts such as "61 passed, 2 failed": each number except 0 gets the color of its word.
   private static func counts(_ line: Substring) -> String {
     var words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     for (index, word) in words.enumerated().dropFirst() {

@@ -25,7 +25,6 @@ final class ProgressBar {
     return "[\(String(repeating: "#", count: filled))\(String(repeating: " ", count: width - filled))] \(text)"
   }
 
-  /// Clears the bar, so that another line can be printed.
   func clear() {
     guard isShown else { return }
     console.draw("\r\u{1B}[2K")
@@ -33,11 +32,12 @@ final class ProgressBar {
   }
 }
 
-/// How much of a file was read, below all other output of a terminal. Small files are read too quickly for it.
+/// Shows how much of a file has been read, below all other output on a terminal. Small files are read too quickly to be
+/// shown.
 final class ReadingProgress {
   private static let step = 1_000_000
   private let console: Console
-  /// 0 if it is not known, as of a pipe.
+  /// The size of the file; 0 if it is unknown, as for a pipe.
   private let size: Int
   private var done = 0
   private var shown = 0
@@ -48,7 +48,6 @@ final class ReadingProgress {
     size = path == "-" || stat(path, &information) != 0 ? 0 : Int(information.st_size)
   }
 
-  /// More was read.
   func add(_ count: Int) {
     done += count
     guard done - shown >= Self.step, isatty(STDERR_FILENO) == 1 else { return }
@@ -58,6 +57,5 @@ final class ReadingProgress {
       size > done ? ProgressBar.line(Double(done) / Double(size), "\(read) of \(all) MB") : "\(read) MB read"
   }
 
-  /// Nothing more is read.
   func end() { if shown > 0 { console.footer = nil } }
 }

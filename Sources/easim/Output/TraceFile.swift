@@ -9,7 +9,7 @@ final class TraceFile {
   let recorder: TraceRecorder
   /// Whether the page is written at the end; `easim soak` writes one only for a failed seed.
   var isWanted = true
-  /// Runs that the page shows side by side, in place of the recorder's.
+  /// Runs that the page shows side by side, instead of the recorder's run.
   var runs: [TracedRun] = []
   private let file: WholeFile
   private let path: String
@@ -28,14 +28,14 @@ final class TraceFile {
       program: Version.program, command: Self.command, time: time, limit: limit ?? TraceRecorder.usualLimit)
   }
 
-  /// A recorder for one of `count` runs in the page.
+  /// Returns a recorder for one of `count` runs on the page.
   func recorder(oneOf count: Int) -> TraceRecorder {
     TraceRecorder(program: "", command: "", time: time, limit: max(1, recorder.limit / max(1, count)))
   }
 
-  /// The address of the page for a link in another file.
+  /// Returns the address of the page for a link in another file.
   func address(from other: String) -> String {
-    // nil if the folder was removed; then nothing can be written either.
+    // The result is nil if the folder was removed; then nothing can be written either.
     let place = getcwd(nil, 0)
     defer { free(place) }
     let here = place.map { String(cString: $0) } ?? ""
@@ -54,7 +54,6 @@ final class TraceFile {
     }.joined(separator: "/")
   }
 
-  /// The command line, quoted for a shell.
   static var command: String {
     (["easim"] + CommandLine.arguments.dropFirst().map(\.shellWord)).joined(separator: " ")
   }

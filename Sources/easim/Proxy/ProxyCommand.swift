@@ -9,7 +9,6 @@ import AccessorySessions
 import LinuxIO
 
 extension CommandSpec {
-  /// `easim proxy`.
   static let proxy = CommandSpec(
     name: "proxy", summary: "stand between a device and an accessory, and record or disturb what passes",
     details: """
@@ -113,14 +112,14 @@ private enum LocalExclusion {
   }
 }
 
-/// Packets as lines of JSON, as `packet.list` shows them.
+/// Prints packets as lines of JSON, as `packet.list` shows them.
 private final class PacketLines {
   private let log: PacketLog
   private let taps = CableTaps()
 
   init(_ console: Console, of address: String) {
     var limits = PacketLog.Limits()
-    // Each packet is printed at once.
+    // Each packet is printed immediately.
     limits.packets = 1
     let log = PacketLog(limits)
     log.isRecording = true

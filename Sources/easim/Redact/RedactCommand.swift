@@ -2,7 +2,6 @@ import AccessoryFormats
 import AccessoryRedaction
 
 extension CommandSpec {
-  /// `easim redact`.
   static let redact = CommandSpec(
     name: "redact", summary: "remove names, serial numbers and keys from files before you send them",
     details: """
@@ -70,14 +69,14 @@ private func runRedact(_ options: RedactOptions, _ console: Console) throws -> E
   return .done
 }
 
-/// "a/capture.pcapng": "a/capture.redacted.pcapng".
+/// Returns the path of the redacted copy: "a/capture.redacted.pcapng" for "a/capture.pcapng".
 private func place(besides path: String) -> String {
   let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
   guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(path).redacted" }
   return "\(path.dropLast(name[dot...].count)).redacted\(name[dot...])"
 }
 
-/// What was replaced.
+/// Prints what was replaced.
 private func tell(_ names: SecretNames, _ options: RedactOptions, _ console: Console) {
   let counts = SecretKind.allCases.compactMap { kind in names.counts[kind].map { (kind, $0) } }
   guard console.isJSON else {

@@ -97,7 +97,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   if options.profiles.isEmpty { throw UsageError("PROFILE… is missing") }
   var profiles = try profiles(options)
   try Programs.admit(&profiles, options.shared, console)
-  // Before the runtime takes Ctrl-C over, because a silent signer is waited for.
+  // The signer is created before the runtime handles Ctrl-C, because a silent signer blocks.
   let signer = try makeSigner(options, console)
   let runtime = try CommandRuntime(console, seed: options.shared.seed)
   var places = try RunPorts(on: options.place, options.shared, accessories: profiles.count, on: runtime.loop, console)
@@ -144,7 +144,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
       guard action == .unplug() || action.needsPlug != !accessory.isAttached else { continue }
       try accessory.perform(action, "unplugged by hand")
     }
-    // A key is always answered.
+    // Every key gets an answer.
     if !isPossible { console.err("easim: \(action.needsPlug == true ? "not plugged in" : "plugged in already")") }
   }
   let isHopeless = { accessories.allSatisfy { $0.failure != nil } }

@@ -90,14 +90,13 @@ struct ScenarioOptions: CommandOptions {
     return name == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : name
   }
 
-  /// The name of the app that a trace shows beside it; nil if the scenario has no other.
+  /// Returns the name of the app that a trace shows beside the scenario's app; nil if the scenario has no other app.
   fileprivate func otherName(for scenario: Scenario) -> String? {
     let robust = ScenarioClients.robust.name
     let other = clientName(for: scenario) == robust ? scenario.naiveClient : robust
     return other == clientName(for: scenario) ? nil : other
   }
 
-  /// Returns the type of the simulated app.
   fileprivate func type(for scenario: Scenario, named name: String? = nil) throws -> ScenarioClient.Type {
     let wanted = name ?? clientName(for: scenario)
     if let found = ScenarioClients.named(wanted) { return found }
@@ -190,7 +189,6 @@ private func playAll(_ library: ScenarioLibrary, _ options: ScenarioOptions, _ c
   return all.verdict.isPassed ? .done : .checkFailed
 }
 
-/// Plays one scenario in virtual time and keeps its timeline.
 private func playQuietly(
   _ scenario: Scenario, _ options: ScenarioOptions, _ trace: TraceFile?, oneOf count: Int
 ) throws -> ScenarioReport.Run {
@@ -205,7 +203,7 @@ private func playQuietly(
     passed: verdict.passed, text: verdict.text, length: length - .origin, timeline: lines)
 }
 
-/// Plays one scenario in virtual time for a trace; returns the result, and when it was reached.
+/// Plays one scenario in virtual time for a trace; returns the result and its time.
 private func playVirtually(
   _ scenario: Scenario, _ options: ScenarioOptions, client: String? = nil, recorder: TraceRecorder?,
   _ report: @escaping (TimelineEvent) -> Void = { _ in }
@@ -226,7 +224,7 @@ private func playVirtually(
   return try playVirtually(scenario, settings, options, client: client)
 }
 
-/// Adds a scenario that was played to a trace, and plays it with the other client beside it.
+/// Adds a played scenario to a trace, and plays it with the other client beside it.
 private func add(
   _ scenario: Scenario, _ recorder: TraceRecorder, _ verdict: ScenarioVerdict, _ options: ScenarioOptions,
   to trace: TraceFile
@@ -244,7 +242,7 @@ private func add(
     run(beside, try playVirtually(scenario, options, client: other, recorder: beside).verdict, other))
 }
 
-/// Plays one scenario in virtual time; returns the result, and when it was reached.
+/// Plays one scenario in virtual time; returns the result and its time.
 private func playVirtually(
   _ scenario: Scenario, _ settings: World.Settings, _ options: ScenarioOptions, client: String? = nil
 ) throws -> (verdict: ScenarioVerdict, time: Instant) {

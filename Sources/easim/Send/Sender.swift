@@ -105,7 +105,7 @@ final class Sender: AppHandler {
     return "the accessory offered no protocol to open a session on"
   }
 
-  /// Whether everything was sent and acknowledged and nothing came back, although something should have.
+  /// Whether everything was sent and acknowledged but no reply came, although one was expected.
   var heardNothing: Bool {
     guard let session, session.unacknowledged == 0 else { return false }
     switch plan {
@@ -116,7 +116,6 @@ final class Sender: AppHandler {
     }
   }
 
-  /// The number of bytes sent in the session but not acknowledged, as text.
   private var unacknowledged: String { "\((session?.unacknowledged ?? 0).counted("byte"))" }
 
   /// How many bytes of the replies were compared with the expectation.

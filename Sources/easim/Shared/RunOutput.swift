@@ -8,10 +8,9 @@ import Glibc
 ///
 /// The shard, the baseline and the files are checked before the run.
 struct RunOutput<Result: Report> {
-  /// Stands for the firmware version in the path of a baseline of ``CheckReport``.
+  /// The placeholder for the firmware version in the path of a baseline of ``CheckReport``.
   fileprivate static var firmware: String { "{firmware}" }
 
-  /// The shard that is run here.
   let shard: Shard
   fileprivate var earlier: Result?
   fileprivate let baseline: String?
@@ -68,8 +67,8 @@ struct RunOutput<Result: Report> {
 }
 
 extension RunOutput<CheckReport> {
-  /// Reads the baseline for the accessory's firmware, whose version is known only after the run. A version without a
-  /// baseline is reported, and compared with nothing.
+  /// Reads the baseline for the accessory's firmware, whose version is known only after the run. If there is no
+  /// baseline for a version, this is reported, and nothing is compared.
   mutating func readBaseline(for report: CheckReport) throws {
     guard let baseline, baseline.contains(Self.firmware) else { return }
     guard let version = report.accessory?.firmware else {

@@ -103,10 +103,11 @@ extension BurstReport {
     return plot.svg("throughput over time")
   }
 
-  /// Both charts over time fit into the first screen.
+  /// The height at which both charts over time fit into the first screen.
   private static let height = 160.0
 
-  /// The shades of the heat map: one for the cell with the most bursts, one for a tenth of it, and so on.
+  /// The number of shades in the heat map: one for the cell with the most bursts, one for a tenth of that number, and
+  /// so on.
   static let shades = 5
 
   func latencyMapChart(_ width: Plot.Width) -> String {

@@ -1,12 +1,12 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Finds the rule that answers a request: the first that matches in the current state.
+/// Finds the rule that answers a request: the first rule that matches in the current state.
 ///
 /// Whole requests are looked up in a dictionary, so their number does not affect the speed.
 struct RuleBook {
-  /// A matching rule, and the ranges of its groups in the request; the first group is the request. Empty if the whole
-  /// request matches.
+  /// A matching rule, and the ranges of its groups in the request; the first group is the request. The ranges are empty
+  /// if the whole request matches.
   struct Found: Equatable {
     var rule: Int
     var groups: [Range<Int>?]
@@ -16,9 +16,8 @@ struct RuleBook {
   /// The first rule for each whole request, and further rules for the same request.
   private let firstByRequest: [[UInt8]: Int]
   private let othersByRequest: [[UInt8]: [Int]]
-  /// The rules that apply in every state and any number of times: most rules, which need no further checks.
+  /// Whether each rule applies in every state and any number of times; most rules do, and need no further checks.
   private let isPlain: [Bool]
-  /// The rules with a prefix or a pattern, in order.
   private let patterns: [Int]
 
   init(_ rules: [Script.Rule]) {
@@ -34,7 +33,7 @@ struct RuleBook {
     patterns = rules.indices.filter { rules[$0].request == nil }
   }
 
-  /// The rule that answers a request to this protocol's script.
+  /// Returns the rule that answers a request to this protocol's script.
   func rule(for request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> Found? {
     let first = firstByRequest[request]
     if let first, isPlain[first], patterns.first ?? .max > first { return Found(rule: first, groups: []) }
@@ -51,8 +50,8 @@ struct RuleBook {
     return whole.map { Found(rule: $0, groups: []) }
   }
 
-  /// The rule that is nearest to an unanswered request, and why it does not answer, in words: it applies in another state,
-  /// or a byte differs. Nil if no rule begins like the request.
+  /// Describes the rule that is nearest to an unanswered request, and why it does not answer: it applies in another
+  /// state, or a byte differs. Returns nil if no rule begins like the request.
   func nearest(to request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> String? {
     if let rule = rules.first(where: { groups(of: $0, request) != nil || $0.request == request }) {
       let isElsewhere = !memory.isIn(rule.states)
