@@ -5,7 +5,6 @@ import Testing
 @Suite struct AccessoryVerifierTests {
   let verifier = AccessoryVerifier()
 
-  /// A certificate, a challenge for it, and the correct response.
   func exchange(
     _ generation: CoprocessorGeneration, reading: ChallengeReading = .digest
   ) throws -> (certificate: AccessoryCertificate, challenge: [UInt8], response: [UInt8]) {
@@ -185,7 +184,6 @@ import Testing
 
   static let stranger = CertificateAuthority(seed: 1)
 
-  /// The verdict on a coprocessor whose certificate was signed by `authority`.
   func verdict(
     authority: CertificateAuthority, generation: CoprocessorGeneration = .current, flippedBit: Int? = nil
   ) throws -> AuthenticationVerdict {

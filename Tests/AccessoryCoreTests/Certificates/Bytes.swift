@@ -1,4 +1,3 @@
-/// Converts hexadecimal digits to bytes.
 func bytes(_ digits: String) -> [UInt8] {
   let values = digits.compactMap { $0.hexDigitValue }
   precondition(values.count == digits.count && values.count % 2 == 0, "not hexadecimal: \(digits)")
@@ -6,7 +5,6 @@ func bytes(_ digits: String) -> [UInt8] {
 }
 
 extension [UInt8] {
-  /// The same bytes with one bit flipped.
   func flipped(bit: Int) -> [UInt8] {
     var copy = self
     copy[bit / 8] ^= 1 << UInt8(bit % 8)

@@ -4,9 +4,8 @@ import Testing
 
 @testable import Certificates
 
-/// Certificates come from the other end of a cable: no bytes may cause a crash, a hang or a leak.
+/// Certificates come from an untrusted peer, so no bytes may cause a crash, a hang or a leak.
 @Suite struct CertificateFuzzTests {
-  /// Returns the bytes with one to four modifications.
   static func mutated(_ original: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
     var bytes = original
     for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {
@@ -25,8 +24,6 @@ import Testing
     return bytes
   }
 
-  /// Presents a certificate to a verifier, with a correct response if possible. Returns the certificate if it was
-  /// accepted.
   static func presented(
     _ bytes: [UInt8], _ generation: CoprocessorGeneration, to verifier: AccessoryVerifier
   )
@@ -85,7 +82,7 @@ import Testing
   @Test func deepAndEndlessNestingIsRefused() {
     let deep = [UInt8](repeating: 0x30, count: 60_000).enumerated().map { $0.offset % 2 == 0 ? 0x30 : 0x80 as UInt8 }
     #expect(throws: CertificateError.self) { try AccessoryCertificate(deep) }
-    // Each value contains all the following ones, with correct lengths.
+    // Each value contains all the following values, and its length is correct.
     var honest: [UInt8] = []
     for _ in 0..<60 { honest = [0x30, 0x82, UInt8(honest.count >> 8), UInt8(honest.count & 0xFF)] + honest }
     #expect(DERFault.first(in: honest) == DERFault(offset: 96, what: "values nested deeper than 24"))
@@ -109,7 +106,7 @@ import Testing
     }
   }
 
-  /// Runs every path in this target that gets something from libcrypto `rounds` times, always in the same way.
+  /// Runs every code path that gets something from libcrypto `rounds` times, always in the same way.
   static func useEverything(rounds: UInt64) {
     var random = SeededRandom(seed: 1)
     for seed in 0..<rounds {

@@ -2,7 +2,6 @@ import Testing
 
 @testable import Certificates
 
-/// The test vectors of RFC 6979 A.2.5: P-256 with SHA-256.
 @Suite struct DeterministicSignatureTests {
   static let scalar = bytes("C9AFA9D845BA75166B5C215767B1D6934E50C3DB36E89B127B8A622B120F6721")
 

@@ -1,6 +1,5 @@
 import CCrypto
 
-/// Keys of kinds that coprocessors do not use, created by libcrypto.
 final class ForeignKey {
   let key: OpaquePointer
 

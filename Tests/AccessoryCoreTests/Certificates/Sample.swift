@@ -1,7 +1,6 @@
 @testable import Certificates
 
 enum Draft {
-  /// A certificate that belongs to no coprocessor, for any test that needs one.
   static func leaf(_ key: OpaquePointer) -> CertificateDraft {
     CertificateDraft(
       serial: [0x41, 2, 3], subject: .init(organisation: "tests", commonName: "leaf"),
@@ -26,7 +25,6 @@ enum Sample {
     45..<generation.certificateByteCount - 2
   }
 
-  /// The X.509 certificate without its envelope.
   static func bare(_ generation: CoprocessorGeneration) -> [UInt8] {
     Array(of(generation).certificate[bareRange(generation)])
   }

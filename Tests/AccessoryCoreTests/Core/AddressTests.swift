@@ -41,7 +41,6 @@ import Testing
     #expect(try Address(parsing: "usb:05AC:12A8") == Address(parsing: "usb:05ac:12a8"))
   }
 
-  /// Invalid text, the part that is wrong, the position where it begins, and the suggested form.
   static let wrongForms: [(String, String, Int, String?)] = [
     ("", "", 0, "local:"),
     ("unx:/tmp/a.sock", "unx", 0, "unix:/tmp/a.sock"),

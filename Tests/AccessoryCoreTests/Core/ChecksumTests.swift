@@ -2,7 +2,6 @@ import AccessoryFormats
 import Testing
 
 @Suite struct ChecksumTests {
-  /// The published check values, that is, the checksums of the ASCII digits 1 to 9.
   @Test(
     arguments: [
       ("sum-8", 0xDD), ("sum-16", 0x01DD), ("negated-sum-8", 0x23), ("xor-8", 0x31), ("CRC-8/SMBUS", 0xF4),

@@ -1,7 +1,6 @@
 import AccessoryFormats
 import Testing
 
-/// Keys of a file whose values follow from other keys and are compared with them.
 struct ConfirmedFieldTests {
   private struct Figures: Equatable, Sendable {
     var done = 0

@@ -2,9 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import Testing
 
-/// Text from outside is displayed safely: nothing in it changes how the surrounding text is displayed.
 @Suite struct PrintableTextTests {
-  /// Examples of each kind of character.
   static let harmful: [Unicode.Scalar] = [
     "\0", "\u{1B}", "\n", "\r", "\u{7F}", "\u{9B}",  // controls
     "\u{2028}", "\u{2029}",  // line and paragraph separators

@@ -3,14 +3,12 @@ import Testing
 
 @testable import AccessoryCore
 
-/// How a verifier classifies wrong bytes, and the positions that it reports.
 @Suite struct StreamVerifierTests {
   static let stream = UniqueStream(seed: 11, session: 2)
   static let size = 320
   static let request = stream.bytes(size..<2 * size)
   static let before = stream.bytes(0..<size)
 
-  /// Feeds a correct first burst and then `answer` in pieces of `piece` bytes, and returns the findings.
   static func find(_ answer: [UInt8], piece: Int = .max, then: Int = 0, isBurst: Bool = true) -> [StreamFinding] {
     var verifier = StreamVerifier(stream)
     let scratch = UniqueScratch()

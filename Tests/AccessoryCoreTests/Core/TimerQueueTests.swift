@@ -5,7 +5,6 @@ import Testing
 @Suite struct TimerQueueTests {
   let queue = TimerQueue()
 
-  /// Fires every timer that is due at `nanoseconds`.
   func fire(at nanoseconds: Int64) {
     while let timer = queue.popDue(at: Instant(nanoseconds: nanoseconds)) { timer.fire() }
   }

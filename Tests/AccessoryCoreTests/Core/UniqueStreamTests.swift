@@ -2,7 +2,6 @@ import Testing
 
 @testable import AccessoryCore
 
-/// Bytes that encode where they belong.
 @Suite struct UniqueStreamTests {
   static let stream = UniqueStream(seed: 7, session: 3)
 
@@ -14,7 +13,8 @@ import Testing
     scratch.match(bytes.span.bytes, Self.stream, from: offset)
   }
 
-  /// Calculated by hand from the formula in the type's documentation, so that two versions of easim agree.
+  /// The expected bytes were calculated by hand from the formula in the type's documentation, so that two versions of
+  /// easim agree.
   @Test func theFirstBlocksOfAKnownStreamAreTheseBytes() {
     let low: UInt64 = 0x9E37_79B9_7F4A_7C15
     let high: UInt64 = 0xD1B5_4A32_D192_ED03
@@ -73,7 +73,7 @@ import Testing
     #expect(matched < 16, "no block of one session is in another")
   }
 
-  /// While a sender uses a stretch of bytes, it may receive a notification that makes it send more.
+  /// A sender that holds a stretch of bytes may receive a notification that makes it send more.
   @Test func aStretchThatIsShownStaysWhileAnotherIsMade() {
     let scratch = UniqueScratch()
     let (outer, inner) = (Self.stream.bytes(0..<100), Self.stream.bytes(500..<600))

@@ -17,7 +17,6 @@ import WireBasics
     #expect(queue.isEmpty)
   }
 
-  /// Compares the queue with a plain array in a thousand random operations.
   @Test func itBehavesLikeAnArray() {
     var random = SeededRandom(seed: 7)
     var queue = ByteQueue()

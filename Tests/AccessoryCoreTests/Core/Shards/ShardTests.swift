@@ -2,7 +2,6 @@ import AccessoryFormats
 import AccessoryRuns
 import Testing
 
-/// Shards of runs: their shares, which of them a report contains, and what the environment asks for.
 @Suite struct ShardTests {
   @Test(arguments: [(0, 1), (1, 3), (7, 7), (8, 3), (10_000, 8), (1_000_000_000_000, 999_983)])
   func allSharesTogetherAreEverythingOnce(total: Int, count: Int) throws {
