@@ -28,7 +28,6 @@ let glassesDump = """
   """.withVisibleSpaces
 
 extension String {
-  /// The text with `·` replaced by spaces.
   var withVisibleSpaces: String { String(map { $0 == "·" ? " " : $0 }) }
 }
 

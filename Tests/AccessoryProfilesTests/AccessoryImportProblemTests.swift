@@ -4,7 +4,6 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// The importer reports each line that it cannot understand, and still returns everything else.
 @Suite struct AccessoryImportProblemTests {
   func read(_ text: String) -> AccessoryImport {
     AccessoryImport.read(Array(text.utf8), file: "log")

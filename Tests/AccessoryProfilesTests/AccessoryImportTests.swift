@@ -8,7 +8,6 @@ import Testing
     AccessoryImport.read(Array(text.utf8), file: "log")
   }
 
-  /// A dump in the format of a given generation.
   func dump(_ generation: AccessoryDescription.Generation, _ name: String = "lawk-view") throws -> String {
     var dump = AccessoryDescription(try ProfileLibrary().profile(name))
     dump.generation = generation
@@ -17,7 +16,7 @@ import Testing
     return dump.text
   }
 
-  /// The imported glasses: the same as the shipped profile, except for what a dump does not show.
+  /// The imported glasses match the shipped profile, except for what a dump does not show.
   func glasses() throws -> Profile {
     var profile = try ProfileLibrary().profile("lawk-view")
     profile.summary = ""

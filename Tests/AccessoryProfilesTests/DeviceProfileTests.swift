@@ -5,7 +5,6 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// Device profiles and their rules: reading, mistakes, and the effect on the wire.
 @Suite struct DeviceProfileTests {
   @Test func aPhoneTellsEachPowerAttributeInAMessageOfItsOwn() {
     var profile = DeviceProfile()

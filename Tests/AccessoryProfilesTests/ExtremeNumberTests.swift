@@ -6,7 +6,6 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Extreme numbers in files give either an error with a position, or something that can be used and written again.
 @Suite struct ExtremeNumberTests {
   private static let spellings = [
     "0", "-1", "255", "65536", "4294967296", "9223372036854775807", "9223372036854775808", "1e308", "1e-320", "NaN",

@@ -2,9 +2,8 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// Problems in profiles that depend on several keys or on a rule, word for word, and the order in which they are
-/// reported. Problems with single keys (missing, misspelled, of the wrong kind, out of range) are covered by the golden
-/// texts of ErrorTextTests.
+/// Tests the exact text and the order of problems that depend on several keys or on a rule. The golden texts of
+/// ErrorTextTests cover problems with single keys (missing, misspelled, of the wrong kind, out of range).
 @Suite struct ProfileErrorTests {
   @Test func aSoundProfileEarnsNone() {
     #expect(complaints(document()).isEmpty)

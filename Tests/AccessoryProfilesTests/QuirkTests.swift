@@ -31,8 +31,8 @@ import Testing
     #expect(problems.problems.isEmpty)
   }
 
-  /// Rules that involve several keys, and several mistakes at once. All other mistakes are covered by the golden texts
-  /// of ErrorTextTests.
+  /// These mistakes involve several keys or occur together. The golden texts of ErrorTextTests cover all other
+  /// mistakes.
   @Test(arguments: [
     (
       "flicker,jitter=2m",

@@ -9,7 +9,6 @@ import Testing
 @Suite struct RobustnessTests {
   let library = ProfileLibrary()
 
-  /// Every shipped profile, as bytes.
   static let texts = BuiltInProfiles.files.map(\.bytes)
 
   func read(_ bytes: [UInt8]) {

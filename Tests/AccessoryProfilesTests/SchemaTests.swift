@@ -23,7 +23,6 @@ import Testing
 
   // MARK: The same verdicts
 
-  /// The shipped profiles, plus a profile with every key.
   static let corpus = BuiltInProfiles.files.map(\.bytes) + [Array(everyKey.utf8)]
 
   @Test func everyShippedProfilePasses() throws {

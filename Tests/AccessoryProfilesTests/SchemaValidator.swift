@@ -13,7 +13,6 @@ struct SchemaValidator {
     try accepts(value, root)
   }
 
-  /// The schema referred to by `#/$defs/…`.
   func definition(_ reference: String) throws -> JSON5Value {
     guard reference.hasPrefix("#/$defs/"), let found = root["$defs"]?[String(reference.dropFirst(8))] else {
       throw Unknown(keyword: reference)
@@ -130,7 +129,6 @@ extension JSON5Value {
   var members: [JSON5Member] { if case .object(let members) = content { members } else { [] } }
   var integer: Int { if case .number(let number) = content { Int(number.integer ?? 0) } else { 0 } }
 
-  /// The value without the spelling of numbers: 1 and 1.0 are the same constant.
   var canonical: JSON5Value {
     if case .number(let number) = content, let integer = number.integer { return .number(Int(integer)) }
     return self

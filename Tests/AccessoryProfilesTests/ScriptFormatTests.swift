@@ -3,8 +3,6 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// The problems that the reader reports in scripts, and whether scripts are the same after being written and read
-/// again.
 @Suite struct ScriptFormatTests {
   private func problems(_ script: String, beside other: String = "'echo'") -> [String] {
     complaints(

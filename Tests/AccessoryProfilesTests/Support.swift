@@ -3,11 +3,8 @@ import TestSupport
 
 @testable import AccessoryProfiles
 
-/// The directory of the profiles in the source tree.
 let profilesFolder = "\(Repository.root)/profiles"
 
-/// The text of a whole profile with parts of it replaced. Each part begins on its own line, at its first column: the
-/// protocols on line 5, keys of the accessory on line 7, other sections on line 9.
 func document(
   accessory: String = "", protocols: String = "['com.example.echo']", _ sections: String = ""
 ) -> String {
@@ -25,7 +22,6 @@ func document(
   """
 }
 
-/// A profile with every key except those of behaviors.
 let everyKey = """
   {
     $schema: "schema/profile.schema.json",
@@ -71,7 +67,6 @@ let everyKey = """
   }
   """
 
-/// Reads a profile from a string.
 func readTemplate(
   _ text: String, file: String = "f", library: ProfileLibrary = ProfileLibrary()
 ) throws(SourceProblems)
@@ -80,7 +75,6 @@ func readTemplate(
   try library.template(text: Array(text.utf8), file: file, name: "test")
 }
 
-/// The problems found when reading a profile, one line each; empty if there are none.
 func complaints(_ text: String, library: ProfileLibrary = ProfileLibrary()) -> [String] {
   do {
     return try readTemplate(text, library: library).warnings.map(\.description)

@@ -9,7 +9,6 @@ import Testing
 @Suite struct TextFileTests {
   let folder = TemporaryFolder()
 
-  /// Why a file cannot be read; empty if it can.
   private func reason(
     _ name: String, limit: Int = 1 << 20, onlyRegular: Bool = false, within patience: Duration = .seconds(10)
   ) -> String {

@@ -2,7 +2,6 @@ import AccessoryFormats
 import AccessoryProfiles
 import Testing
 
-/// What is refused in a property list, and for what reason.
 @Suite struct PropertyListTests {
   static func complaint(_ bytes: [UInt8]) -> String {
     do {
@@ -92,7 +91,6 @@ import Testing
 
   // MARK: Binary
 
-  /// A binary property list with one-byte offsets and references.
   static func binary(_ objects: [[UInt8]], top: UInt8 = 0) -> [UInt8] {
     var bytes = Array("bplist00".utf8)
     var offsets: [UInt8] = []
@@ -111,7 +109,7 @@ import Testing
     let values = { (objects: [[UInt8]]) in try PropertyList(Self.binary(objects), path: "Info.plist") }
     #expect(try values([[0xD1, 1, 2], [0x51, 0x61], [0xA0]]) == .dictionary(["a": .array([])]))
     #expect(try values([[0x51, 0x61]]) == .text("a"))
-    // The same key twice.
+    // The dictionary contains the same key twice.
     #expect(try values([[0xD2, 1, 1, 1, 2], [0x51, 0x61], [0xA0]]) == .dictionary(["a": .text("a")]))
     #expect(
       try values([[0xA2, 1, 2], [0x09], [0x00]]) == .array([.other("a boolean"), .other("a value of another kind")]))
