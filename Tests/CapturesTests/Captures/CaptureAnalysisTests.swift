@@ -15,7 +15,7 @@ import Testing
     return bytes
   }
 
-  /// A capture of packets on one cable, a millisecond apart; `true` means that the accessory sent the packet.
+  /// A capture of packets on one cable, one millisecond apart; `true` marks a packet that the accessory sent.
   private static func file(_ packets: [(Bool, [UInt8])]) -> [UInt8] {
     var writer = PcapngWriter(program: "tests")
     var bytes = writer.begin() + writer.interface(named: "a", description: "", .iap2)
@@ -68,7 +68,7 @@ import Testing
     #expect(accessory.sessionBytes == 4)
     #expect(accessory.retransmissions == 1)
     #expect(accessory.missing == 0)
-    // Number 11 was acknowledged after two milliseconds; number 12 was sent twice, so its round trip time is unknown.
+    // Packet 11 was acknowledged after two milliseconds. Packet 12 was sent twice, so its round trip time is unknown.
     #expect(accessory.roundTrips.count == 1)
     #expect(accessory.roundTrips.longest == .milliseconds(2))
   }
@@ -97,7 +97,8 @@ import Testing
     #expect(Self.findings(try Self.analyze(packets).1) == [])
   }
 
-  /// The SYN asks for no retransmissions at all, which a link treats as one: its session table is still valid.
+  /// The SYN requests no retransmissions at all, which a link treats as one retransmission, so the session table is
+  /// still valid.
   @Test func aSynWithAValueOutOfRangeTellsItsSessions() throws {
     var offer = Self.parameters
     offer[8] = 0

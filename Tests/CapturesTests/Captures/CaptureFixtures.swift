@@ -52,7 +52,6 @@ enum Fixture {
     return bytes
   }
 
-  /// A pcapng block in any byte order.
   static func block(_ type: Int, _ order: ByteOrder, _ body: [UInt8]) -> [UInt8] {
     let padded = body + [UInt8](repeating: 0, count: (4 - body.count % 4) % 4)
     let count = number(padded.count + 12, 4, order)
@@ -98,7 +97,6 @@ enum Fixture {
 
   // MARK: Frames
 
-  /// A usbmon frame, with 64 bytes before the data.
   static func usb(_ event: Character, endpoint: UInt8, device: UInt8, _ data: [UInt8], length: Int? = nil) -> [UInt8] {
     var bytes = number(7, 8, .little) + [event.asciiValue ?? 0, 3, endpoint, device]
     bytes += number(2, 2, .little) + [1, 0] + [UInt8](repeating: 0, count: 16)
@@ -119,7 +117,6 @@ enum Fixture {
     number(payload.count, 2, .little) + number(channel, 2, .little) + payload
   }
 
-  /// ACL fragments of at most `size` bytes each, without H4's type byte.
   static func acl(_ handle: Int, isReceived: Bool, size: Int = 1_021, _ payload: [UInt8]) -> [[UInt8]] {
     stride(from: 0, to: payload.count, by: size).map { start in
       let part = payload[start..<min(start + size, payload.count)]
@@ -128,7 +125,6 @@ enum Fixture {
     }
   }
 
-  /// The packets on an RFCOMM channel, in fragments; the second one carries credits.
   static func bluetooth(handle: Int = 0x2A, size: Int = 11) -> [(isReceived: Bool, bytes: [UInt8])] {
     zip(vectors, isFromAccessory).enumerated().flatMap { index, entry in
       let frame = rfcomm(link: 6, credits: index == 1 ? 3 : nil, entry.0)
@@ -146,7 +142,6 @@ enum Fixture {
   }
 }
 
-/// A capture in memory, decoded completely.
 struct DecodedCapture {
   let form: CaptureForm
   let entries: [CaptureEntry]
@@ -176,7 +171,6 @@ extension Recording {
   }
 }
 
-/// A hex dump in memory, read completely.
 struct HexDump {
   private(set) var streams: [String] = []
   private(set) var runs: [HexDumpReader.Run] = []

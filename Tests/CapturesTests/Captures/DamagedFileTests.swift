@@ -104,7 +104,6 @@ import Testing
     "394a8e92a3e428394a8e92a3e428394a8e92a3e428394a8e92a3e428394a8e92a3e428394a0e2c09001180024d70300000",
   ].joined()
 
-  /// A member with one stored block.
   static func stored(_ bytes: [UInt8]) -> [UInt8] {
     // The gzip checksum, computed one bit at a time.
     let check = ~bytes.reduce(UInt32.max) { sum, byte in

@@ -6,7 +6,6 @@ import Testing
 @testable import AccessoryCaptures
 
 @Suite struct DecodedCaptureTests {
-  /// Captured packets: detection, a SYN, its answer, StartIdentification, EA00.
   private static let vectors = [
     "ff550200ee10", "ff5a001a80011000fc01050400138800ff1e0301000102020134",
     "ff5a001ac04001008c01050400138800ff1e0301000102020134", "ff5a00104041010114404000061d005d",
@@ -140,7 +139,6 @@ import Testing
     }
   }
 
-  /// The entries of a capture, decoded in chunks of `size` bytes.
   private static func streamed(_ input: [UInt8], by size: Int, as form: CaptureForm? = nil) throws -> [CaptureEntry] {
     let decoder = CaptureDecoder(as: form)
     var entries: [CaptureEntry] = []
@@ -151,7 +149,7 @@ import Testing
     return entries
   }
 
-  /// A dump as hexdump prints it: words with the low byte first, padded if the number of bytes is odd.
+  /// A dump in the format of hexdump: words with the low byte first, padded if the number of bytes is odd.
   private static let words = [
     "0000000 55ff 0002 10ee 5aff 1000 4140 0101 4014", "0000010 0040 1d06 5d00", "0000016",
   ]
@@ -223,6 +221,5 @@ import Testing
 }
 
 extension CaptureEntry {
-  /// The bytes that are shown for skipped data.
   fileprivate var skippedText: String { String(text.split(separator: ": ").last ?? "") }
 }

@@ -15,7 +15,6 @@ import Testing
 
   private static func quoted(_ text: String) -> String { "\"\(text)\"" }
 
-  /// A table of parameters by number: the name, how the value is written, and, for a group, its parameters.
   private static func table(of parameters: [MessageCatalog.ParameterEntry]) -> String {
     if parameters.isEmpty { return "" }
     let entries = parameters.map { entry in

@@ -8,7 +8,6 @@ import Testing
 
 @testable import AccessoryRedaction
 
-/// Secrets of every kind, planted in every form of file: none is left.
 @Suite struct RedactionTests {
   /// What must not be in a redacted file, as bytes.
   private static let secrets: [(kind: SecretKind, bytes: [UInt8])] = [
@@ -58,7 +57,7 @@ import Testing
         ControlMessage(MessageID(rawValue: id), write).encoded
       }
       func text(_ index: Int) -> String { String(decoding: RedactionTests.secret(index), as: UTF8.self) }
-      // The certificate in pieces, of which the second arrives last, and once damaged.
+      // The certificate is sent in pieces. The second piece arrives last, and is damaged once.
       send(.accessory, message(0xAA01) { $0.blob(0, RedactionTests.secret(6)) }, limit: 150)
       var damaged = packets[6].bytes
       damaged[40] ^= 0x20
@@ -105,7 +104,7 @@ import Testing
           $0.u8(0, 1)
           $0.u16(1, 7)
         })
-      // The app sends the serial number, split between two packets, and something of its own.
+      // The app sends the serial number, split between two packets, and then data of its own.
       send(.device, [0, 7] + Array("id=C02XK1".utf8), session: 2)
       send(.device, [0, 7] + Array("AAJG5J;".utf8) + RedactionTests.appSecret, session: 2)
       send(.accessory, [0, 7] + RedactionTests.appSecret, session: 2)
@@ -229,8 +228,6 @@ import Testing
 
   // MARK: Looking for them
 
-  /// Whether a secret is in a text or in bytes: as it is, escaped, in hex with and without blanks, or in base64 at each
-  /// of the three alignments.
   private static func finds(_ secret: [UInt8], in file: [UInt8], inBase64: Bool = true) -> Bool {
     var forms = [secret, Array(String(decoding: secret, as: UTF8.self).replacing("\"", with: "\\\"").utf8)]
     for text in [Hex.plain(secret), Hex.spaced(secret)] { forms += [Array(text.utf8), Array(text.uppercased().utf8)] }

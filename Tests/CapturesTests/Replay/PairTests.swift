@@ -6,7 +6,6 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Scripts made from two recordings of the same actions, and sessions with native transport.
 @Suite struct PairTests {
   private func record(_ profile: Profile, _ requests: [String], of name: String? = nil) throws -> Recording {
     let rig = ReplayRig()
@@ -43,7 +42,7 @@ import Testing
     #expect(wildcard.answer(Array("12:00".utf8), Array("12:07".utf8)) == nil)
   }
 
-  /// The same app sends other numbers: the script made from both recordings answers with the app's own number.
+  /// The script made from both recordings answers a third run of the app with the number that the app sent this time.
   @Test func theScriptOfTwoRecordingsAnswersAThird() throws {
     var lamp = try ProfileLibrary().profile("scripted")
     lamp.behavior = .script(
@@ -173,7 +172,6 @@ import Testing
     }
   }
 
-  /// Up to ten answers of a recording, spread over its whole length.
   private static func answers(of recording: Recording) -> [(session: Int, step: Int)] {
     let all = recording.sessions.indices.flatMap { session in
       recording.sessions[session].steps.indices

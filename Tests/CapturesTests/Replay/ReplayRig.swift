@@ -11,8 +11,6 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// A device in virtual time with an app, and an accessory, which is either a profile or a recording. Everything is
-/// recorded.
 final class ReplayRig {
   let loop: VirtualLoop
   let world: World
@@ -30,13 +28,10 @@ final class ReplayRig {
     world = World(settings, on: loop)
   }
 
-  /// The capture so far.
   var bytes: [UInt8] { file.bytes }
 
-  /// The recording so far.
   func recording() throws -> Recording { try Recording(DecodedCapture(file.bytes).entries) }
 
-  /// Plugs in the accessory of a profile.
   @discardableResult
   func plug(_ profile: Profile) throws -> SimulatedAccessory {
     let accessory = world.add(profile)
@@ -44,7 +39,6 @@ final class ReplayRig {
     return accessory
   }
 
-  /// Plugs in the accessory of a recording.
   func plug(_ recording: Recording, _ settings: ReplaySettings = ReplaySettings()) throws -> ReplayedAccessory {
     let profile = try #require(ReplayedAccessory.profile(of: recording))
     let accessory = ReplayedAccessory(
@@ -54,7 +48,6 @@ final class ReplayRig {
     return accessory
   }
 
-  /// Starts the app of a recording.
   func launch(_ recording: Recording, _ settings: ReplaySettings = ReplaySettings()) -> (ReplayedApp, AppView) {
     let app = ReplayedApp(recording, settings, on: loop)
     return (app, world.device.makeApp(app, settings: Self.everything))
@@ -67,7 +60,7 @@ final class ReplayRig {
     return settings
   }
 
-  /// Runs until a condition holds, plus a little longer.
+  /// Runs until a condition holds, and then a little longer.
   func run(_ condition: () -> Bool) throws {
     #expect(try loop.run(until: condition))
     try loop.advance(by: .milliseconds(10))

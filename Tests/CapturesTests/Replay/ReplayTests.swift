@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Recordings played by either end against the other end, which is live.
+/// Tests in which a recording plays either role against a live peer.
 @Suite struct ReplayTests {
   private static let requests = ["hello", "how are you", "bye"]
 
@@ -18,7 +18,6 @@ import Testing
     return profile
   }
 
-  /// Records the requests to an accessory, and what the app saw.
   private func record(_ profile: Profile, _ requests: [String] = Self.requests) throws -> (Recording, AskingApp) {
     let rig = ReplayRig()
     let app = AskingApp(requests, in: rig)
@@ -67,8 +66,8 @@ import Testing
     view.close()
   }
 
-  /// Record, replay, record: both recordings have the same sessions. The bytes are the same at every speed; at the
-  /// recorded speed so are the times, within the delays of the link.
+  /// Recording a replay gives the same sessions as the original recording. The bytes are the same at every speed; at
+  /// the recorded speed so are the times, within the delays of the link.
   @Test(arguments: [ReplaySettings.Speed.times(1), .times(2), .max])
   func bothEndsOfARecordingMakeTheSameRecording(speed: ReplaySettings.Speed) throws {
     let (first, _) = try record(profile(flickers: true))
@@ -101,7 +100,6 @@ import Testing
     }
   }
 
-  /// Plays an accessory that changes one byte of one answer.
   @Test(arguments: 0..<19)
   func oneWrongByteInAnAnswerIsNamed(offset: Int) throws {
     let (recording, _) = try record(profile())
@@ -128,7 +126,6 @@ import Testing
     view.close()
   }
 
-  /// Recordings of a session that the app closed, and of one that was open until the end.
   private func recordings() throws -> [Recording] {
     let (closed, _) = try record(profile())
     var open = closed
@@ -405,7 +402,7 @@ import Testing
     #expect(script.framing == .delimiter([0x0D, 0x0A]))
     #expect(script.rules.map(\.request) == ["HELLO", "BATTERY?", "what"].map { Array($0.utf8) })
     #expect(script.rules[1].delay == .milliseconds(40))
-    // After it has been written to a file and read again, it is the same accessory to the same app.
+    // A recording that is written to a file and read back still replays the same accessory to the same app.
     let place = TemporaryFolder()
     place.write(Array(profile.text(comment: "imported").utf8), to: "imported.json5")
     let again = try ProfileLibrary().profile(place.file("imported.json5"))
