@@ -1,4 +1,4 @@
-// What is near the trap and harmless: Scripts/closure-symbols must find nothing here.
+// Code that resembles the trap but is harmless: Scripts/closure-symbols must report nothing in this file.
 import Testing
 
 struct World {
