@@ -6,7 +6,6 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Runs the common channel suite on every channel that needs only this machine.
 @Suite(.waits) struct ChannelTests {
   @Test(arguments: ChannelSuite.cases(for: ChannelFactories.all))
   func behavesAsEveryChannel(example: ChannelSuite.Case) throws {
@@ -14,7 +13,6 @@ import Testing
   }
 }
 
-/// The kinds of channels in this module.
 enum ChannelFactories {
   static let all =
     [loopback, slowLoopback, loopbackOfTransfers, realTimeLoopback, unix, tcp, tcp6, pty, severable] + faulty
@@ -52,14 +50,13 @@ enum ChannelFactories {
     try connected(at: .tcp(host: "::1", port: 0))
   }
 
-  /// The left end is the host's. When the right end, the simulator's, closes, the kernel may discard what it has sent:
-  /// a terminal that hangs up forgets unread bytes.
+  /// The left end belongs to the host. When the simulator closes the right end, the kernel may discard what the
+  /// simulator has sent, because a terminal that hangs up forgets unread bytes.
   static let pty = ChannelFactory("pty", traits: sockets.subtracting(.rightCloseDelivers)) {
     let directory = TemporaryFolder()
     return try connected(at: .pty(path: directory.path + "/line"), keeping: directory)
   }
 
-  /// A channel that forwards bytes until it is severed.
   static let severable = ChannelFactory("severable", traits: .all) {
     let loop = VirtualLoop()
     let cable = LoopbackChannel.makePair(on: loop, capacity: 50_000)
@@ -68,7 +65,7 @@ enum ChannelFactories {
       cut: { cable.cut() }, run: { (try? loop.run(until: $0, limit: .seconds(3600))) ?? false })
   }
 
-  /// Faults that keep all bytes and their order must also keep all guarantees of a channel.
+  /// Faults that keep all bytes and their order must also preserve all guarantees of a channel.
   static let faulty = [
     faulty("idle faults", "loss,chance=0%", "latency,delay=0ms", "half-dead,after=10h"),
     faulty("a long narrow way", "latency,delay=3ms,jitter=2ms", "rate,bytes=5000000", "split,size=900"),
@@ -101,7 +98,7 @@ enum ChannelFactories {
     }
   }
 
-  /// Both ends of a cable opened through the public API: the right end listened, the left end connected.
+  /// Both ends of a cable opened through the public API: the right end listens, and the left end connects.
   static func connected(at address: Address, keeping: AnyObject? = nil) throws -> ChannelRig {
     let loop = try EpollLoop()
     var accepted: (any Channel)?

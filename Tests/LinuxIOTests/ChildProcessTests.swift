@@ -6,8 +6,8 @@ import Testing
 
 @testable import LinuxIO
 
-/// Programs on the loop: their pipes, how they end, and processes that they leave behind. The tests of the exec
-/// behavior cover sessions.
+/// Tests how the loop handles child processes: their pipes, how they end, and processes that they leave behind. The
+/// tests of the exec behavior cover sessions.
 @Suite(.waits) struct ChildProcessTests {
   private let loop: EpollLoop
 
@@ -46,7 +46,6 @@ import Testing
     #expect(witness.printed == "out\n")
   }
 
-  /// Returns true if a process exists and is not a zombie.
   private func isAlive(_ processID: Int32) -> Bool {
     var info = siginfo_t()
     return waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo == 0
@@ -57,7 +56,7 @@ import Testing
     let child = try shell("sleep 1000 & echo $!", witness)
     wait("the end is told") { witness.endings == [.exited(0)] }
     let background = try #require(Int32(witness.printed.dropLast()))
-    // Before the end is reported, so that there is nothing to wait for.
+    // The process must be gone before its end is reported, so that there is nothing left to wait for.
     #expect(kill(background, 0) == -1 && errno == ESRCH)
     withExtendedLifetime(child) {}
   }
@@ -197,7 +196,6 @@ import Testing
   }
 }
 
-/// Records everything a program does.
 private final class Witness: ChildProcessHandler {
   private(set) var printed = ""
   private(set) var complained = ""

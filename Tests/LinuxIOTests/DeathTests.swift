@@ -8,8 +8,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Every kind of end of the other side is detected, in every state of a channel: on real descriptors, in memory, and
-/// behind faults.
+/// Every kind of end of the peer is detected, in every state of a channel: on real descriptors, in memory, and behind
+/// faults.
 @Suite(.waits) struct DeathTests {
   @Test(arguments: DeathSuite.cases(for: DeathFactories.all))
   func everyDeathIsNoticed(example: DeathSuite.Case) throws {
@@ -17,7 +17,6 @@ import Testing
   }
 }
 
-/// The channels of this module.
 enum DeathFactories {
   static let all = sockets + [pty, serial] + aroundSockets + inMemory
 
@@ -40,10 +39,8 @@ enum DeathFactories {
     },
   ]
 
-  /// The simulator's end; the host closes the terminal.
   static let pty = DeathFactory("pty", deaths: [.close, .kill]) { try accepted { channel, _ in channel } }
 
-  /// The host's end; the converter is unplugged.
   static let serial = DeathFactory(
     "serial line", deaths: [.close, .kill], forgetsUnread: true, closing: .lost("the serial line hung up")
   ) {
@@ -103,7 +100,6 @@ enum DeathFactories {
     FaultChannel(around: channel, try texts.map { try Fault($0) }, random: SeededRandom(seed: 1), on: loop)
   }
 
-  /// A terminal that a listener created and a host opened.
   private static func accepted(_ wrap: Wrap) throws -> DeathRig {
     let loop = try EpollLoop()
     let folder = TemporaryFolder()

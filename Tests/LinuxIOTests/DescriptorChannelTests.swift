@@ -65,8 +65,7 @@ import Testing
     #expect(recorder.end == .closedByPeer)
   }
 
-  /// Linux reports the close of RFCOMM as a reset, and so does a pair of sockets if the closing end had not read
-  /// everything.
+  /// Linux reports an RFCOMM close as a reset. A socket pair also reports a reset if the closing end has unread bytes.
   @Test(arguments: [false, true]) func aResetOfAMediumWithFramesIsAClose(_ isPaused: Bool) throws {
     let pair = try RawSocket.pair()
     let channel = DescriptorChannel(taking: pair.nonBlocking, as: .frames(longest: 100), on: loop)
@@ -115,7 +114,7 @@ import Testing
     #expect(recorder.end == .lost("Connection reset by peer"))
   }
 
-  /// The other end could still send, but nothing can be sent to it.
+  /// The peer could still send, but it no longer accepts bytes.
   @Test(arguments: [false, true]) func anOtherEndThatTakesNothingAnyMoreEndsTheChannel(isPaused: Bool) {
     let recorder = channel.startRecording()
     other.write("last words")
@@ -131,7 +130,7 @@ import Testing
     #expect(recorder.end == .lost("Broken pipe"))
   }
 
-  /// Bytes are unread between the reads, so the refused send alone does not end the channel.
+  /// There are unread bytes between the reads, so the refused send alone does not end the channel.
   @Test func aChannelThatCanSendNoMoreEndsAfterTheLastOfSeveralReads() {
     let recorder = channel.startRecording()
     other.writeAll(160_000)

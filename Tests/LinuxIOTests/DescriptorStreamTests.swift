@@ -128,7 +128,6 @@ import Testing
   }
 }
 
-/// Sends the bytes that it reads, and ends the output after the input.
 private final class Copier: ByteStreamHandler {
   private(set) var count = 0
   private(set) var isDone = false
@@ -160,7 +159,6 @@ private final class Copier: ByteStreamHandler {
   }
 }
 
-/// Accepts a few bytes at a time, and records everything.
 private final class Nibbler: ByteStreamHandler {
   var bite = 3
   private(set) var text = ""

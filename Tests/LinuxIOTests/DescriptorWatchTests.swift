@@ -9,7 +9,6 @@ import Testing
 
   init() throws { loop = try EpollLoop(seed: 1) }
 
-  /// Runs exactly one more turn.
   func turn() {
     var turned = false
     loop.schedule(after: .zero) { turned = true }
@@ -50,7 +49,7 @@ import Testing
     for watch in watches { watch.cancel() }
   }
 
-  /// In a separate process, where no other test opens descriptors in between.
+  /// The test runs in a separate process, where no other test opens descriptors in between.
   @Test func aDescriptorNumberUsedAgainInTheSameTurnGetsNoStaleEvent() async {
     await #expect(processExitsWith: .success) {
       let loop = try EpollLoop()
@@ -80,7 +79,6 @@ import Testing
       // A second handler would be called in the same turn, and a stale event would arrive in the next turn.
       _ = loop.run(until: { false }, limit: .milliseconds(5))
       precondition(told == 1, "\(told) handlers were told")
-      // The new watch works.
       var heard = false
       for watch in watches { watch.cancel() }
       let last = try replacement.map {

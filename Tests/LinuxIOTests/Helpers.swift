@@ -7,7 +7,6 @@ import Synchronization
 /// How long a test waits before it counts as hung.
 let hangLimit = Duration.seconds(30)
 
-/// A descriptor handler made from a closure.
 final class Handler: DescriptorHandler {
   private let body: (Readiness) -> Void
 
@@ -16,7 +15,6 @@ final class Handler: DescriptorHandler {
   func descriptorReady(_ readiness: Readiness) { body(readiness) }
 }
 
-/// A condition that another thread waits for.
 final class Flag: Sendable {
   private let raised = Atomic<Bool>(false)
   private let semaphore = DispatchSemaphore(value: 0)
@@ -28,13 +26,11 @@ final class Flag: Sendable {
     semaphore.signal()
   }
 
-  /// Waits for the condition; a hang ends the test run with a message.
   func wait() {
     precondition(semaphore.wait(timeout: .now() + 30) == .success, "a flag was not raised within \(hangLimit)")
   }
 }
 
-/// Threads that can be awaited together.
 final class ThreadGroup {
   private var flags: [Flag] = []
 
@@ -50,7 +46,6 @@ final class ThreadGroup {
   func wait() { for flag in flags { flag.wait() } }
 }
 
-/// The values that threads sent, by thread.
 final class Log {
   private(set) var counts: [Int]
   private(set) var isInOrder = true
@@ -63,7 +58,6 @@ final class Log {
   }
 }
 
-/// A pipe whose ends are closed when it is released.
 final class Pipe {
   private(set) var reading: Int32
   private(set) var writing: Int32

@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 
 @Suite(.waits, .timeLimit(.minutes(10))) struct LoopExecutorTests {
-  /// An actor that lives on a loop.
   actor Counter {
     nonisolated let loop: EpollLoop
     private(set) var count = 0

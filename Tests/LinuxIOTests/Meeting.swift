@@ -2,7 +2,6 @@ import AccessoryCore
 import LinuxIO
 import Testing
 
-/// A listener and the ends that connect to it, on one loop, with all their events.
 final class Meeting {
   let loop: EpollLoop
   let listener: any Listener
@@ -11,7 +10,6 @@ final class Meeting {
   private(set) var hindrances: [SystemError] = []
   private(set) var ends: [TransportError] = []
 
-  /// Listens at `address`.
   init(at address: Address, options: TransportOptions = TransportOptions(), on loop: EpollLoop? = nil) throws {
     let loop = try loop ?? EpollLoop()
     let received = ReceivedBytes()
@@ -31,7 +29,6 @@ final class Meeting {
     }
   }
 
-  /// Connects to the listener and returns both ends, each with its description of the other.
   func connect(_ options: TransportOptions = TransportOptions()) throws -> Both {
     let before = accepted.count
     let (cable, peer) = try loop.connect(to: listener.address, options: options).get()
@@ -41,7 +38,6 @@ final class Meeting {
       host: cable.main, hostSees: peer, accessory: accepted[before].cable.main, accessorySees: accepted[before].peer)
   }
 
-  /// Both ends of one cable.
   struct Both {
     let host: any Channel
     let hostSees: PeerDescription
@@ -60,7 +56,6 @@ final class Meeting {
 }
 
 extension EpollLoop {
-  /// Connects and waits for the answer.
   func connect(
     to address: Address, options: TransportOptions = TransportOptions(), timeout: Duration = hangLimit
   ) -> Transports.Answer {
@@ -71,7 +66,6 @@ extension EpollLoop {
     return answer ?? .failure(.timedOut(address, after: hangLimit))
   }
 
-  /// Tries to connect and returns the error.
   func refusal(
     from address: Address, options: TransportOptions = TransportOptions(), timeout: Duration = hangLimit
   ) -> TransportError? {

@@ -7,7 +7,6 @@ final class RawSocket: @unchecked Sendable {
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-  /// Connects to a unix socket.
   convenience init(connectingTo path: String) throws {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     self.init(descriptor)
@@ -16,7 +15,6 @@ final class RawSocket: @unchecked Sendable {
 
   deinit { close() }
 
-  /// Makes a call that takes the address of a unix socket: `bind` or `connect`.
   static func call(
     _ body: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ descriptor: Int32, _ path: String
   ) -> Bool {
@@ -30,7 +28,7 @@ final class RawSocket: @unchecked Sendable {
     }
   }
 
-  /// A non-blocking end for a channel, and the other end.
+  /// A nonblocking descriptor for a channel, and its peer.
   static func pair() throws -> (nonBlocking: Int32, other: RawSocket) {
     var ends: [Int32] = [0, 0]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -56,7 +54,6 @@ final class RawSocket: @unchecked Sendable {
     }
   }
 
-  /// Receives the next bytes; empty at the end.
   func read() -> String {
     var bytes = [UInt8](repeating: 0, count: 4096)
     var count = -1
@@ -70,14 +67,12 @@ final class RawSocket: @unchecked Sendable {
     return send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) < 0 && errno == EPIPE
   }
 
-  /// Closes the reading half.
   func shutDownReading() { shutdown(descriptor, Int32(SHUT_RD)) }
 
-  /// Closes the writing half.
   func shutDownWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Closes this end, even if another program is just being started: until that program runs, it holds a copy of every
-  /// descriptor, and a socket with a remaining copy is not closed.
+  /// Closes this end even while another program is being launched. Until its exec, the new process holds a copy of
+  /// every descriptor, and a socket stays open as long as any copy remains.
   func close() {
     if descriptor >= 0 {
       shutdown(descriptor, Int32(SHUT_RDWR))
@@ -87,13 +82,11 @@ final class RawSocket: @unchecked Sendable {
   }
 }
 
-/// Leaves this process without free descriptors, until the limit is raised.
 final class DescriptorLimit {
   private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 
   private var before = rlimit()
 
-  /// Sets the limit and uses up every number below it.
   init(_ count: rlim_t) throws {
     getrlimit(Self.resource, &before)
     var limit = before

@@ -89,7 +89,6 @@ import Testing
 
   // MARK: Real sockets
 
-  /// A connection to a listener on a free port, and the listener.
   private func connected(_ body: (_ client: Int32, _ listener: Int32) throws -> Void) throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

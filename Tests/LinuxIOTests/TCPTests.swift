@@ -7,7 +7,6 @@ import Testing
 @testable import LinuxIO
 
 @Suite(.waits) struct TCPTests {
-  /// Any free port of this machine.
   static let anyPort = Address.tcp(host: "127.0.0.1", port: 0)
 
   @Test func aFreePortIsChosenAndTold() throws {

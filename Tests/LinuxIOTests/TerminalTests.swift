@@ -25,7 +25,7 @@ import Testing
     close(host)
   }
 
-  /// A program that does not know about raw terminals: open, write, read.
+  /// The program does not know about raw terminals: it only opens, writes and reads.
   @Test func bytesPassUntouchedEvenBeforeAHostSetsTheTerminalUp() throws {
     let meeting = try Meeting(at: address)
     let host = open(path, O_RDWR | O_NOCTTY)

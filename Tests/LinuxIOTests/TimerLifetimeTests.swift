@@ -4,9 +4,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Which objects timers retain, and when they release them.
 @Suite(.waits) struct TimerLifetimeTests {
-  /// An object whose deallocation can be observed.
   final class Thing {
     var timer: LoopTimer?
   }

@@ -4,7 +4,6 @@ import Testing
 
 /// The error sentences shared by all media, each tested once.
 @Suite struct TransportErrorTests {
-  /// Returns every error for an address of this kind.
   static func reasons(_ address: Address) -> [TransportError] {
     [
       .notAStream(address), .noMedium(address), .simulatorsOnly(address), .hostsOnly(address),

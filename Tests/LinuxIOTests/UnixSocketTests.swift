@@ -50,7 +50,7 @@ import Testing
     let meeting = try Meeting(at: address)
     #expect(throws: TransportError.inUse(address, pid: getpid())) { try Meeting(at: address) }
     #expect(TransportError.inUse(address, pid: 7).description == "unix:\(path) is in use by pid 7")
-    // The check left no trace: the first accepted connection is a genuine one.
+    // The check leaves no trace: the first accepted connection is a genuine one.
     try meeting.connect().close()
     #expect(meeting.accepted.count == 1)
   }
@@ -202,8 +202,8 @@ import Testing
     listener.close()
   }
 
-  /// In a separate process, because the limit applies to the process. Other threads may release a descriptor at any
-  /// time; then one more connection is accepted, and the next problem counts as new.
+  /// The descriptor limit applies to the whole process, so the test runs in a separate one. Other threads may release a
+  /// descriptor at any time; then one more connection is accepted, and the next problem counts as new.
   @Test func withoutDescriptorsAListenerSaysSoOnceAndTriesAgain() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryFolder()
@@ -212,7 +212,6 @@ import Testing
       let limit = try DescriptorLimit(100)
       precondition(meeting.loop.run(until: { !meeting.hindrances.isEmpty }, limit: hangLimit), "nobody complained")
       precondition(meeting.hindrances.first?.code == EMFILE, "the complaint is another")
-      // In the meantime, the dialer retries and reports nothing new.
       _ = meeting.loop.run(until: { meeting.accepted.count == 10 }, limit: .milliseconds(150))
       precondition(meeting.accepted.count < 10, "descriptors came from nowhere")
       precondition(meeting.hindrances.count <= meeting.accepted.count + 1, "it complains again and again")
@@ -232,7 +231,6 @@ import Testing
   }
 }
 
-/// Sends back received bytes.
 final class Echo: ChannelHandler {
   private let channel: any Channel
   private(set) var end: ChannelEnd?

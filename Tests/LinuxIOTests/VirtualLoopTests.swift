@@ -169,7 +169,6 @@ import Testing
   }
 }
 
-/// A closure that is not Sendable, to be carried in a LoopBound.
 final class Box {
   let call: (String) -> Void
   init(_ call: @escaping (String) -> Void) { self.call = call }

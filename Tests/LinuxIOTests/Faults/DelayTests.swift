@@ -24,7 +24,7 @@ import Testing
     }
     try rig.loop.runUntilQuiet()
     #expect(rig.atRight.bytes == (0..<200).map { UInt8(truncatingIfNeeded: $0) })
-    // Chunks that became due at the same time are passed on together, so there may be fewer receptions than sends.
+    // Chunks that become due at the same time are passed on together, so there may be fewer receptions than sends.
     #expect((50...200).contains(rig.arrivals.count))
     #expect(rig.arrivals.allSatisfy { arrival in sent.contains { (0.01...0.05001).contains(arrival - $0) } })
     #expect(Set(zip(rig.arrivals, rig.arrivals.dropFirst()).map { Int(($1 - $0) * 1e6) }).count > 10)

@@ -127,7 +127,7 @@ import Testing
     rig.left.close()
     try rig.loop.advance(by: .milliseconds(1_900))
     #expect(!rig.left.isOver)
-    // The end reads some bytes, which extends the time limit by two seconds.
+    // When the end reads some bytes, its time limit is extended by two seconds.
     rig.right.resumeReading()
     try rig.loop.advance(by: .milliseconds(1_900))
     #expect(!rig.left.isOver && rig.atRight.bytes.count == 1_000)

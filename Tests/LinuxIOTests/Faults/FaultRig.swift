@@ -6,7 +6,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// A cable in virtual time whose left end has faults: `out` is what the left end sends.
+/// A cable in virtual time. Faults apply to its left end, so `out` means what the left end sends.
 final class FaultRig {
   let loop = VirtualLoop()
   let cable: LoopbackCable
@@ -14,7 +14,6 @@ final class FaultRig {
   let right: LoopbackChannel
   let atLeft = ChannelRecorder()
   let atRight = ChannelRecorder()
-  /// When each reception at the right end happened, in seconds.
   private(set) var arrivals: [Double] = []
 
   convenience init(
@@ -38,13 +37,11 @@ final class FaultRig {
     if starts { start() }
   }
 
-  /// Sends from the end with the faults, and waits until all bytes have passed.
   func sendOut(_ bytes: [UInt8]) throws {
     left.send(bytes)
     try loop.runUntilQuiet()
   }
 
-  /// Sends from the other end, and waits until all bytes have passed.
   func sendIn(_ bytes: [UInt8]) throws {
     right.send(bytes)
     try loop.runUntilQuiet()
@@ -59,7 +56,6 @@ final class FaultRig {
     var texts: [String] = []
   }
 
-  /// The events that the faults reported.
   var reported: [String] { reports.texts }
 
   func start() {
@@ -73,19 +69,16 @@ final class FaultRig {
     return index < all.count ? all[index].count : FaultCount()
   }
 
-  /// A data packet as in an accessory session.
   static func packet(_ sequence: UInt8, payload: [UInt8] = [0, 1, 0x41, 0x42]) -> [UInt8] {
     PacketWriter.packet(
       PacketHeader(control: .ack, sequence: sequence, acknowledgement: 9, session: 2, payloadCount: payload.count),
       payload: payload)
   }
 
-  /// A bare acknowledgement.
   static func acknowledgement(_ number: UInt8) -> [UInt8] {
     PacketWriter.packet(PacketHeader(control: .ack, sequence: 1, acknowledgement: number))
   }
 
-  /// The sequence numbers of the complete packets in `bytes`, and how many were damaged or skipped.
   static func read(_ bytes: [UInt8]) -> (sequences: [UInt8], spoiled: Int, skipped: Int) {
     var scanner = PacketScanner()
     var result: (sequences: [UInt8], spoiled: Int, skipped: Int) = ([], 0, 0)
@@ -110,7 +103,6 @@ func count(hits: Int, bytes: Int) -> FaultCount {
   return count
 }
 
-/// Writes this many bytes as room appears.
 final class Writer {
   private let channel: any Channel
   private var left: Int

@@ -6,7 +6,6 @@ import TestSupport
 import Testing
 
 @Suite(.waits) struct ProcessTests {
-  /// A process that does nothing until it is killed.
   final class Sleeper {
     let pid: pid_t
 
