@@ -11,7 +11,6 @@ import Testing
 
 @testable import AccessoryProxy
 
-/// A proxy between an accessory and a device, in virtual time.
 @Suite struct CableProxyTests {
   @Test func authenticationAndIdentificationPassEndToEnd() throws {
     let rig = try ProxyRig()
@@ -63,7 +62,6 @@ import Testing
   }
 }
 
-/// The bytes between two channels.
 @Suite struct JoinedCableTests {
   private let loop = VirtualLoop(seed: 5)
   private let accessory: (left: any Channel, right: any Channel)
@@ -78,7 +76,6 @@ import Testing
     device = (pairs.1.left, pairs.1.right)
   }
 
-  /// Sends all bytes, as fast as the channel takes them.
   private func send(
     _ bytes: [UInt8], on channel: any Channel, _ recorder: ChannelRecorder, then: @escaping () -> Void = {}
   ) {
@@ -181,7 +178,6 @@ import Testing
   }
 }
 
-/// An accessory and a device with a proxy between them.
 private final class ProxyRig {
   let loop = VirtualLoop(seed: 9)
   let world: World
@@ -215,7 +211,6 @@ private final class ProxyRig {
     try proxy.start(Dialer(finder, for: proxy, on: loop, wanted: .one))
   }
 
-  /// Plugs the accessory in, and waits until apps see it.
   func plugIn() throws {
     try accessory.plugIn()
     finder.arrive()
@@ -232,7 +227,7 @@ private final class ProxyRig {
   func happened(_ wanted: String...) -> Bool { wanted.allSatisfy(names.contains) }
 }
 
-/// A port whose cables the test brings.
+/// A port whose cables the test supplies.
 private final class ProxyPort: Port {
   let place = "a test"
   var loop: VirtualLoop?

@@ -3,7 +3,6 @@ import AccessoryCore
 import LinuxIO
 import Testing
 
-/// A dialer on a medium controlled by the test.
 @Suite struct DialerTests {
   @Test func everyAccessoryThatFitsGetsALineOfItsOwn() throws {
     let rig = try DialerRig(.every { $0.protocols == ["p"] })
@@ -137,7 +136,6 @@ import Testing
   }
 }
 
-/// A dialer with a finder and a device that the test operates.
 private final class DialerRig {
   let loop = VirtualLoop()
   let finder: HandFinder
@@ -184,7 +182,7 @@ private final class DialerRig {
   func pass(_ time: Duration) throws { try loop.advance(by: time) }
 }
 
-/// A medium on which accessories appear, disappear and answer when the test says so.
+/// A medium on which the test decides when accessories appear, disappear and answer.
 final class HandFinder: AccessoryFinder {
   let seesArrivals: Bool
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(100))
@@ -231,7 +229,6 @@ final class HandAttempt: Connecting {
   func cancel() { give() }
 }
 
-/// Retains cables until a test ends them.
 private final class HandOwner: CableOwner {
   private var endings: [String: (CableOutcome) -> Void] = [:]
   private(set) var reports: [String] = []

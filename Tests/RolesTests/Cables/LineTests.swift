@@ -3,7 +3,6 @@ import AccessoryCore
 import LinuxIO
 import Testing
 
-/// The machine of a single line, event by event.
 @Suite struct LineTests {
   static let address = Address.unix(path: "/a")
   static let nobody = TransportError.nobodyThere(address, "x")
@@ -83,7 +82,6 @@ import Testing
   }
 }
 
-/// A line whose events can be passed inside an expectation.
 private final class LineUnderTest {
   private var line: Line
 

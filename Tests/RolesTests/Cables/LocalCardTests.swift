@@ -14,7 +14,6 @@ import Testing
 
   func read(_ text: String) throws(LocalCardError) -> LocalCard { try LocalCard(reading: Array(text.utf8), of: entry) }
 
-  /// The card as written to its file.
   static let card =
     #"{"v":1,"name":"Echo","serial":"S1","manufacturer":"m","model":"L","protocols":["a","b"],"pid":4711,"#
     + #""processStart":218374,"attachedAt":1763691954.123456,"socket":"k3x9qa-2.sock"}"#

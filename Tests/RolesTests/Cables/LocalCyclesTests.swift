@@ -10,7 +10,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Runs in a separate process, so that its descriptors can be counted.
+/// The test runs in a separate process, so that its descriptors can be counted.
 @Suite(.waits) struct LocalCyclesTests {
   @Test func fiveHundredFlickersLoseNoEventAndLeaveNothing() async {
     await #expect(processExitsWith: .success) { try LocalCycles().play() }
@@ -135,8 +135,8 @@ final class LocalCycles {
     switch change {
     case .arrived(let it): cards[it.card.serial, default: []].append("arrived \(it.card.protocols)")
     case .left(let it, _): cards[it.card.serial, default: []].append("left \(it.card.protocols)")
-    // It was reported although it was unplugged before its card could be read; its position in the sequence shows which
-    // half of the flicker it was.
+    // The accessory was unplugged before its card could be read. Its position in the sequence shows which half of the
+    // flicker this was.
     case .passed(_, let it):
       let seen = cards[it?.card.serial ?? "?", default: []]
       let whole = seen.count % 4 == 2 ? "[\"com.example.echo\"]" : "[]"
@@ -145,7 +145,7 @@ final class LocalCycles {
     }
   }
 
-  /// The condition is checked after each turn of the loop, so there must be turns.
+  /// The condition is checked after each turn of the loop, so the loop must keep turning.
   private var isClean: Bool {
     lab.loop.schedule(after: .milliseconds(5)) {}
     return Set(openDescriptors).isSubset(of: descriptorsBefore)

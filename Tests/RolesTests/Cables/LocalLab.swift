@@ -10,7 +10,6 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// How long a test waits before it counts as hung.
 let hangLimit = Duration.seconds(30)
 
 /// A separate local directory for one test, and a loop that runs both roles.
@@ -26,10 +25,8 @@ final class LocalLab {
     loop = try EpollLoop(seed: 7)
   }
 
-  /// The path of the local directory.
   var root: String { folder.path }
 
-  /// The files in the local directory.
   var files: [String] { folder.names(String(directory.path.dropFirst(root.utf8.count + 1))) }
 
   /// A watcher whose changes are recorded as words: "arrived S1 [p]".
@@ -68,6 +65,5 @@ final class LocalLab {
     #expect(came, "\(changes)", sourceLocation: place)
   }
 
-  /// Lets pending reports arrive.
   func settle() { loop.run(limit: .milliseconds(2)) }
 }

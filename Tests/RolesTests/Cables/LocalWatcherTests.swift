@@ -8,7 +8,6 @@ import Testing
 @testable import AccessoryCables
 
 @Suite(.waits) struct LocalWatcherTests {
-  /// A local directory that contains S1, whose arrival a watcher has reported.
   struct Scene {
     let lab: LocalLab
     let local: LocalPorts

@@ -7,7 +7,6 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests which medium opens an address.
 @Suite(.waits) struct MediumTableTests {
   private static let usb = ["usb:", "usbip:127.0.0.1:3240", "gadget:"]
 
@@ -91,7 +90,7 @@ import Testing
     }
   }
 
-  /// A conformance and a line are all that a real medium needs.
+  /// A new medium needs only a conformance and one line in the table.
   @Test func aNewMediumIsAConformanceAndALine() throws {
     struct EmptyMedium: Medium {
       let kinds = [Address.Kind.usb]

@@ -5,7 +5,6 @@ import Testing
 
 @testable import AccessoryCables
 
-/// A roll call among accessories controlled by the test.
 @Suite struct RollCallTests {
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 

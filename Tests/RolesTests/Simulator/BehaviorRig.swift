@@ -41,13 +41,11 @@ final class BehaviorRig: AppHandler {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = accessory }
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = nil }
 
-  /// Releases the device, which otherwise retains every app that uses it.
   func close() {
     app?.close()
     app = nil
   }
 
-  /// Opens a session; the accessory must have been published.
   func open(_ protocolName: String = "com.example.rig") throws -> SessionEar {
     guard let shown, let app else { throw NotShown() }
     let recorder = SessionEar(try app.openSession(with: shown, protocolName: protocolName), on: loop)
@@ -56,7 +54,6 @@ final class BehaviorRig: AppHandler {
 
   struct NotShown: Error {}
 
-  /// The accessory's warnings and notes in order, except those about a device on the cable.
   var said: [TimelineEvent.Kind] {
     world.events.filter { $0.side == .accessory }.map(\.kind).filter { kind in
       switch kind {
@@ -67,7 +64,6 @@ final class BehaviorRig: AppHandler {
     }
   }
 
-  /// Why the accessory's sessions ended, in order.
   var endings: [String] {
     world.events.compactMap { event in
       if event.side == .accessory, case .sessionClose(_, _, let reason, _, _) = event.kind { reason } else { nil }
@@ -75,11 +71,11 @@ final class BehaviorRig: AppHandler {
   }
 }
 
-/// The app's end of a session: records events with their times, writes what it is given, and can stop reading.
+/// The app's end of a session. It records events and their times, writes what the test passes to it, and can stop
+/// reading.
 final class SessionEar: SessionHandler {
   let session: Session
   private(set) var heard: [UInt8] = []
-  /// The time and the number of bytes of every arrival.
   private(set) var arrivals: [(time: Instant, count: Int)] = []
   private(set) var end: SessionEnd?
   var isDeaf = false { didSet { if !isDeaf { sessionIsReadable(session) } } }

@@ -22,7 +22,6 @@ import Testing
     #expect(came, "\(what) within \(Self.hangLimit)", sourceLocation: place)
   }
 
-  /// Opens a session with an accessory that runs `script` in a shell.
   private func open(
     _ script: String, grace: Duration = ExecBehavior.grace
   ) throws -> (BehaviorRig, SessionEar) {

@@ -11,7 +11,6 @@ import Testing
     return frame
   }
 
-  /// Frames of many kinds.
   static let frames: [Script.Frame] = [
     frame(),
     frame {
@@ -93,7 +92,7 @@ import Testing
 
   @Test func aLengthFromTheWireIsNotTrusted() throws {
     let frame = Self.frame { $0.lengthWidth = 4 }
-    // The four gigabytes that the frame claims to have are skipped, not stored.
+    // The four gigabytes that the frame claims to contain are skipped, not stored.
     #expect(Self.events(frame, [[0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3]]) == [.wrongLength(0xFFFF_FFFF)])
     let small = Self.frame { $0.longest = 10 }
     #expect(

@@ -2,7 +2,6 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// Searches in what an accessory has received.
 @Suite struct ReceivedSearchTests {
   private func search(
     _ wanted: String, times: Int? = nil, in streams: String..., dropped: Int = 0

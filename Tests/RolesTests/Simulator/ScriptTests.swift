@@ -11,7 +11,6 @@ import Testing
 @Suite struct ScriptTests {
   private let loop = VirtualLoop()
 
-  /// Creates an accessory with these scripts, the first for com.example.a, the second for com.example.b.
   private func rig(_ scripts: String...) throws -> BehaviorRig {
     let protocols = zip(["a", "b"], scripts).map { name, script in
       "{ name: 'com.example.\(name)', behavior: { type: 'script', \(script) } }"

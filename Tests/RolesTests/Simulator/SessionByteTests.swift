@@ -7,7 +7,6 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// Quirks that affect the bytes of sessions, as seen by an app.
 @Suite struct SessionByteTests {
   private func rig(_ quirks: String..., behavior: Behavior = .echo, on loop: VirtualLoop) throws -> BehaviorRig {
     let rig = try BehaviorRig(behavior, quirks: quirks, on: loop)

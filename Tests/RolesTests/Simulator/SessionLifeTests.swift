@@ -7,7 +7,6 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// Quirks that affect how long sessions live, as seen by an app.
 @Suite struct SessionLifeTests {
   private func rig(_ quirk: String, on loop: VirtualLoop) throws -> BehaviorRig {
     let rig = try BehaviorRig(.echo, quirks: [quirk], on: loop)
@@ -15,7 +14,6 @@ import Testing
     return rig
   }
 
-  /// Sends text and returns what comes back within a tenth of a second.
   private func reply(_ ear: SessionEar, _ loop: VirtualLoop, to text: String = "hello") throws -> String {
     let before = ear.heard.count
     ear.send(text)

@@ -6,7 +6,6 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// A relay between a session and a byte stream, in virtual time.
 @Suite struct SessionRelayTests {
   private let loop = VirtualLoop(seed: 3)
   private let stream = FakeStream()
@@ -19,7 +18,6 @@ import Testing
     self.rig = rig
   }
 
-  /// Creates a relay in the device's role, whose accessory behaves as `rig` specifies.
   private func relay(
     _ whenReaderLeaves: SessionRelay.WhenReaderLeaves = .close, in rig: BehaviorRig? = nil
   ) throws -> (SessionRelay, Endings) {
@@ -63,7 +61,7 @@ import Testing
     let written = source.world.events.compactMap { event in
       if event.side == .accessory, case .sessionClose(_, _, _, _, let written) = event.kind { written } else { nil }
     }
-    // The accessory could only write what fits into the windows and the inbox, although it writes endlessly.
+    // The accessory writes endlessly, but only what fits into the windows and the inbox can be sent.
     #expect(written.count == 1 && written[0] < 16_000_000, "\(written)")
   }
 
@@ -133,7 +131,6 @@ import Testing
   }
 }
 
-/// A stream in memory, with as much room as the test gives it.
 private final class FakeStream: ByteStream {
   var room = Int.max
   private(set) var sent: [UInt8] = []

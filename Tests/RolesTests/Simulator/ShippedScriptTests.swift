@@ -16,7 +16,6 @@ import Testing
     return rig
   }
 
-  /// Returns what comes back within a given time.
   private func answer(_ ear: SessionEar, _ bytes: [UInt8], within time: Duration = .milliseconds(500)) throws -> [UInt8]
   {
     let before = ear.heard.count

@@ -11,7 +11,6 @@ import Testing
   private static let size = 320
   private static let stream = UniqueStream(seed: 21, session: 4)
 
-  /// The reports about bytes that arrive in pieces and then stop arriving.
   private static func told(_ bytes: [UInt8], piece: Int = 100) -> [String] {
     var check = SinkCheck()
     var told: [String] = []

@@ -69,8 +69,8 @@ import Testing
     #expect(recorder.end == nil)
   }
 
-  /// A reader that sleeps for a while stops the source through the link. When it wakes, it is not flooded: it gets what
-  /// the link held and one chunk, and then bytes at the normal rate.
+  /// A reader that sleeps for a while stops the source through the link's flow control. When it wakes, it gets what the
+  /// link held and one chunk, and then bytes at the normal rate, but no flood.
   @Test func aReaderThatSleptFindsWhatTheLinkHeldAndThenTheRate() throws {
     let loop = VirtualLoop()
     let rate = 200_000

@@ -6,7 +6,6 @@ import Testing
 @testable import AccessorySimulator
 
 @Suite struct SourcePacerTests {
-  /// Advances the time to `end`, with each tick up to `lateness` late, and returns the bytes allowed by then.
   private func run(
     _ pacer: inout SourcePacer, to end: Instant, lateness: ClosedRange<Int64> = 0...0, seed: UInt64 = 1,
     each: (Instant, Int, Int) -> Void = { _, _, _ in }
@@ -32,7 +31,7 @@ import Testing
     let seconds = max(1, min(1_000, 200 * chunk / rate))
     var pacer = SourcePacer(.init(rate: rate, chunk: chunk), start: .origin)
     let sent = run(&pacer, to: .origin + .seconds(seconds)) { now, _, total in
-      // The source is never ahead by more than one chunk.
+      // The source is never ahead of its rate by more than one chunk.
       let ideal = Int(Int128(now.nanoseconds) * Int128(rate) / 1_000_000_000)
       #expect(total <= ideal + chunk && total >= ideal)
     }

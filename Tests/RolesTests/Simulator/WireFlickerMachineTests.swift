@@ -4,7 +4,8 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// The machine of the wire flicker: when the accessory is plugged in and unplugged, and with which protocols.
+/// Tests the state machine of the wire flicker: when the accessory is plugged in and unplugged, and which protocols it
+/// then offers.
 @Suite struct WireFlickerMachineTests {
   @Test func withoutAFlickerItIsPluggedInWholeAndStays() {
     var plug = Plug()

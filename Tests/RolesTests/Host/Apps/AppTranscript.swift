@@ -38,7 +38,6 @@ struct AppTranscript {
     machine = AppMachine(settings)
   }
 
-  /// Performs the lines that begin with `>` and returns the resulting transcript.
   mutating func play(_ transcript: String) -> String {
     var lines: [String] = []
     for line in transcript.split(separator: "\n") where line.hasPrefix(">") {

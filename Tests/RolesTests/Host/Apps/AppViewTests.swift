@@ -8,9 +8,8 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// Apps in a world: real sessions carry out the machines' decisions.
+/// Tests apps in a world, where real sessions carry out the decisions of the state machines.
 @Suite struct AppViewTests {
-  /// An app that opens a session at every connect, and records its notifications as words.
   final class App: AppHandler, SessionHandler {
     var view: AppView?
     var heard: [String] = []

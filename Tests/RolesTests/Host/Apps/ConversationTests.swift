@@ -8,11 +8,9 @@ import Testing
 
 @testable import AccessoryHost
 
-/// Requests and replies over one session, as in `easim send`.
 @Suite struct ConversationTests {
   private typealias Event = Conversation.Event
 
-  /// Opens a session as soon as there is a protocol.
   private final class App: AppHandler {
     let exchanges: [Conversation.Exchange]
     let settle: Duration

@@ -9,9 +9,7 @@ import Testing
 
 @testable import AccessoryHost
 
-/// One payload sent to an accessory, as in `easim send`, and the verdict on the answer.
 @Suite struct ExchangeTests {
-  /// Opens a session as soon as there is a protocol, and sends the payload.
   private final class App: AppHandler {
     let makeExchange: (App) -> Exchange
     var exchange: Exchange?
@@ -72,7 +70,7 @@ import Testing
     #expect(try Self.outcome(EchoBehavior()) == .verified(sent: Self.size, received: Self.size))
   }
 
-  /// The bytes of a pattern do not encode their position, so only the first difference is known.
+  /// The bytes of a pattern do not encode their position, so only the position of the first difference is known.
   @Test func theFirstWrongByteOfAPatternIsNamed() throws {
     let behavior = ClosureBehavior { bytes, session, _ in
       var answer = bytes.withUnsafeBytes { Array($0) }

@@ -5,7 +5,7 @@ import AccessoryProfiles
 import IAP2
 import Testing
 
-/// The machine alone: what apps see and when, for each policy and each cause of a flicker.
+/// Tests only the state machine: what apps see and when, for each policy and each cause of a flicker.
 @Suite struct PublicationTests {
   @Test func aReadyAccessoryAppearsOnceAndWhole() {
     var scene = Scene()
@@ -119,8 +119,6 @@ import Testing
   }
 }
 
-/// One attachment, and the notifications that apps receive: "550 + 2 [com.a, com.b]" gives the time in milliseconds, +
-/// for a connect, the number counted from 1, and the protocols.
 private struct Scene {
   private var machine: PublicationMachine
   private var random = SeededRandom(seed: 1)
@@ -145,7 +143,7 @@ private struct Scene {
     note(action.map { [$0] } ?? [], milliseconds)
   }
 
-  /// What a device does only once the accessory is identified.
+  /// Steps that a device takes only once the accessory is identified.
   mutating func authenticate(at milliseconds: Int) {
     guard isIdentified else { return }
     runTimers(until: milliseconds)
