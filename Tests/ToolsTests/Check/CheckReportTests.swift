@@ -10,7 +10,6 @@ import Testing
 
 @testable import AccessoryCheck
 
-/// Reports, selections and the list of cases.
 @Suite struct CheckReportTests {
   private static func report(_ quirks: [String] = ["no-status"], only: String = "101-110,601,702") throws -> CheckReport
   {

@@ -16,7 +16,6 @@ final class CheckRig: AccessoryPlug {
   private let port: MemoryPort
   private let accessory: SimulatedAccessory
   var settings: CheckSettings
-  /// How often the accessory can be plugged in.
   var attachmentsLeft = Int.max
 
   init(
@@ -39,7 +38,6 @@ final class CheckRig: AccessoryPlug {
     try accessory.plugIn()
   }
 
-  /// Runs cases and returns the report.
   @discardableResult
   func run(_ cases: [CheckCase] = CheckCase.all) throws -> CheckReport {
     try Checker(self, CheckPump(loop), settings).run(cases)
@@ -83,6 +81,5 @@ final class MemoryPort: Port {
 }
 
 extension CheckReport {
-  /// The numbers of the cases that failed.
   var numbers: [Int] { failures.map(\.rule.number) }
 }

@@ -48,7 +48,8 @@ import Testing
     let skipped = report.results.compactMap { result in
       if case .skipped = result.outcome { result.rule.number } else { nil }
     }
-    // Without acknowledgements, a long wait, a second protocol, and components that an echo accessory does not have.
+    // The skipped cases need a link without acknowledgements, a long wait, a second protocol, or components that an
+    // echo accessory does not have.
     #expect(skipped == [311, 405, 416, 708, 709, 1001, 1002, 1003, 1004, 1005, 1006])
   }
 
@@ -75,7 +76,7 @@ import Testing
     #expect(report.numbers == numbers, "\(report.text)")
   }
 
-  /// The order that it serves is found out, and the rest is judged by that.
+  /// The check finds out in which order the accessory works, and judges the rest by that order.
   @Test(arguments: ["ignore-first", "hangup"]) func identificationFirstIsNamedAndUsed(_ answer: String) throws {
     let report = try CheckRig("echo", quirks: ["authentication,\(answer)"]).run()
     #expect(report.order == .identificationFirst)
@@ -87,7 +88,7 @@ import Testing
     #expect(asked.numbers == [], "\(asked.text)")
   }
 
-  /// Whatever makes it stop is the finding.
+  /// The finding names whatever makes the accessory stop.
   @Test func anAccessoryThatNeverComesBackIsAFinding() throws {
     let rig = try CheckRig("echo")
     rig.settings.stepLimit = .seconds(2)
@@ -105,7 +106,7 @@ import Testing
     #expect(report.numbers == [], "\(report.text)")
   }
 
-  /// 103 is a warning, 107 a note, 502 an error.
+  /// Case 103 is a warning, case 107 a note, and case 502 an error.
   @Test func onlyErrorsFailUnlessTheCheckIsStrict() throws {
     let noisy = Mutant(receivesBytes: { bytes, _ in bytes.count > 1 && bytes[0] == 0 ? [] : [bytes] })
     let rig = try CheckRig("echo", sends: noisy)

@@ -4,13 +4,12 @@ import Foundation
 import IAP2
 import Testing
 
-/// Attacks on easim's accessory, and on accessories that do not survive.
 @Suite struct HostileTests {
   /// The number of attacks; `EASIM_ATTACKS=10000` increases it.
   static let attacks = ProcessInfo.processInfo.environment["EASIM_ATTACKS"].flatMap { Int($0) } ?? 300
 
-  /// The profiles, each attacked with its own seeds: plain, with files and answers, without acknowledgements, with
-  /// power.
+  /// Each profile is attacked with its own seeds: without options, with files and answers, without acknowledgements,
+  /// and with power.
   @Test(arguments: [(UInt64(1), "echo"), (20_000, "dock"), (40_000, "car"), (60_000, "charger")])
   func ourAccessorySurvives(_ seed: UInt64, _ profile: String) throws {
     let rig = try CheckRig(profile)
@@ -59,7 +58,7 @@ import Testing
     let checker = Checker(rig, CheckPump(rig.loop), rig.settings)
     let report = try checker.attack(seed: 1, attacks: 2_000, most: 1)
     let failure = try #require(report.failures.first)
-    // The beginning, EA01, and at most one step that keeps this accessory from working again immediately.
+    // The steps are the beginning, EA01, and at most one more step that delays this accessory's recovery.
     #expect(failure.steps.count <= 3, "\(failure.steps)")
     #expect(failure.steps.contains { $0.contains("EA01") })
   }

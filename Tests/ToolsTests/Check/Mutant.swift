@@ -1,14 +1,10 @@
 import AccessoryCore
 import IAP2
 
-/// An accessory with one defect, which changes the packets that it sends or receives.
 struct Mutant: Sendable {
-  /// One packet, or a detection sequence, in transit.
   struct Packet {
     var bytes: [UInt8]
-    /// The packet's header; nil for a detection sequence, and for bytes that are not a packet.
     var header: PacketHeader?
-    /// The number of earlier packets in the same direction on this cable.
     var number: Int
 
     var payload: [UInt8] {
@@ -20,21 +16,18 @@ struct Mutant: Sendable {
     var isSYN: Bool { header?.control.contains(.syn) ?? false }
     var isData: Bool { !isSYN && (header?.payloadCount ?? 0) > 0 }
     var isBare: Bool { header != nil && header?.payloadCount == 0 }
-    /// The number of the control message in the packet.
     var message: UInt16? {
       let payload = payload
       guard payload.count >= 6, payload[0] == 0x40, payload[1] == 0x40 else { return nil }
       return UInt16(payload[4]) << 8 | UInt16(payload[5])
     }
 
-    /// Returns this packet with an unknown message.
     var unknownMessage: [UInt8] {
       var payload = payload
       (payload[4], payload[5]) = (0x77, 0x77)
       return with(payload: payload)
     }
 
-    /// Returns this packet with another payload.
     func with(payload: [UInt8]) -> [UInt8] {
       guard let header else { return bytes }
       let other = PacketHeader(
@@ -43,7 +36,6 @@ struct Mutant: Sendable {
       return PacketWriter.packet(other, payload: payload)
     }
 
-    /// Returns this packet with some header bytes changed and its checksum corrected.
     func with(header change: (inout [UInt8]) -> Void) -> [UInt8] {
       var bytes = bytes
       change(&bytes)
@@ -61,7 +53,6 @@ struct Mutant: Sendable {
   /// Replaces bytes that arrive together at the accessory, regardless of packets.
   var receivesBytes: (@Sendable ([UInt8], State) -> [[UInt8]])?
 
-  /// The state of a mutant on one cable.
   final class State {
     var count = 0
     var kept: [UInt8] = []

@@ -31,19 +31,16 @@ import Testing
   private typealias Packet = Mutant.Packet
   private typealias State = Mutant.State
 
-  /// Changes what the accessory sends.
   private static func sending(_ change: @escaping @Sendable (Packet, State) -> [[UInt8]]) -> Mutant {
     Mutant(sends: change)
   }
 
-  /// Changes packets that `fits` selects.
   private static func rewriting(
     _ fits: @escaping @Sendable (Packet) -> Bool, _ change: @escaping @Sendable (Packet) -> [UInt8]
   ) -> Mutant {
     Mutant(sends: { packet, _ in [fits(packet) ? change(packet) : packet.bytes] })
   }
 
-  /// Changes one byte of the SYN's payload.
   private static func syn(_ index: Int, _ values: UInt8...) -> Mutant {
     rewriting({ $0.isSYN }) { packet in
       var payload = packet.payload
@@ -52,7 +49,6 @@ import Testing
     }
   }
 
-  /// Changes the parameters of a message.
   private static func message(
     _ id: UInt16, _ change: @escaping @Sendable ([Parameter]) -> [Parameter]
   ) -> Mutant {
@@ -66,7 +62,6 @@ import Testing
     }
   }
 
-  /// Changes the value of one parameter of a message.
   private static func message(
     _ id: UInt16, _ parameter: UInt16, _ change: @escaping @Sendable ([UInt8]) -> [UInt8]
   ) -> Mutant {
@@ -268,7 +263,7 @@ import Testing
         return state.count == 1 ? [] : [packet.bytes]
       })),
     Row(
-      // The packets that it drops as too early are also lost to the link if AA05 is late.
+      // The packets that the accessory drops as too early are also lost to the link if AA05 is late.
       "identifies only after authentication", [401, 402, 510, 511],
       Mutant(receives: { packet, state in
         if packet.message == 0xAA05 { state.count = 1 }
@@ -310,7 +305,7 @@ import Testing
     return packet.with(payload: payload)
   }
 
-  /// A second protocol is needed to see it.
+  /// The mistake can be seen only if there is a second protocol.
   @Test func sessionsThatAreMixedUpAreFound() throws {
     let mutant = Self.rewriting({ $0.isData && $0.payload.count > 2 && $0.message == nil }) { packet in
       var payload = packet.payload

@@ -64,7 +64,7 @@ import Testing
     #expect(recorded.starts(with: [0x0A, 0x0D, 0x0D, 0x0A]))
     let text = String(decoding: recorded, as: UTF8.self)
     for name in ["Echo", "connect", "marker"] { #expect(text.contains(name), "\(name)") }
-    // The cables of a1 and a2, and the second cable of a1.
+    // The capture contains the cables of a1 and a2, and the second cable of a1.
     #expect(text.ranges(of: "c1:1").count == 2)
     #expect(text.ranges(of: "c1:2").count == 1)
   }

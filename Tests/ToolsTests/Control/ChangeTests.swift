@@ -60,7 +60,7 @@ import Testing
     #expect(change["result"]?["app"]?.word == "p1")
   }
 
-  /// The list of notices contains missed ones in order, and waits can refer to them.
+  /// Notices that a client missed are listed in order, and waits can refer to them.
   @Test func changesAreListedAndWaitedFor() throws {
     let client = ControlDesk().client()
     _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")

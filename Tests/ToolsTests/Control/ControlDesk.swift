@@ -2,7 +2,6 @@ import AccessoryControl
 import AccessoryFormats
 import LinuxIO
 
-/// A server and its clients in one process, on a loop in virtual time: lines go in, lines come out.
 final class ControlDesk {
   let loop: VirtualLoop
   let server: ControlServer
@@ -20,11 +19,9 @@ final class ControlDesk {
   func advance(_ duration: Duration) throws { try loop.advance(by: duration) }
 }
 
-/// One client of a desk.
 final class DeskClient {
   let desk: ControlDesk
   let client: RPCLines
-  /// The received lines, as trees.
   private(set) var lines: [JSON5Value] = []
   private var nextID = 0
 
@@ -37,7 +34,6 @@ final class DeskClient {
     client.receive(Array(text.utf8).span.bytes)
   }
 
-  /// Takes all lines that are waiting to be sent.
   func drain() throws {
     var bytes: [UInt8] = []
     client.send { span in
@@ -47,7 +43,6 @@ final class DeskClient {
     for line in bytes.split(separator: 0x0A) { lines.append(try JSON5.read(Array(line), file: "answer")) }
   }
 
-  /// Sends a request without waiting; returns its id.
   @discardableResult
   func ask(_ method: String, _ params: String = "{}") -> Int {
     nextID += 1
@@ -68,19 +63,16 @@ final class DeskClient {
     return answer
   }
 
-  /// Returns the result of a call that must succeed.
   func result(_ method: String, _ params: String = "{}") throws -> JSON5Value {
     let answer = try call(method, params)
     guard let result = answer["result"] else { throw Refused(method: method, answer: answer) }
     return result
   }
 
-  /// Returns the kind of error of a call that must fail.
   func kind(_ method: String, _ params: String = "{}") throws -> String? {
     try call(method, params)["error"]?["data"]?["kind"]?.word
   }
 
-  /// The notifications of a method so far.
   func notices(_ method: String) throws -> [JSON5Value] {
     try drain()
     return lines.filter { $0["method"]?.content == .text(method) }.compactMap { $0["params"] }

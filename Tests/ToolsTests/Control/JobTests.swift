@@ -2,7 +2,6 @@ import AccessoryControl
 import AccessoryFormats
 import Testing
 
-/// Runs as jobs.
 @Suite struct JobTests {
   private func desk(time: String) throws -> (DeskClient, String) {
     let client = ControlDesk().client()

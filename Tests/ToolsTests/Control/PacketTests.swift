@@ -2,7 +2,6 @@ import AccessoryControl
 import AccessoryFormats
 import Testing
 
-/// The packets of a world's cables, in virtual time.
 @Suite struct PacketTests {
   private func world() throws -> DeskClient {
     let client = ControlDesk().client()

@@ -121,7 +121,7 @@ import Testing
     try desk.advance(.seconds(1))
     #expect(try other.kind("app.foreground", "{\"app\":\"p1\"}") == "gone")
     #expect(try other.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(false))
-    // The other app continues.
+    // The other app keeps running.
     _ = try other.result("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}")
   }
 
@@ -216,7 +216,7 @@ import Testing
     #expect(try #require(selected) < #require(answered))
   }
 
-  /// As in tests, the choice is made before the picker is shown.
+  /// As in Swift tests, the choice is made before the picker is shown.
   @Test(arguments: [
     ("\"accessory\":\"a1\"", "alreadyConnected"), ("\"accessory\":\"a2\"", "notFound"),
     ("\"accessory\":\"a3\"", "notFound"), ("\"outcome\":\"notFound\"", "notFound"),
@@ -242,7 +242,7 @@ import Testing
     let events = try client.notices("event")
     #expect(events.contains { $0["event"]?["event"]?.word == "connect" && $0["event"]?["v"]?.word == "1" })
     _ = try client.result("events.unsubscribe")
-    // Any number is either the number of a notice or greater than the last one.
+    // Every accepted number is either the number of a notice or greater than the last one.
     _ = try client.result("events.subscribe", "{\"after\":\(Int.max)}")
     _ = try client.result("events.subscribe", "{\"after\":1}")
     #expect(try client.result("events.list", "{\"after\":\(Int.max)}")["notices"]?.content == .array([]))

@@ -23,7 +23,7 @@ import Testing
     #expect(error.contains("\(name) cannot be read: it is a pipe; copy its contents to a regular file"), "\(error)")
   }
 
-  /// Returns the answers of a server in real time to lines that arrive together.
+  /// Sends lines together to a server that runs in real time, and returns its answers.
   private func answers(_ lines: String, count: Int) throws -> [JSON5Value] {
     let loop = try EpollLoop(seed: 7)
     let server = ControlServer(ControlServer.Settings(), on: loop)
@@ -43,7 +43,7 @@ import Testing
     return try received.split(separator: 0x0A).map { try JSON5.read(Array($0), file: "answer") }
   }
 
-  /// The second request needs what the first one creates.
+  /// The second request needs what the first request creates.
   @Test func requestsAfterOneThatReadsAFileAreBegunAfterIt() throws {
     let base = place.write("{version: 1, extends: 'echo'}", to: "base.json5")
     let path = place.write("{version: 1, extends: './\(base.split(separator: "/").last ?? "")'}", to: "over.json5")

@@ -2,7 +2,6 @@ import AccessoryControl
 import AccessoryCore
 import Testing
 
-/// Lines that are not requests, or not valid ones.
 @Suite struct RequestTests {
   private func kind(of line: String) throws -> String? {
     let client = ControlDesk().client()

@@ -19,7 +19,6 @@ import Testing
       plan, verifier: ReplyVerifier(plan), stream: UniqueStream(seed: 1, session: 0), scratch: UniqueScratch())
   }
 
-  /// The events of received bytes, as short words.
   static func receive(_ bytes: [UInt8], _ lane: inout BurstLane) -> [String] {
     var told: [String] = []
     var offset = 0

@@ -5,7 +5,6 @@ import Testing
 @testable import AccessoryLoad
 
 @Suite struct BurstReportTests {
-  /// The report of a run with everything in it.
   static func report(seed: UInt64 = 7, count: Int = 40) throws -> BurstReport {
     var plan = BurstPlan()
     plan.extent = .bursts(count)

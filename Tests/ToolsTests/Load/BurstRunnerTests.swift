@@ -34,7 +34,7 @@ import Testing
     #expect(report.errors.isEmpty)
     #expect(report.latency.total == 20)
     #expect(report.service.total == 0)
-    // One millisecond in each direction, plus the cost of the link's window.
+    // The minimum latency is one millisecond in each direction, plus the cost of the link's window.
     #expect(report.latency.minimum.map { $0 >= 2_000_000 } == true)
     #expect(report.series.slices.reduce(0) { $0 + $1.bursts } == 20)
     let site = try #require(report.sites.first)
@@ -128,7 +128,7 @@ import Testing
       let report = try rig.finish()
       #expect(rig.runner.outcome == .done)
       #expect(report.completed == 20)
-      // With a cable of a millisecond in each direction, bytes count only after they have arrived.
+      // The cable delays bytes by a millisecond in each direction, and bytes count only after they have arrived.
       #expect(report.latency.minimum.map { $0 >= 1_000_000 } == true)
       #expect(!rig.world.events.contains { if case .sessionOpen(let id, _) = $0.kind { id != 0 } else { false } })
     }

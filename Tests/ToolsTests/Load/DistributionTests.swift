@@ -3,7 +3,6 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Random values: the same for the same seed, within their limits, and with the specified frequencies.
 @Suite struct DistributionTests {
   static func read(_ text: String) throws -> Distribution<Int> {
     let plan = try BurstPlanFile(Array("{ count: 1, size: \(text) }".utf8), file: "p")

@@ -102,7 +102,8 @@ import Testing
     #expect(histogram.percentileLines.isEmpty)
   }
 
-  /// The table that HdrHistogram's own documentation describes: levels halve the distance to 100 % in five steps each.
+  /// The percentile table has the form that HdrHistogram's documentation describes: levels halve the distance to 100 %
+  /// in five steps each.
   @Test func thePercentileTextHasTheFormOfHdrHistogram() {
     let text = Self.histogram((1...10).map { $0 * 1_000 }).percentileText(unit: 1_000)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

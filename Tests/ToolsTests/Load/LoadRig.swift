@@ -9,7 +9,6 @@ import AccessoryWorlds
 import LinuxIO
 import Testing
 
-/// A load test on a simulated accessory in virtual time.
 final class LoadRig {
   let loop: VirtualLoop
   let world: World
@@ -63,7 +62,6 @@ final class LoadRig {
     try accessory.plugIn()
   }
 
-  /// Runs to the end and returns the report.
   func finish(limit: Duration = .seconds(36_000)) throws -> BurstReport {
     #expect(try loop.run(until: { runner.outcome != nil }, limit: limit))
     warnings = log.warnings

@@ -3,7 +3,6 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Plans with phases: when bursts are due, files, and reports.
 @Suite struct PhaseTests {
   static let text = """
     { size: 100, sessions: 2, inFlight: 4, warmUp: '1s',
@@ -47,7 +46,7 @@ import Testing
     #expect(try BurstReportTests.read(report.json.text).phases == report.phases)
     #expect(report.timeMarks.count { $0.kind == .phase } == 4)
     #expect(report.html.contains("<td>spike 400 bursts/s for 500ms</td>"))
-    // Two seconds of the steady phase, with about 100 bursts each.
+    // These are two seconds of the steady phase, which has about 100 bursts per second.
     let steady = report.series.slices[25..<45].reduce(0) { $0 + $1.bursts }
     #expect((196...204).contains(steady))
   }

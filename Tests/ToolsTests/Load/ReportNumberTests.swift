@@ -10,7 +10,6 @@ import Testing
 /// Numbers in a report file, however large: either an error that names the file, or a report that can be shown and
 /// added up.
 @Suite struct ReportNumberTests {
-  /// Uses a report in every way.
   private func use(_ report: BurstReport) throws {
     #expect(!report.text.isEmpty)
     #expect(report.html.hasSuffix("</html>\n"))

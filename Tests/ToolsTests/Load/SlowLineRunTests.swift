@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Bursts over the slow lines that `--fault` can name: they pass at the rate of the line, and packets that are merely
-/// late are not retransmitted.
+/// Tests bursts over the slow lines that `--fault` can name: bursts pass at the rate of the line, and packets that are
+/// merely late are not retransmitted.
 @Suite struct SlowLineRunTests {
   private func report(_ fault: String, inFlight: Int, knowsLine: Bool = true) throws -> BurstReport {
     let rig = try LoadRig(

@@ -4,7 +4,6 @@ import Testing
 @testable import AccessoryLoad
 
 @Suite struct ThroughputSeriesTests {
-  /// Creates a series with a one-byte burst at each of these tenths of a second.
   static func series(_ tenths: some Sequence<Int>) -> ThroughputSeries {
     var series = ThroughputSeries()
     for tenth in tenths {

@@ -4,7 +4,6 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Whether a run passed, and the reasons if not.
 @Suite struct VerdictTests {
   /// A finished run of 100 bursts in ten seconds, 10 ms each.
   static func report(_ change: (inout BurstReport) -> Void = { _ in }) -> BurstReport {

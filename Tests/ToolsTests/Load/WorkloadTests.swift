@@ -9,7 +9,6 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Plans with different bursts: sizes, mixes, scripts, think times, and rates per accessory.
 @Suite struct WorkloadTests {
   static func plan(_ text: String) throws -> BurstPlan {
     try BurstPlanFile(Array(text.utf8), file: "p.json5").laid(over: BurstPlan())
@@ -150,7 +149,7 @@ import Testing
     let report = try LoadRig(changed, playing: Self.shop()).finish()
     #expect(!report.passed)
     let error = (report.errors[.different] ?? report.errors[.timedOut])?.first ?? ""
-    // A missing match may still arrive.
+    // The missing match may still arrive.
     if expected.hasPrefix("regex") { return #expect(error.contains("6 bytes came back, then nothing"), "\(error)") }
     #expect(error.hasPrefix("this machine: burst 0 (ask): "), "\(error)")
     #expect(error.contains(first) && error.contains(second), "\(error)")
@@ -219,7 +218,6 @@ import Testing
 
   // MARK: Accessories
 
-  /// Two accessories, each in its own world on one loop.
   static func two(_ plan: BurstPlan) throws -> (report: BurstReport, warnings: [String]) {
     let loop = VirtualLoop(seed: 7)
     var warnings: [String] = []
