@@ -6,12 +6,11 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Shrinking turns a failing world into a small one that fails for the same reason; the scenario file written for it
-/// fails likewise.
+/// Shrinking turns a failing world into a small one that fails for the same reason, and the scenario file written for
+/// that world fails in the same way.
 ///
 /// The failure comes from a rule that is stricter than the built-in ones: it forbids a case that worlds may reach.
 @Suite struct ShrinkTests {
-  /// A large world in which only one thing matters, a reset of a link.
   private var crowded: SoakPlan {
     var plan = SoakPlan(seed: 5)
     plan.accessories = [plan.accessories[0], SoakPlan(seed: 6).accessories[0]]

@@ -4,8 +4,8 @@ import Testing
 
 @testable import AccessorySoak
 
-/// Reports of runs: reading a written report gives the same report, and the reports of shards add up to that of the
-/// whole run.
+/// A report that is written and read back is unchanged, and the reports of shards add up to the report of the whole
+/// run.
 @Suite struct SoakReportTests {
   private static func report(
     _ shard: Shard = .whole, seeds: Int = 60, first: UInt64 = 300, forbidden: [SoakCoverage.Corner] = [.windowFull],

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessorySoak
 
-/// Each of the other watches reports the mistake that it looks for.
+/// Each of the other watches reports the mistake that it detects.
 @Suite struct WatchTests {
   private func event(_ kind: TimelineEvent.Kind, id: Int? = nil, _ protocols: [String] = []) -> TimelineEvent {
     TimelineEvent(

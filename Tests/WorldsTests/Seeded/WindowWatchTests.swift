@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessorySoak
 
-/// The watch on the cable reports each mistake that it looks for, and nothing else.
+/// The watch on the cable reports each mistake that it detects, and nothing else.
 @Suite struct WindowWatchTests {
   /// One end of an established link: its SYN had number 10, the other end's 50; the other end accepts two packets of 40
   /// bytes.

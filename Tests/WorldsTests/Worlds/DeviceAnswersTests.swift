@@ -9,10 +9,9 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// What a device by itself tells accessories and answers them, and profiles of kinds of accessories that exist, each
-/// driven by the host and observed at both ends.
+/// Tests what a device sends and answers by itself, and profiles of real kinds of accessories. The host drives each
+/// accessory, and the test observes both ends.
 @Suite struct DeviceAnswersTests {
-  /// A world with one accessory that has run for a while.
   private final class Play {
     let loop = VirtualLoop(seed: 1)
     let world: World
@@ -28,7 +27,6 @@ import Testing
 
     func run(_ limit: Duration) throws { _ = try loop.run(until: { false }, limit: limit) }
 
-    /// The messages that one end saw, not counting identification, authentication and sessions.
     func messages(_ side: TimelineEvent.Side, _ direction: PassedMessage.Direction) -> [String] {
       world.events.compactMap { event in
         guard event.side == side, case .message(let passed) = event.kind, passed.direction == direction,

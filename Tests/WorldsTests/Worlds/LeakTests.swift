@@ -8,7 +8,6 @@ import Testing
 
 /// Nothing of a cable remains in memory once both ends have been released, whatever the accessory was doing.
 @Suite struct LeakTests {
-  /// Opens a session with every accessory that appears.
   final class Opener: AppHandler {
     func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
       for name in accessory.protocols { _ = try? app.openSession(with: accessory, protocolName: name) }

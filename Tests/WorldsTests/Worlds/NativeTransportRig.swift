@@ -53,7 +53,6 @@ final class NativeTransportRig: AppHandler {
 
   struct Missing: Error {}
 
-  /// What happened to sessions on one side, in order.
   func sessions(_ side: TimelineEvent.Side) -> [String] {
     world.events.filter { $0.side == side }.compactMap { event in
       switch event.kind {
@@ -69,7 +68,6 @@ final class NativeTransportRig: AppHandler {
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 }
 
-/// The app's end of a session: records what arrives, and how the session ended.
 final class Stream: SessionHandler {
   let session: Session
   private(set) var received: [UInt8] = []

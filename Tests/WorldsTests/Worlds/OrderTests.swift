@@ -45,7 +45,7 @@ import Testing
     #expect(switches(world).isEmpty)
   }
 
-  /// The link is reset, so that the accessory starts over on the same cable.
+  /// The device resets the link, so that the accessory starts over on the same cable.
   @Test func anAccessoryThatIgnoresTheFirstMessageGetsTheOtherOrderOnItsNextLink() throws {
     let (world, accessory, loop) = try world("ignore-first", .auto)
     try accessory.plugIn()
@@ -58,7 +58,7 @@ import Testing
     #expect(loop.now.seconds >= 10, "the time for its first answer")
   }
 
-  /// In events, each cable of a world has its own place, but the address is the same.
+  /// In events, each cable of a world has its own name, but the address is the same.
   @Test func anAccessoryThatHangsUpGetsTheOtherOrderAtItsNextAttachmentAndEverAfter() throws {
     let (world, accessory, loop) = try world("hangup", .auto)
     for _ in 0..<3 {

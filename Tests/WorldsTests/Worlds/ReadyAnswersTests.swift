@@ -16,15 +16,10 @@ import Testing
   /// authentication.
   struct Row: Sendable, CustomTestStringConvertible {
     let name: String
-    /// The messages that the accessory sends.
     var sends: [String] = []
-    /// The device's messages that this row tests.
     let receives: [String]
-    /// The accessory's rules.
     var rules: [String] = []
-    /// The messages from the device that the accessory receives within 3 s.
     let fromDevice: [String]
-    /// The messages from the accessory that the device receives.
     var fromAccessory: [String] = []
 
     var testDescription: String { name }
@@ -123,8 +118,6 @@ import Testing
       fromAccessory: ["5000 StartNowPlayingUpdates media-item-fields={title=yes} playback-fields={app=yes}"]),
   ]
 
-  /// The events of a world with the accessory of `row`. If `declares` is false, it does not declare that it can receive
-  /// the messages.
   private func events(_ row: Row, declares: Bool) throws -> [TimelineEvent] {
     func list(_ ids: [String]) -> String { ids.map { "'\($0)'" }.joined(separator: ", ") }
     let text = """

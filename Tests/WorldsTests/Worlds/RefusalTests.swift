@@ -11,7 +11,6 @@ import Testing
 
 /// When and how a device reports that it cannot use an accessory; and the effect of `--auth`.
 @Suite struct RefusalTests {
-  /// The events of a world with an accessory that has this quirk.
   private func play(
     _ quirk: String?, _ change: (inout World.Settings) -> Void = { _ in }
   ) throws -> [TimelineEvent] {
@@ -72,7 +71,7 @@ import Testing
     #expect(connects(events))
   }
 
-  /// The noise that the accessory's bytes become at the wrong line speed.
+  /// At the wrong line speed, the accessory's bytes become noise.
   @Test func noiseIsToldBeforeTheCableIsGivenUp() throws {
     let loop = VirtualLoop(seed: 1)
     var events: [TimelineEvent] = []

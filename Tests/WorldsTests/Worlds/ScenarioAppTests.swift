@@ -7,7 +7,6 @@ import Testing
 
 /// The effects of an app's steps, and the comparison of its events with those expected.
 @Suite struct ScenarioAppTests {
-  /// Plays steps and keys of a scenario with one echo accessory, and returns what the timeline shows about the app.
   func play(_ steps: String, _ keys: String = "", expect: String = "") throws -> (player: ScenarioPlayer, app: [String])
   {
     let text = """
@@ -49,7 +48,6 @@ import Testing
       plugIn + "{ at: '1s', app: '\(word)' }, { at: '2s', app: 'launch' }, { at: '3s', app: 'look', sees: ['one'] },"
         + "{ at: '4s', app: 'openSession' }")
     #expect(app == ["connect", "session.open", "session.close", "session.open"])
-    // The new process has verified one payload; the old process's count is not included.
     #expect(player.client.report.verified == 1)
     #expect(player.client.report.isServing)
   }
@@ -122,7 +120,7 @@ import Testing
     let (player, app) = try play(steps)
     #expect(app == ["connect", "session.open", "session.close", "session.open"])
     #expect(player.client.report.verified == 2)
-    // A second client replaces the first.
+    // A second client replaces the first client.
     #expect(try play(plugIn + "{ at: '1s', app: 'openSession' }").app == app)
   }
 

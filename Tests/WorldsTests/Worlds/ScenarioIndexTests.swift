@@ -41,7 +41,6 @@ import Testing
     #expect(Self.linked(source) == linked)
   }
 
-  /// A heading, what happens, how an app survives it, and the source.
   private func entry(_ scenario: Scenario) -> String {
     let about = scenario.about
     var facts = "Reproduces \(about.reproduces.map(FieldNumber.described).joined(separator: ", "))."
@@ -52,7 +51,6 @@ import Testing
       + paragraphs.map { TextWrap.lines($0, width: 128) + "\n" }.joined(separator: "\n")
   }
 
-  /// The source with links to issues, and with the full names of Apple's documents.
   private static func linked(_ source: String) -> String {
     var repository = ""
     var text = ""

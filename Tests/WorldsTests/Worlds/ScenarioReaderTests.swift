@@ -6,7 +6,6 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// The contents of a scenario file, and every error in it, word for word.
 @Suite struct ScenarioReaderTests {
   func read(_ text: String) throws(SourceProblems) -> Scenario {
     try Scenario(

@@ -9,22 +9,19 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// The effect of silence in every phase of both roles. If one end waits for the other, the cable is closed or the
+/// Tests the effect of silence in every phase of both roles. If one end waits for the other, the cable is closed or the
 /// silence is reported within a limit; otherwise an end may be silent for any length of time.
 @Suite struct SilenceTests {
-  /// The end that waits.
   enum End: String, CaseIterable {
     case accessory
     case device
   }
 
-  /// The consequence of the silence.
   enum Outcome {
-    /// The cable is closed.
     case closed
     /// The silence is reported, but the cable stays, because a real device does not unplug an accessory either.
     case reported
-    /// There is no consequence.
+    /// Nothing happens.
     case nothing
   }
 
@@ -34,7 +31,6 @@ import Testing
     var description: String { "\(end.rawValue) in \(phase)" }
   }
 
-  /// Every phase of each end. A device is never `stopped`, because it starts listening again.
   static let examples = End.allCases.flatMap { end in
     PeerPhase.allCases.filter { end == .accessory || $0 != .stopped }.map { Example(end: end, phase: $0) }
   }
@@ -62,11 +58,10 @@ import Testing
       var texts: [String] = []
     }
 
-    /// Both ends of the line. Once it is cut, neither notices anything of the other, not even that it closes.
+    /// Both ends of the line. Once the line is cut, neither end notices anything of the other, not even its close.
     struct Wire {
       let ends: [SeverableChannel]
       func sever() { for end in ends { end.sever() } }
-      /// The device disconnects, and the accessory is notified.
       func close() { ends[1].close() }
     }
 
@@ -105,7 +100,6 @@ import Testing
     }
   }
 
-  /// A rig in which one end is in the example's phase.
   func rig(for example: Example) throws -> Rig {
     switch (example.phase, example.end) {
     case (.stopped, _): try Rig { $0.peer.link.legacyAnswer = .refusal }
@@ -286,7 +280,6 @@ private final class MuteOwner: ConnectionOwner {
   func connectionEnded(_ end: ChannelEnd) {}
 }
 
-/// Answers the detection sequence and nothing else.
 private final class DetectionAnswerer: ChannelHandler {
   private(set) var answers = 0
   private(set) var end: ChannelEnd?

@@ -30,7 +30,8 @@ import Testing
     }
   }
 
-  /// Each row for scenarios is a word in their steps, and a step with that word is read as that action.
+  /// Every table row for scenarios is a word in scenario steps, and a step that contains this word is read as that
+  /// action.
   @Test func eachActionOfScenariosIsAStep() throws {
     let rows = WorldAction.kinds(names, for: .scenarios).filter { $0.tools.contains(.scenarios) }
     #expect(rows.count > 25)
@@ -45,7 +46,7 @@ import Testing
     }
   }
 
-  /// Each action that all tools share affects the accessory, device or app that it names, and nothing else.
+  /// Each shared action affects only the accessory, device or app that it names.
   @Test func eachActionReachesWhatItIsAbout() throws {
     let loop = VirtualLoop(seed: 1)
     let world = World(on: loop)

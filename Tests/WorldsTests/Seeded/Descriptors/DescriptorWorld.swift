@@ -13,11 +13,12 @@ import TestSupport
 @testable import AccessoryWorlds
 
 /// A seeded world on real descriptors: an accessory on a Unix socket, a TCP port or a USB/IP server, a host with its
-/// apps, and hostile peers that connect before and during its connection. Everything runs on one loop in real time.
+/// apps, and hostile peers that connect before and during the host's connection. Everything runs on one loop in real
+/// time.
 ///
 /// ```
-///   hostile peers ──▶ the host connects, again and again, until it gets in ──first session──▶ more hostile peers
-///     ──all planned is written──▶ settle ──all delivered──▶ unplug ──quiet──▶ judged
+/// hostile peers ──▶ host retries until it gets in ──first session──▶ more hostile peers
+///     ──all planned data written──▶ settle ──all delivered──▶ unplug ──quiet──▶ judge
 /// ```
 ///
 /// The rules are those of the soak, except that one is stricter: because these media lose nothing, no link may go down
@@ -29,7 +30,6 @@ final class DescriptorWorld {
     case usbip
   }
 
-  /// What happened in a world; tests use it to check that each kind of event occurs in some world.
   struct Facts {
     var media: Set<Medium> = []
     var hostile: Set<HostilePeer.Kind> = []
@@ -104,7 +104,6 @@ final class DescriptorWorld {
 
   // MARK: Playing
 
-  /// Plays the world to its end, and returns the rules that were broken.
   func play() throws -> [SoakViolation] {
     try plugIn()
     for _ in 0..<random.number(0...2) { attack() }
@@ -149,7 +148,6 @@ final class DescriptorWorld {
     try accessory.plugIn()
   }
 
-  /// The accessory's address, with the port that the system chose.
   private var address: Address {
     get throws { try Address(parsing: String(port?.place.prefix { $0 != "," } ?? "")) }
   }

@@ -2,19 +2,14 @@ import AccessoryCore
 import AccessoryFormats
 import Glibc
 
-/// A socket with a hostile owner: it connects to an accessory and then does one of the things listed below.
 final class HostilePeer {
-  /// What the peer does.
   enum Kind: CaseIterable {
-    /// Sends bytes that are not packets, and stays connected.
     case garbage
     /// Sends the beginning of something valid, and then closes its sending direction.
     case halfClose
     /// Sends a little and resets the connection.
     case reset
-    /// Sends nothing and stays connected.
     case silence
-    /// Sends as much as it can and reads nothing.
     case flood
   }
 
@@ -25,7 +20,6 @@ final class HostilePeer {
   }
 
   let kind: Kind
-  /// Whether the peer's connection has ended.
   private(set) var isOver = false
   private var descriptor: Int32
   private var random: SeededRandom
@@ -91,7 +85,6 @@ final class HostilePeer {
 
   private func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) } }
 
-  /// The first bytes that a well-behaved peer sends.
   private var opening: [UInt8] {
     switch language {
     case .iAP2: [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10, 0xFF, 0x5A, 0x00]

@@ -85,7 +85,6 @@ final class USBIPHost: Channel, ChannelHandler {
     output.removeFirst(wire.send(output.span.bytes))
   }
 
-  /// Takes one answer from the received bytes; returns false if there is no complete answer.
   private func takeAnswer() -> Bool {
     guard isImported else {
       guard input.count >= 8 else { return false }
