@@ -14,7 +14,7 @@ import Testing
 @testable import AccessoryBluetooth
 @testable import AccessoryHardware
 
-/// How long a test waits before it fails: long enough even for a heavily loaded machine.
+/// How long a test waits before it fails. The limit allows for a heavily loaded machine.
 let hangLimit = Duration.seconds(60)
 
 /// A private D-Bus with a mock of BlueZ: two adapters, the devices that a test adds, and socket pairs instead of
@@ -61,15 +61,12 @@ final class BluetoothLab {
     return try MockBlueZ(place, on: loop)
   }
 
-  /// The state to print when a wait has timed out.
   var state: String {
     "calls \(blueZ.calls), services \(blueZ.services.map(\.uuid)), dialled \(sockets.dialled)"
   }
 
-  /// The process of the bus daemon, which tests stop and continue.
   var busProcess: pid_t? { daemon?.pid }
 
-  /// Kills the bus, as happens at shutdown.
   func killBus() {
     guard let pid = daemon?.pid else { return }
     kill(pid, SIGKILL)
@@ -101,7 +98,6 @@ final class BluetoothLab {
     sockets.blueZ = blueZ
   }
 
-  /// Creates a medium on this bus. Each role needs its own, as it would in a separate process.
   func medium() -> BluetoothMedium { BluetoothMedium(.address(address), sockets: sockets) }
 
   func run(
@@ -111,11 +107,9 @@ final class BluetoothLab {
     #expect(came, "\(note()) \(state)", sourceLocation: place)
   }
 
-  /// Runs the loop until pending messages are delivered.
   func settle() { loop.run(limit: .milliseconds(20)) }
 }
 
-/// The device role in a lab, with a log of what its apps see.
 final class LabHost {
   let device: Device
   let dialer: Dialer
@@ -145,7 +139,6 @@ final class LabHost {
   }
 }
 
-/// A simulated accessory in a lab.
 final class LabAccessory {
   let accessory: SimulatedAccessory
   let log = Log()
@@ -169,7 +162,6 @@ final class LabAccessory {
   }
 }
 
-/// The other end of a connection that BlueZ passed on, as raw bytes.
 final class RawHost {
   let near: BusDescriptor
   private let far: Int32
@@ -185,7 +177,6 @@ final class RawHost {
 
   deinit { close(far) }
 
-  /// Connects to a service as soon as it is registered.
   func connect(
     _ lab: BluetoothLab, from address: String, to uuid: String = AccessoryService.accessory, on adapter: String = "hci1"
   ) throws {
@@ -194,13 +185,11 @@ final class RawHost {
     lab.blueZ.connect(service, from: lab.blueZ.path(adapter, address), near.take())
   }
 
-  /// Whether the accessory's detection sequence has arrived.
   var hasDetection: Bool {
     receive()
     return read.starts(with: [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10])
   }
 
-  /// Whether the other end has closed the connection.
   var isClosed: Bool {
     receive()
     return isOver

@@ -5,7 +5,6 @@ import Testing
 
 @testable import AccessoryBluetooth
 
-/// How a connection to D-Bus ends.
 @Suite(.waits) struct MessageBusTests {
   /// Without easim's limit, sd-bus would wait 90 s for a silent daemon.
   @Test(arguments: [false, true])

@@ -20,17 +20,12 @@ final class MockBlueZ {
   var devices: [String: [String: BusValue]] = [:]
   private(set) var services: [Service] = []
   private(set) var agent: (client: String, path: String)?
-  /// The calls so far, such as "hci0 StartDiscovery".
   private(set) var calls: [String] = []
-  /// The errors to answer with, keyed by method.
   var failures: [String: (name: String, message: String)] = [:]
-  /// Methods that get no answer.
   var silences: Set<String> = []
-  // Both closures receive the mock as an argument: one that captured its lab would keep the lab and the bus process
-  // alive forever.
-  /// Called when a device should be paired; without this closure, pairing succeeds.
+  // Both closures receive the mock as an argument, because a closure that captured its lab would keep the lab and the
+  // bus process alive forever.
   var onPair: ((_ mock: MockBlueZ, _ device: String, _ answer: @escaping (Bool) -> Void) -> Void)?
-  /// Called when a scan starts.
   var onScan: ((_ mock: MockBlueZ) -> Void)?
   private var exported: Set<String> = []
 
@@ -72,7 +67,6 @@ final class MockBlueZ {
     "/org/bluez/\(adapter)/dev_" + address.split(separator: ":").joined(separator: "_")
   }
 
-  /// Adds a device and sends the signal.
   @discardableResult
   func addDevice(_ adapter: String, _ address: String, paired: Bool = true, services: [String]) throws -> String {
     let path = path(adapter, address)
@@ -112,10 +106,8 @@ final class MockBlueZ {
       [.string(interface), .properties([name: value]), .array(of: "s", [])])
   }
 
-  /// The service that listens on a channel.
   func service(_ channel: UInt8) -> Service? { services.first { $0.channel == channel } }
 
-  /// Passes a connection to the process that offers a service.
   func connect(_ service: Service, from device: String, _ descriptor: Int32) {
     bus?.call(
       service.client, service.path, "org.bluez.Profile1", "NewConnection",
@@ -123,13 +115,11 @@ final class MockBlueZ {
     ) { _ in }
   }
 
-  /// Asks a process to close a device's connection.
   func requestDisconnection(_ service: Service, of device: String) {
     bus?.call(service.client, service.path, "org.bluez.Profile1", "RequestDisconnection", [.objectPath(device)]) { _ in
     }
   }
 
-  /// Calls a method of the agent.
   func ask(_ member: String, _ arguments: [BusValue], answer: @escaping (MessageBus.Answer) -> Void) {
     guard let agent else { return answer(.failure(.closed("no agent"))) }
     bus?.call(agent.client, agent.path, "org.bluez.Agent1", member, arguments, completion: answer)
@@ -226,7 +216,7 @@ final class MockBlueZ {
   }
 }
 
-/// Sockets between the adapters of a ``MockBlueZ``: a connection goes to the process that offers a service on the
+/// Sockets between the adapters of a ``MockBlueZ``. A connection reaches the process that offers a service on its
 /// channel.
 final class MockSockets: BluetoothSockets, @unchecked Sendable {
   // Used only on the loop.
@@ -306,7 +296,6 @@ final class MockSockets: BluetoothSockets, @unchecked Sendable {
 }
 
 extension BusValue {
-  /// A short text for the log.
   fileprivate var plain: String {
     switch unwrapped {
     case .bool(let truth): truth ? "yes" : "no"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryBluetooth
 
-/// SDP, compared with bytes written by hand according to the Bluetooth Core Specification.
+/// Compares SDP with bytes written by hand according to the Bluetooth Core Specification.
 @Suite struct ServiceSearchTests {
   /// One record that lists the protocols L2CAP and RFCOMM on channel 5.
   private let record: [UInt8] = [
@@ -14,7 +14,6 @@ import Testing
     0x35, 0x05, 0x19, 0x00, 0x03, 0x08, 0x05,  // RFCOMM, channel 5
   ]
 
-  /// Wraps a part of the records as the answer to a request.
   private func answer(
     _ records: some Collection<UInt8>, transaction: UInt8 = 1, continuation: [UInt8] = [0x00]
   ) -> [UInt8] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Descriptors, compared with bytes written by hand according to chapter 9 of the USB specification.
+/// Compares descriptors with bytes written by hand according to chapter 9 of the USB specification.
 @Suite struct DescriptorTests {
   static let device: [UInt8] = [
     0x12, 0x01, 0x00, 0x02, 0x00, 0x00, 0x00, 0x40, 0x09, 0x12, 0x01, 0x00, 0x00, 0x01, 0x01, 0x02, 0x03, 0x01,
@@ -121,7 +121,6 @@ import Testing
 
   // MARK: Devices that are not easim's
 
-  /// One interface whose endpoints are given as address, attributes and packet size.
   static func interface(
     _ number: UInt8, _ kind: [UInt8], alternate: UInt8 = 0, _ endpoints: [(UInt8, UInt8, UInt8)] = []
   ) -> [UInt8] {
@@ -136,7 +135,6 @@ import Testing
   static let iAP: [UInt8] = [0xFF, 0xF0, 0x00]
   static let pair: [(UInt8, UInt8, UInt8)] = [(0x81, 2, 64), (0x02, 2, 64)]
 
-  /// Where the accessory is found: its configuration, interface and alternate setting.
   static func place(_ configurations: [UInt8]..., active: UInt8? = 1) throws -> [UInt8]? {
     let found = try USBDescriptors(reading: device + configurations.flatMap(\.self))
     guard case .accessory(let it) = found.findIAP(active: active) else { return nil }

@@ -8,12 +8,10 @@ import Testing
 @Suite struct NativeInterfaceTests {
   let rig = USBIPRig(natives: ["a.b", "c.d"])
 
-  /// The bytes of SET_INTERFACE.
   static func choose(_ alternate: UInt8, _ interface: UInt8 = 1) -> [UInt8] {
     [0x01, 0x0B, alternate, 0x00, interface, 0x00, 0x00, 0x00]
   }
 
-  /// A client that has imported the device and uses iAP2, so that there is a cable.
   func beginning() throws -> USBIPClient {
     let client = try rig.importing()
     client.send(USBIPBytes.submit(2, incoming: true, endpoint: 1, length: 512))
@@ -22,7 +20,6 @@ import Testing
     return client
   }
 
-  /// A client that has opened a session on `a.b`.
   func opening() throws -> (client: USBIPClient, accessory: AccessoryEnd) {
     let client = try beginning()
     client.send(USBIPBytes.control(3, Self.choose(1)))
@@ -177,7 +174,6 @@ import Testing
   }
 }
 
-/// What a host leaves unfinished.
 @Suite struct USBIPLimitTests {
   let rig = USBIPRig()
 

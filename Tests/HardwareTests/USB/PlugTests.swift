@@ -86,7 +86,6 @@ import Testing
   }
 }
 
-/// Which devices may be plugged into the kernel.
 @Suite struct PlugRulesTests {
   let rules = PlugRules { _ in .trusted }
 

@@ -3,7 +3,6 @@ import AccessoryUSB
 import LinuxIO
 import Testing
 
-/// A client of a USB/IP server that sends given bytes and keeps the answers.
 final class USBIPClient: ChannelHandler {
   let channel: any Channel
   private(set) var received: [UInt8] = []
@@ -18,7 +17,6 @@ final class USBIPClient: ChannelHandler {
     #expect(channel.send(bytes.span.bytes) == bytes.count)
   }
 
-  /// Returns what has arrived since the last call.
   func take() -> [UInt8] {
     defer { received = [] }
     return received
@@ -74,7 +72,6 @@ final class USBIPRig {
     return USBIPClient(cable.left)
   }
 
-  /// Runs everything that happens by itself within a second.
   func settle() throws {
     try pass(.seconds(1))
   }
@@ -83,7 +80,6 @@ final class USBIPRig {
     try loop.advance(by: time)
   }
 
-  /// A client that has imported and configured the device.
   func importing() throws -> USBIPClient {
     let client = connect()
     client.send(USBIPBytes.importRequest("1-1"))
@@ -96,7 +92,6 @@ final class USBIPRig {
   }
 }
 
-/// The accessory's end of one cable.
 final class AccessoryEnd: ChannelHandler {
   let channel: any Channel
   private(set) var received: [[UInt8]] = []
@@ -117,7 +112,6 @@ final class AccessoryEnd: ChannelHandler {
   func channel(_ channel: any Channel, endedWith end: ChannelEnd) { self.end = end }
 }
 
-/// The bytes of a USB/IP connection, field by field.
 enum USBIPBytes {
   static func number(_ value: UInt32) -> [UInt8] {
     [UInt8(value >> 24), UInt8(value >> 16 & 0xFF), UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)]

@@ -9,15 +9,10 @@ import Testing
 /// The server notices that a client has died, whatever state it was in: the accessory loses its cable, and the next
 /// client gets the device.
 @Suite(.waits) struct USBIPDeathTests {
-  /// What the client has left unfinished.
   enum Leaving: String, CaseIterable {
-    /// It has left nothing unfinished.
     case idle
-    /// It has written bytes that the accessory has not read.
     case unread
-    /// It has not read the bytes that it requested.
     case unreadAnswers
-    /// It has not read any of its answers, so the server no longer reads its requests.
     case unreadRequests
   }
 
@@ -131,7 +126,6 @@ import Testing
     try #require(came, what)
   }
 
-  /// Checks that an idle loop sleeps.
   private func requireIdle() throws {
     for _ in 0..<1_000 {
       let before = loop.turns

@@ -7,7 +7,6 @@ import Testing
 @Suite struct USBIPDebtTests {
   let rig = USBIPRig()
 
-  /// A client that must do this next and does nothing.
   func client(owing debt: USBIPDebt) throws -> USBIPClient {
     switch debt {
     case .request: return rig.connect()

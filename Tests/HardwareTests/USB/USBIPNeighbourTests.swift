@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryUSB
 import Testing
 
-/// Several clients and accessories on one USB/IP server: none affects another.
+/// Tests that several clients and accessories on one USB/IP server do not affect each other.
 @Suite struct USBIPNeighbourTests {
   let rig = USBIPRig()
 

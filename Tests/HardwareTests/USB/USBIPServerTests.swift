@@ -2,7 +2,6 @@ import AccessoryCore
 import AccessoryUSB
 import Testing
 
-/// The server, tested with a client that sends bytes written by hand.
 @Suite struct USBIPServerTests {
   let rig = USBIPRig()
 

@@ -5,7 +5,6 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// The bulk endpoints of a gadget, with a queue operated by the test.
 @Suite struct GadgetEndpointsTests {
   let rig = GadgetRig()
 
@@ -247,7 +246,6 @@ final class GadgetRig {
     try loop.advance(by: .seconds(1))
   }
 
-  /// Opens the direction that a host reads; nothing has been sent in it.
   func carry() throws {
     endpoints.begin(packetSize: 512)
     queue.endWrite()
@@ -257,7 +255,6 @@ final class GadgetRig {
   }
 }
 
-/// Transfers that complete when the test says so.
 final class ScriptedQueue: TransferQueue {
   weak var handler: (any TransferHandler)?
   var log: [String] = []

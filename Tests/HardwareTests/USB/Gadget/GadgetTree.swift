@@ -3,7 +3,6 @@ import TestSupport
 
 @testable import AccessoryUSB
 
-/// A test's own folder, used instead of configfs and the list of controllers.
 final class GadgetTree {
   private let folder = TemporaryFolder()
   private(set) var system = GadgetSystem()

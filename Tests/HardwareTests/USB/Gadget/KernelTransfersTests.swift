@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Kernel AIO on ordinary files: transfers are started together, and the loop reports when each has ended.
+/// Runs kernel AIO on ordinary files: transfers are started together, and the loop reports when each has ended.
 @Suite(.waits) struct KernelTransfersTests {
   final class Hearer: TransferHandler {
     var ends: [String] = []
@@ -20,7 +20,6 @@ import Testing
     func transfersReported() { rounds += 1 }
   }
 
-  /// Creates a file with contents and removes its name.
   static func file(_ text: String, flags: Int32 = O_RDWR) -> Int32 {
     let folder = TemporaryFolder()
     let path = folder.write(text, to: "file")
