@@ -1,13 +1,12 @@
 import IAP2
 import Testing
 
-/// Mistakes of a peer: each leads to an event that shows the bytes, and the next correct bytes are understood.
+/// A peer's mistakes each lead to an event that shows the bytes, and the next correct bytes are understood.
 @Suite struct BadInputTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
-    /// Sends a control message to a device that waits for an identification.
+    /// A control message sent to a device that is waiting for identification.
     let message: String
-    /// The bytes that the event must show.
     let shown: String
     var testDescription: String { name }
   }

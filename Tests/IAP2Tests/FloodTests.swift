@@ -64,7 +64,8 @@ import Testing
     #expect(end.told().count <= 2_000)
   }
 
-  /// Every number in the window is kept ahead of a gap, and none beyond it, however often each is sent.
+  /// Every sequence number in the window is kept ahead of a gap, and none beyond the window, however often each is
+  /// sent.
   @Test func packetsAheadOfAGapAreBoundedByTheWindow() {
     var settings = LinkSettings()
     settings.parameters.maximumOutstandingPackets = 4

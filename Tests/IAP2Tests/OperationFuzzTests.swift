@@ -49,8 +49,8 @@ import Testing
     }
   }
 
-  /// Packets changed, omitted, duplicated, moved and joined; changed packets often get correct checksums again, so that
-  /// they pass the scanner.
+  /// Packets are changed, omitted, duplicated, moved and joined. Changed packets often get correct checksums again, so
+  /// that they pass the scanner.
   private static func spoil(_ packets: [[UInt8]], _ random: inout SeededRandom) -> [[UInt8]] {
     var spoiled: [[UInt8]] = []
     for packet in packets {
@@ -101,7 +101,6 @@ private struct Conversation {
   }
 }
 
-/// An owner for either role that answers as required, and occasionally makes an unexpected call.
 private protocol Owned: PeerRole {
   static func answer(_ event: PeerEvent, _ peer: inout Peer<Self>, now: Instant)
   static func actOnWhim(_ random: inout SeededRandom, _ peer: inout Peer<Self>, now: Instant)
@@ -149,7 +148,6 @@ extension DeviceRole: Owned {
   }
 }
 
-/// A peer with its owner, checked after every call.
 private struct Subject<Role: Owned>: ~Copyable {
   private var end: OneEnd<Role>
   /// The first violated rule.
@@ -165,7 +163,7 @@ private struct Subject<Role: Owned>: ~Copyable {
     settle(after: bytes.count)
   }
 
-  /// Advances time; a deadline that its own timeout does not clear traps in the harness.
+  /// Advances time; if handling a timeout does not clear its deadline, the harness traps.
   mutating func pass(_ milliseconds: Int64) {
     end.passes(milliseconds)
     settle(after: 100_000)

@@ -19,7 +19,7 @@ import Testing
     #expect(end.receives(says(1, 0xAA01, Self.certificate, ack: 1)) == [])
     #expect(end.told() == [.certificateReceived(Sheet.unhex(Self.certificate))])
     end.peer.challenge(Self.challenge, now: end.now)
-    // 42 bytes: 6 of message, 4 of parameter, 32 of challenge.
+    // The packet has 42 bytes: 6 of message, 4 of parameter, 32 of challenge.
     #expect(
       end.says() == [
         Sheet.packet(0x40, 2, 1, session: 1, "4040002aaa02" + "00240000" + Sheet.hex(Self.challenge))
@@ -173,7 +173,7 @@ import Testing
     #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, "40400006aa00")) == [])
     #expect(end.told() == [.certificateRequested])
     end.peer.provideCertificate(Sheet.unhex(Self.certificate))
-    // 617 bytes: 6 of message, 4 of parameter, 607 of certificate.
+    // The packet has 617 bytes: 6 of message, 4 of parameter, 607 of certificate.
     #expect(
       end.says() == [Sheet.packet(0x40, 1, 0x41, session: 1, "40400269aa01" + "02630000" + Self.certificate)])
     end.receives(says(0x42, 0xAA02, Sheet.hex(Self.challenge), ack: 1))
@@ -236,7 +236,7 @@ import Testing
     #expect(wire.accessoryEvents.contains(.identificationAccepted))
   }
 
-  /// Captured: a microphone's host sends 1D00 after the link is up, and no AA message at all.
+  /// In a capture, a microphone's host sends 1D00 after the link is up, and no AA message at all.
   @Test func aDeviceThatSkipsAuthenticationIsReadyAfterTheIdentification() {
     var settings = DevicePeer.Settings()
     settings.asksForAuthentication = false

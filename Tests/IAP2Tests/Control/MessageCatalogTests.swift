@@ -1,9 +1,8 @@
 import IAP2
 import Testing
 
-/// Everything that may be on the wire has a name and is shown as text.
 @Suite struct MessageCatalogTests {
-  /// Number, sender and number of parameters: from public sources, with ranges expanded.
+  /// Each row has a number, a sender and a number of parameters, taken from public sources, with ranges expanded.
   static let sheet: [(UInt16, Link.Role?, Int)] = [
     (0x00B0, .device, 0), (0x00B1, .accessory, 2), (0x00B2, .device, 2), (0x00B3, .accessory, 1), (0x00B4, .device, 0),
     (0x1D00, .device, 0), (0x1D01, .accessory, 35), (0x1D02, .device, 0), (0x1D03, .device, 31),

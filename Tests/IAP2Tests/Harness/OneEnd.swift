@@ -11,7 +11,6 @@ import IAP2
 struct OneEnd<Role: PeerRole>: ~Copyable {
   var peer: Peer<Role>
   var now = Instant(nanoseconds: 0)
-  /// All events not yet taken by ``told()``.
   private var events: [PeerEvent] = []
 
   init(_ peer: consuming Peer<Role>) {
@@ -23,7 +22,6 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     return says()
   }
 
-  /// Passes in bytes in one read; returns the packets that the peer sends immediately.
   @discardableResult mutating func receives(_ hex: String...) -> [String] {
     receives(bytes: hex.flatMap(Sheet.unhex))
   }
@@ -33,7 +31,6 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     return says()
   }
 
-  /// The packets that the peer has to send now.
   @discardableResult mutating func says() -> [String] {
     var packets: [String] = []
     for _ in 0..<100_000 {
@@ -61,19 +58,16 @@ struct OneEnd<Role: PeerRole>: ~Copyable {
     return packets
   }
 
-  /// The peer's events since the last call.
   mutating func told() -> [PeerEvent] {
     while let event = peer.core.nextEvent() { events.append(event) }
     defer { events = [] }
     return events
   }
 
-  /// Writes bytes to a session; returns how many were accepted.
   mutating func writes(_ bytes: [UInt8], to session: UInt16) -> Int {
     peer.core.write(bytes.span.bytes, to: session)
   }
 
-  /// Reads and consumes all bytes received for a session.
   mutating func reads(_ session: UInt16) -> [UInt8] {
     var inbox: [UInt8] = []
     peer.core.takeInbox(session, &inbox)
@@ -130,14 +124,14 @@ extension OneEnd where Role == AccessoryRole {
 }
 
 extension OneEnd where Role == DeviceRole {
-  /// A device that waits for detection.
   static func listening(_ settings: DevicePeer.Settings = DevicePeer.Settings()) -> OneEnd {
     var end = OneEnd(DevicePeer(settings: settings))
     end.start()
     return end
   }
 
-  /// A device with its link up and its first request sent: the accessory's numbers begin at `accessory`.
+  /// An accessory whose link is up. The accessory's sequence numbers begin at `settings.initialSequence`, the device's
+  /// at `device`.
   static func device(
     _ settings: DevicePeer.Settings = DevicePeer.Settings(), accessory: UInt8 = 0,
     offer: String = Sheet.parameters()

@@ -26,14 +26,12 @@ struct Wire: ~Copyable {
     self.device = DevicePeer(settings: device)
   }
 
-  /// Starts both and runs until neither has anything more to send at this time.
   mutating func start() {
     device.core.start(now: now)
     accessory.core.start(now: now)
     settle()
   }
 
-  /// Exchanges packets until both are idle.
   mutating func settle() {
     for _ in 0..<10_000 {
       drainEvents()

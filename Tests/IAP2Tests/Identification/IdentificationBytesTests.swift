@@ -3,7 +3,6 @@ import Testing
 
 /// Every parameter of 1D01, written out by hand once, in both directions.
 @Suite struct IdentificationBytesTests {
-  /// The parameters, each as length, number, value.
   private static let parts = [
     "0009 0000 4c41574b00",  // name "LAWK"
     "0007 0001 4d3100",  // model "M1"

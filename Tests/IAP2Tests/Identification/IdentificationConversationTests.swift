@@ -7,7 +7,6 @@ import Testing
   private static let refusable = Sheet.identification.replacing(
     Sheet.parameter(3, Sheet.text("0001")), with: Sheet.parameter(3, Sheet.text(" ")))
 
-  /// A device that requests the identification first.
   private func asking(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     settings.order = .identificationFirst

@@ -1,9 +1,8 @@
 import IAP2
 import Testing
 
-/// Each rule is broken alone, with each severity and the text shown to firmware developers.
+/// Breaks each rule alone, at each severity, and checks the text shown to firmware developers.
 @Suite struct IdentificationJudgeTests {
-  /// The parameters of a valid identification, as number and value.
   typealias Body = [(id: UInt16, value: String)]
 
   struct Case: Sendable, CustomTestStringConvertible {
@@ -272,7 +271,8 @@ import Testing
     #expect(Set(verdict.errors.map(\.parameter)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13])
   }
 
-  /// The refusal has the form of M05: each parameter once, 6 and 7 with the offending messages.
+  /// The refusal has the form of vector M05: it names each parameter once, and 6 and 7 together with the offending
+  /// messages.
   @Test func theRefusalNamesEachParameterOnceAndTheMessages() {
     let body = Self.all.first { $0.check == .reservedMessage && $0.parameter == 7 }.map(\.body) ?? ""
     #expect(Sheet.hex(judge(body).rejection.encoded) == "4040000e1d03" + "00080007aa001d02")

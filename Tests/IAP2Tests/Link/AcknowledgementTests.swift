@@ -98,7 +98,7 @@ import Testing
 
   @Test func theNumberOfABareAckIsNotJudged() {
     var end = accessory(acks: 1)
-    // The last one sent, the next unsent one, and nonsense.
+    // These are the last number sent, the next unsent number, and a number that makes no sense.
     #expect(end.receives(bare(0, sequence: 0x40), bare(0, sequence: 0x41), bare(0, sequence: 0x99)) == [])
     #expect(end.receives(data(0x41)) == [bare(0x41)])
   }
@@ -132,7 +132,7 @@ import Testing
     var end = accessory(acks: 1)
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     end.says()
-    // Acknowledges number 1; its own number is meaningless and must be ignored.
+    // The packet acknowledges number 1; its own sequence number is meaningless and must be ignored.
     #expect(end.receives("ff5a000a 40 99 01 02 c1 00") == [])
     #expect(end.peer.core.deadline == nil)
     #expect(end.receives(data(0x41)) == [bare(0x41, sequence: 1)])

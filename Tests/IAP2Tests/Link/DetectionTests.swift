@@ -1,7 +1,6 @@
 import IAP2
 import Testing
 
-/// How both ends detect that the other supports iAP2.
 @Suite struct DetectionTests {
   private func accessory(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
@@ -84,8 +83,8 @@ import Testing
         == "the device speaks iAP1 only (it answered ff 55 02 00 00 fe)")
   }
 
-  /// Found by seed 305 of the lossy world: a flipped bit in an answer (length 3 instead of 2) makes the answer absorb a
-  /// byte of the next one, forming a frame with a correct checksum. Only the answer of an iAP1-only device may end
+  /// Seed 305 of the lossy world found this: a flipped bit in an answer (length 3 instead of 2) makes the answer absorb
+  /// a byte of the next one, forming a frame with a correct checksum. Only the answer of an iAP1-only device may end
   /// detection permanently.
   @Test(arguments: ["ff550300ee10ff", "ff55020013eb", "ff550400020415e1", "ff55020402f8"])
   func anyOtherFrameOfIAP1IsToldAndWaitedThrough(_ frame: String) {

@@ -4,7 +4,6 @@ import Testing
 
 /// What holds a line up, and what it spoils, in virtual time.
 @Suite struct LineWatchTests {
-  /// Looks at `states`, one a second, and returns what was reported and when.
   private func watch(_ states: [LineState]) -> [String] {
     var watch = LineWatch()
     return states.enumerated().flatMap { second, state in

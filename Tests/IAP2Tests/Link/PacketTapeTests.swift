@@ -6,7 +6,6 @@ import Testing
 
 /// Packets on the tape stay unchanged, whatever operations are performed.
 @Suite struct PacketTapeTests {
-  /// A tape with its expected contents, and their places.
   private struct Written {
     var tape = PacketTape()
     var packets: [(place: Int, bytes: [UInt8])] = []

@@ -1,8 +1,6 @@
 import IAP2
 import Testing
 
-/// A line with a known rate: neither end announces or sends more at a time than the line carries in half the
-/// retransmission timeout, so that late packets are not retransmitted.
 @Suite struct SlowLineTests {
   /// A device that has detected an accessory, and waits for its SYN.
   private func device(lineRate: Int) -> OneEnd<DeviceRole> {
@@ -15,7 +13,7 @@ import Testing
 
   @Test func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout() {
     var end = device(lineRate: 7_500)
-    // Half of 2,000 ms is 7,500 bytes: three packets of 2,048. The other values are the accessory's, as usual.
+    // Half of 2,000 ms is 7,500 bytes, which is three packets of 2,048. The other values are the accessory's, as usual.
     #expect(
       end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 3, length: 2_048, timeout: 2_000))])
@@ -23,7 +21,7 @@ import Testing
 
   @Test func aTimeoutThatIsLongLeavesRoomForMore() {
     var end = device(lineRate: 7_500)
-    // 37,500 bytes: four packets of a quarter each.
+    // 37,500 bytes are four packets of a quarter each.
     #expect(
       end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 10_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 4, length: 9_375, timeout: 10_000))])
@@ -48,7 +46,7 @@ import Testing
     settings.parameters.maximumCumulativeAcknowledgements = 3
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
-    // 4,875 bytes: two packets of 2,048.
+    // 4,875 bytes are two packets of 2,048.
     #expect(
       end.receives(Sheet.detection) == [Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 2, length: 2_048, acks: 2))])
   }

@@ -1,7 +1,6 @@
 import IAP2
 import Testing
 
-/// Each field of a SYN at and beyond the limits of its range.
 @Suite struct SynParameterTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let payload: String
@@ -104,8 +103,8 @@ import Testing
     #expect(end.peer.core.isLinkUp == true)
   }
 
-  /// Found by seed 253 of the lossy world: a strict accessory with a small window offers the device's own values back,
-  /// and must not be refused for them.
+  /// Seed 253 of the lossy world found this: a strict accessory with a small window offers the device's own values
+  /// back, and must not be refused for them.
   @Test func theDevicesOwnValuesOfferedBackAreNotJudged() {
     var settings = DevicePeer.Settings()
     settings.link.deviceAnswer = .ownRecovery
@@ -133,7 +132,7 @@ import Testing
     #expect(end.passes(2_500) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
   }
 
-  /// An accessory that restarts with an unusable SYN gets no answer, but the reason is reported.
+  /// An accessory that restarts with an unusable SYN gets no answer, but the device reports the reason.
   @Test func aSynThatCannotBeUsedEndsALiveLinkOfTheDeviceToo() {
     var end = OneEnd.device()
     _ = end.told()
@@ -153,7 +152,7 @@ import Testing
 
   // MARK: Values out of range
 
-  /// A device answered only after versions 3 and 2 had been offered and then 1, which every end understands.
+  /// A device answered only after versions 3 and 2 had been offered and then version 1, which every end understands.
   @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
     var end = OneEnd.listening()
     let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))

@@ -1,7 +1,6 @@
 import IAP2
 import Testing
 
-/// Synchronisation: SYN, SYN|ACK, ACK, and everything that can happen in between.
 @Suite struct SynchronizationTests {
   private func offering(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()

@@ -1,7 +1,6 @@
 import IAP2
 import Testing
 
-/// Links without acknowledgements, repetitions and window.
 @Suite struct ZeroAcknowledgementTests {
   private static let zero = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0)
 

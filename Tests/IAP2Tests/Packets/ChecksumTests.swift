@@ -3,7 +3,6 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Checksums: the byte that makes the 8-bit sum zero.
 @Suite struct ChecksumTests {
   @Test func nothingSumsToZero() {
     let none: [UInt8] = []

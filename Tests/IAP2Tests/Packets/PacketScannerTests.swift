@@ -1,12 +1,12 @@
 import IAP2
 import Testing
 
-/// What the scanner finds in each kind of stream, passed in whole, byte by byte, and in pieces of every size.
+/// Tests what the scanner finds in each kind of stream that is passed as a whole, byte by byte, and in pieces of every
+/// size.
 @Suite struct PacketScannerTests {
   private static let ack = "ff5a0009400140001d"
   private static let message = "ff5a00104041010114404000061d005d"
 
-  /// Scans one stream split in many ways, all of which must give the same result.
   private func find(_ hex: String...) -> [Found] {
     let stream = hex.flatMap(Sheet.unhex)
     let whole = scan([stream])

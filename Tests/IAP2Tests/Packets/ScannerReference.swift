@@ -19,7 +19,6 @@ enum Found: Equatable, CustomStringConvertible {
   }
 }
 
-/// Runs the scanner over a stream split into `chunks`, including the incomplete rest.
 func scan(_ chunks: [[UInt8]], maximumLength: UInt16 = .max) -> [Found] {
   var scanner = PacketScanner(maximumLength: maximumLength)
   var found: [Found] = []
@@ -123,7 +122,6 @@ struct ScannerReference {
 }
 
 extension [Found] {
-  /// How many bytes of the stream these pieces account for.
   var byteCount: Int {
     reduce(0) { sum, piece in
       switch piece {

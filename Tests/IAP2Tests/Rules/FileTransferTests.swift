@@ -3,7 +3,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Files over a file transfer session, complete or not at all.
+/// A received file is either complete or absent.
 @Suite struct FileTransferTests {
   private func receive(_ receiver: inout FileReceiver, _ packets: String...) -> [FileReceiver.Action] {
     packets.flatMap { receiver.receive(Sheet.unhex($0)) }

@@ -9,7 +9,6 @@ import Testing
 
   private func time(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
-  /// All messages due up to a time, each with its time in milliseconds.
   private func plays(_ rules: inout MessageRules, until end: Int64) -> [String] {
     var lines: [String] = []
     while let due = rules.deadline, due <= time(end), lines.count < 1_000 {

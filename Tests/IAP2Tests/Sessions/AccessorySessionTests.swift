@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Sessions from the accessory's end: the device opens a session, and the accessory accepts, refuses or does not
+/// Tests sessions from the accessory's end: the device opens a session, and the accessory accepts, refuses or does not
 /// answer.
 @Suite struct AccessorySessionTests {
   private func start(_ id: UInt16, protocolID: UInt8 = 1, sequence: UInt8) -> String {

@@ -3,14 +3,11 @@ import Testing
 
 /// Captured and computed packets, each with its meaning and, if easim would send the packet, its payload.
 struct LinkVector: Sendable, CustomTestStringConvertible {
-  /// "V04".
   let number: String
   let bytes: [UInt8]
-  /// The line that a transcript shows.
   let line: String
   /// The header's fields, read from the hex by eye.
   let header: PacketHeader
-  /// The payload as easim's encoders produce it; nil if easim never sends the packet.
   let encoded: [UInt8]?
 
   var testDescription: String { number }

@@ -13,14 +13,14 @@ import Testing
     #expect(end.receives(Sheet.detection) == [Sheet.hex(vector.bytes)])
   }
 
-  /// V05, BOYA's SYN; then V07, its acknowledgement; and V08, which the host sends to it.
+  /// V05 is BOYA's SYN, V07 its acknowledgement, and V08 what the host sends to it.
   @Test func v08IsWhatADeviceSaysToBoya() {
     var settings = DevicePeer.Settings()
     settings.link.initialSequence = 0x40
     settings.order = .identificationFirst
     var end = OneEnd.listening(settings)
     let answer = end.receives("ff5a001a80011000fc01050400138800ff1e0301000102020134")
-    // V06 except for the window and the length, which a device announces as its own: 7F and FFFF.
+    // The SYN equals V06 except for the window and the length, which a device announces as its own: 7F and FFFF.
     #expect(
       answer == [Sheet.packet(0xC0, 0x40, 0x01, "01 7f ffff 1388 00ff 1e 03 010001 020201")])
     #expect(end.receives("ff5a0009400140001d") == ["ff5a00104041010114404000061d005d"])
@@ -31,7 +31,7 @@ import Testing
     var settings = LinkSettings(parameters: try LinkParameters(decoding: offer.span.bytes))
     settings.initialSequence = 1
     var end = OneEnd.detected(settings)
-    // V06, in which the host repeats the accessory's own values.
+    // In V06, the host repeats the accessory's own values.
     #expect(end.receives("ff5a001ac04001008c01050400138800ff1e0301000102020134") == ["ff5a0009400140001d"])
     #expect(end.peer.core.isLinkUp == true)
   }
