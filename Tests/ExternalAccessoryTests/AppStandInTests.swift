@@ -6,7 +6,7 @@ import Testing
 
 /// The stand-ins for the parts of UIKit that apps use, driven by a world.
 @MainActor @Suite struct AppStandInTests {
-  /// Records the app's notifications, both of its state and of its accessories, and the state that `UIApplication`
+  /// Records the app's notifications, both of its own state and of its accessories, and the state that `UIApplication`
   /// reports.
   @MainActor private final class Diary {
     private(set) var words: [String] = []

@@ -3,7 +3,6 @@ import ExternalAccessoryAsync
 import ExternalAccessorySimulation
 import Testing
 
-/// ExternalAccessoryAsync, tested through the public API.
 @Suite struct AsyncTests {
   private final class Collected: @unchecked Sendable {
     private let lock = NSLock()
@@ -39,7 +38,7 @@ import Testing
     }
   }
 
-  /// The camera's frames use native transport, which should make no difference here.
+  /// The camera's frames use native transport, which must make no difference to this test.
   @Test(arguments: [("echo", "com.example.echo"), ("camera", "com.example.camera.frames")])
   func bytesGoBothWaysAtThePaceOfTheSlowerSideUntilTheEnd(profile: String, protocolName: String) async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 4096 }) { world in

@@ -3,7 +3,6 @@ import ExternalAccessoryAsync
 import ExternalAccessorySimulation
 import Testing
 
-/// The browser for accessories that have not been configured for a wireless network.
 @Suite struct BrowserTests {
   final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
     private(set) var words: [String] = []

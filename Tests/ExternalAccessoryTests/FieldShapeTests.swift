@@ -14,7 +14,7 @@ import Testing
     return (simulated, try #require(manager.connectedAccessories.first))
   }
 
-  /// Keeps only the streams, and opens them after the session object was released.
+  /// Keeps only the streams, and opens them after the session object has been released.
   @Test func e11StreamsMayBeOpenedAfterTheSessionWasLetGoOf() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)
@@ -147,7 +147,6 @@ import Testing
     }
   }
 
-  /// Creates a session with a byte that waits for a run loop that is not running.
   private func byteForADeadLoop(
     _ world: SimulatedWorld
   ) async throws -> (parts: Open, recorder: StreamRecorder, loop: DeadLoop) {
@@ -160,7 +159,6 @@ import Testing
     return (parts, recorder, loop)
   }
 
-  /// A run loop that sleeps for an hour unless something wakes it.
   private final class SleepingLoop: @unchecked Sendable {
     private let lock = NSLock()
     private var (isAsked, isOver) = (false, false)
@@ -216,14 +214,14 @@ import Testing
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       #expect(world.misuses == [Misuse.stream("com.example.echo", .ownDelegate).description])
-      // The next delegate receives the missed events.
+      // A stream without a delegate keeps missed events, and the next delegate receives them.
       parts.session.inputStream?.delegate = recorder
       await world.settle()
       #expect(recorder.all == ["in open"])
     }
   }
 
-  /// The order that some clients use: the delegate is set last, before the run loop runs.
+  /// Some clients set the delegate last, before the run loop runs.
   @Test func aDelegateThatIsSetLastInOneTurnIsNoMisuse() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

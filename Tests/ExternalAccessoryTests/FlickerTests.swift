@@ -3,7 +3,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// F: the flicker and its variants.
+/// Tests the flicker and its variants (F).
 @Suite struct FlickerTests {
   /// Keeps a session open like a robust client: opens it when its protocol is offered, and releases it at the
   /// disconnect.
@@ -147,9 +147,6 @@ import Testing
     }
   }
 
-  /// A stale entry of an accessory that disconnected hours ago without the system noticing: it is in the list, claims
-  /// to be connected, and is useless. A session with it ends when its first bytes have remained unacknowledged for too
-  /// long.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()

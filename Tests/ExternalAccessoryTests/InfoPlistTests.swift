@@ -7,7 +7,7 @@ import Testing
 
 @testable import ExternalAccessory
 
-/// Reading an Info.plist in XML and binary form; Foundation creates the binary files.
+/// Reads an Info.plist in XML and binary form; Foundation creates the binary files.
 @Suite(.waits) struct InfoPlistTests {
   static let xml = """
     <?xml version="1.0" encoding="UTF-8"?>
@@ -35,7 +35,6 @@ import Testing
 
     """
 
-  /// The same values in the form that app bundles use.
   static func binary() throws -> [UInt8] {
     let object = try PropertyListSerialization.propertyList(from: Data(xml.utf8), format: nil)
     return Array(try PropertyListSerialization.data(fromPropertyList: object, format: .binary, options: 0))
@@ -134,8 +133,8 @@ import Testing
   }
 }
 
-/// Read when the program is loaded, before `main` and before anything uses the manager, as a global variable of the app
-/// would.
+/// This is read when the program is loaded, before `main` and before anything uses the manager, as a global variable of
+/// the app would be.
 private let declaredFromTheStart = Bundle.main.object(forInfoDictionaryKey: AppManifest.protocolsKey) as? [String]
 
 /// Run only by ``InfoPlistTests``, in a process with EASIM_INFO_PLIST.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two processes: an unchanged app, and the accessory that `easim run` plays.
+/// Tests two processes: an unchanged app, and the accessory that `easim run` plays.
 @Suite(.waits) struct LocalTests {
   @Test(arguments: [["string", "Hello"], ["hex", "0102ff"], ["10k"]])
   func anUnchangedProgramMeetsTheAccessoryOfAnotherProcess(what: [String]) throws {

@@ -3,8 +3,8 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// N7 as seen by apps: `Thread.isMainThread` in notifications, delegates and stream events under Swift Testing, where
-/// the main thread has ended; and apps that wait for the main queue.
+/// Tests N7 as apps see it: `Thread.isMainThread` in notifications, delegates and stream events under Swift Testing,
+/// where the main thread has ended; and apps that wait for the main queue.
 @Suite(.waits) struct MainThreadTests {
   /// A client that updates its interface on whatever thread it is called, as found in the field.
   private final class Client: NSObject, StreamDelegate, EAAccessoryDelegate, @unchecked Sendable {

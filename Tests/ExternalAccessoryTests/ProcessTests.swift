@@ -2,8 +2,8 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// The app's process: killed and crashed with a session open, launched again, shared with other listeners, and running
-/// for a whole day.
+/// Tests the app's process: killed and crashed while a session is open, launched again, shared with other listeners,
+/// and running for a whole day.
 @Suite struct ProcessTests {
   @Test(arguments: [true, false]) func s10AnAppThatEndsHearsNothingMoreAndItsSessionsClose(crashes: Bool) async throws {
     try await withSimulatedWorld { world in
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// W21 as seen on some systems: the killed app's session remains, and the next app gets none.
+  /// On some systems (W21), the killed app's session remains, and the next app gets no session.
   @Test(arguments: [true, false]) func s12ASessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
     try await withSimulatedWorld(.with { $0.rules.otherApps = blocks ? .refused : .interrupted }) { world in
       let parts = try await open(world)
@@ -117,7 +117,6 @@ import Testing
     }
   }
 
-  /// A day with an open session takes only as much real time as its events do.
   @Test func aDayOfVirtualTimeIsCheap() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

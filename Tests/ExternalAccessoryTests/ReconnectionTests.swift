@@ -5,7 +5,6 @@ import Testing
 
 /// `AccessoryReconnection`: when it opens the next session, and when it gives up.
 @Suite struct ReconnectionTests {
-  /// A loop over the sequence, written as in an app.
   private final class Client: @unchecked Sendable {
     let clock = ManualClock()
     private let lock = NSLock()
@@ -134,7 +133,6 @@ import Testing
   }
 }
 
-/// A clock that a test controls.
 private final class ManualClock: Clock, @unchecked Sendable {
   typealias Instant = ContinuousClock.Instant
   private let lock = NSLock()

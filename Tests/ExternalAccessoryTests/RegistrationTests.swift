@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// N: registration and notifications.
+/// Tests registration and notifications (N).
 @Suite struct RegistrationTests {
   @Test func n1NothingIsPostedBeforeRegistrationWhenverObserversCame() async throws {
     try await withSimulatedWorld { world in
@@ -176,7 +176,7 @@ import Testing
   ) async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()
-      // One pair of glasses that is reachable over two transports.
+      // One pair of glasses can be reached over two transports.
       let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
       await world.plugIn(bluetooth)
       if newFirst { usb.plugIn() } else { bluetooth.unplug() }

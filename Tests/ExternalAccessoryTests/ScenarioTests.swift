@@ -6,7 +6,6 @@ import Testing
 
 @testable import ExternalAccessorySimulation
 
-/// Scenarios played with an app that uses Apple's API.
 @Suite struct ScenarioTests {
   /// Plays every shipped scenario twice: in a world with the client of the command-line tool, and with `easim scenario
   /// run`. The bytes on the cables and the timelines must be identical.

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// How apps release sessions, and which misuses are recorded.
+/// Tests how apps release sessions, and which misuses are recorded.
 @Suite struct SessionEndTests {
   private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
     let simulated = try world.add("echo")

@@ -3,7 +3,6 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// E: sessions.
 @Suite struct SessionTests {
   private func accessory(
     _ world: SimulatedWorld, _ profile: String = "echo"
@@ -276,7 +275,7 @@ import Testing
       var session = accessory.flatMap { EASession(accessory: $0, forProtocol: "com.example.echo") }
       #expect(session?.protocolString == "com.example.echo")
       await world.unplug(simulated)
-      // Only the session retains it: it is no longer in the list.
+      // Only the session retains the accessory: the accessory is no longer in the list.
       #expect(session?.accessory != nil)
       #expect(session?.accessory === accessory)
       session = nil

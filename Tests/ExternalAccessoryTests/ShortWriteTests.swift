@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// T7 as clients get it wrong: a write accepts fewer bytes than requested, and the client ignores the result.
+/// Tests T7 as clients get it wrong: a write accepts fewer bytes than requested, and the client ignores the result.
 @Suite struct ShortWriteTests {
   /// A client that sends each message with one write and ignores the result, as found in the field.
   private final class CarelessClient: NSObject, StreamDelegate, @unchecked Sendable {
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  /// This is what hid the bug: a buffer large enough for every message.
+  /// A buffer large enough for every message is what hid the bug.
   @Test func aLargeBufferLosesNothing() async throws {
     try await withSimulatedWorld(.with { $0.sendBufferSize = 65536 }) { world in
       let parts = try await open(world)

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// T: how streams end.
+/// Tests how streams end (T).
 @Suite struct StreamEndTests {
   @Test func t9AWriteAfterThePeerIsGoneFailsWithABrokenPipeBeforeAnyEvent() async throws {
     try await withSimulatedWorld { world in
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// The bytes come first and are announced until all are read; the output stream announces no more space.
+  /// The bytes come first and are announced until all are read. The output stream announces no more space.
   @Test func t10WhatArrivedIsReadBeforeTheEndIsTold() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -229,8 +229,8 @@ import Testing
     }
   }
 
-  /// All of it happens in one step: the session is opened, written to and released before the accessory has seen any of
-  /// it.
+  /// All of this happens in one step: the session is opened, written to and released before the accessory has seen any
+  /// of it.
   @Test(arguments: [1, 5000, 24_907, 60_000, 200_000]) func t7WhatWasWrittenBeforeAnOrderlyEndArrives(
     size: Int
   ) async throws {

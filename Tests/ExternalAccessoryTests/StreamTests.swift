@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// T: which events streams deliver, when, and to which delegate.
+/// Tests which events streams deliver, when, and to which delegate (T).
 @Suite struct StreamTests {
   @Test(arguments: ["dos", "dso", "ods", "osd", "sdo", "sod"])
   func t1DelegateOpenAndScheduleMayComeInAnyOrder(order: String) async throws {

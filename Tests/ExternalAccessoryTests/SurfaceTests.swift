@@ -2,7 +2,6 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// The names and values that app code depends on.
 @Suite struct SurfaceTests {
   @Test func literalValuesAreApples() {
     #expect(EAConnectionIDNone == 0)

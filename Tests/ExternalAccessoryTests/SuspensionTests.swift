@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// S: suspension and the background.
+/// Tests suspension and the background (S).
 @Suite struct SuspensionTests {
   private var keeping: SimulatedWorld.Settings {
     var settings = SimulatedWorld.Settings()

@@ -2,16 +2,14 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// T16 and T17: what apps can see of the pipe between themselves and the system.
+/// Tests what apps can see of the pipe between themselves and the system (T16 and T17).
 @Suite struct TransportTests {
-  /// One end of a pipe, and actions of the other end.
   private struct Ends {
     let write: ([UInt8]) -> Int
     let read: (Int) -> [UInt8]?
     let peerWrites: ([UInt8]) async -> Void
     let peerReadsAll: () async -> [UInt8]
     let peerGoes: () async -> Void
-    /// The code of the last error.
     let failure: () -> Int32
   }
 

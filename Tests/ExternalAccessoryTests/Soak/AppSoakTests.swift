@@ -28,7 +28,6 @@ import Testing
   }
 }
 
-/// Rounds of a soak in this process.
 enum Soak {
   /// Returns the findings, one sentence each, followed by a summary that begins with `soak:`.
   static func play() async throws -> [String] {
@@ -49,7 +48,7 @@ enum Soak {
     }
     let heap = judgesTheHeap ? await SoakRound.idleHeap() : 0
     if total.written != total.read + total.lost { findings.append("the books do not balance") }
-    // Most bytes must arrive, otherwise this would not test bytes.
+    // Most bytes must arrive; otherwise the test would barely exercise data transfer.
     if total.read < total.lost { findings.append("more was lost than read") }
     // A loop of the first worlds may still have been ending when the descriptors were counted.
     await SoakRound.until { SoakRound.descriptors(beside: descriptors).isEmpty }
@@ -65,12 +64,10 @@ final class SoakRound: @unchecked Sendable {
   let plugs: Int
   let ledger = SoakLedger()
   private let watch = SoakWatch()
-  /// The protocols that the profile "multi" offers.
   static let protocols = ["com.example.control", "com.example.stream", "com.example.mirror"]
 
   init(plugs: Int) { self.plugs = plugs }
 
-  /// Waits until a condition holds, up to a time limit.
   static func until(_ condition: () -> Bool) async {
     let limit = Date(timeIntervalSinceNow: 30)
     while !condition(), Date() < limit {
@@ -177,7 +174,6 @@ final class SoakRound: @unchecked Sendable {
   }
 }
 
-/// A counter that any thread may use.
 private final class SoakCount: @unchecked Sendable {
   private let lock = NSLock()
   private var number = 0

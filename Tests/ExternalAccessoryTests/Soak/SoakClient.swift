@@ -13,7 +13,6 @@ final class SoakThread: @unchecked Sendable {
   private var random: SeededRandom
   private let ended = DispatchSemaphore(value: 0)
   private let never = DispatchSemaphore(value: 0)
-  /// The previous session, if it must be complete before the next one begins.
   private var last: UInt32?
 
   init(_ number: Int, _ ledger: SoakLedger, _ watch: SoakWatch) {
@@ -27,13 +26,11 @@ final class SoakThread: @unchecked Sendable {
     }.start()
   }
 
-  /// Makes the thread stop after its current session, and waits for that.
   func stop() {
     lock.withLock { isAsked = true }
     ended.wait()
   }
 
-  /// Waits a short time, because there is no accessory to open a session with.
   private func waitABit() { _ = never.wait(timeout: .now() + 0.001) }
 
   private var isDone: Bool { lock.withLock { isAsked } }
@@ -88,7 +85,6 @@ final class SoakThread: @unchecked Sendable {
   }
 }
 
-/// What a thread does with one session.
 final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
   private let token: UInt32
   private let ledger: SoakLedger
@@ -118,10 +114,8 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     }
   }
 
-  /// Waits a short time for another thread to do something for this client.
   func waitABit() { _ = moved.wait(timeout: .now() + 0.001) }
 
-  /// Called when nothing more will be written.
   func finish() {
     lock.withLock { session = nil }
     ledger.closed(token)
@@ -183,6 +177,5 @@ final class SoakWatch: @unchecked Sendable {
   }
 
   var count: Int { lock.withLock { watched.count } }
-  /// The types of the objects that still exist.
   var left: [String] { lock.withLock { watched.compactMap { $0.object.map { "\(type(of: $0))" } } } }
 }

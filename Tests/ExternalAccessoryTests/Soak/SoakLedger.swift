@@ -12,15 +12,11 @@ final class SoakLedger: @unchecked Sendable {
     var written = 0
     var read = 0
     var echoed = 0
-    /// Whether the cable was pulled or another session replaced this one: bytes in transit may be lost.
     var isDisturbed = false
-    /// Whether the app is done with the session.
     var isClosed = false
-    /// Whether the accessory has seen the end of the session.
     var isOver = false
   }
 
-  /// The total over all accounts.
   struct Balance: Equatable {
     var sessions = 0
     var written = 0
@@ -42,17 +38,13 @@ final class SoakLedger: @unchecked Sendable {
   private let lock = NSLock()
   private var accounts: [UInt32: Account] = [:]
   private var lastToken: UInt32 = 0
-  /// Connections whose cable was pulled or is about to be.
   private var going: Set<Int> = []
   private var list: [String] = []
   private var settled = Balance()
 
-  /// What went wrong, one sentence each.
   var findings: [String] { lock.withLock { list } }
   var balance: Balance { lock.withLock { settled } }
-  /// The number of sessions that were complete from beginning to end.
   var throughCount: Int { lock.withLock { settled.sessions - settled.disturbed } }
-  /// The number of open accounts with an accessory.
   func openCount(_ connectionID: Int) -> Int {
     lock.withLock { accounts.values.count { $0.key.hasPrefix("\(connectionID) ") && !$0.isClosed && $0.written > 0 } }
   }
@@ -61,7 +53,6 @@ final class SoakLedger: @unchecked Sendable {
 
   // MARK: The app
 
-  /// Opens an account for a session that is about to be opened.
   func begin(_ connectionID: Int, _ protocolName: String) -> UInt32 {
     lock.withLock {
       lastToken += 1
@@ -77,12 +68,10 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Removes the account: the session was not opened.
   func forget(_ token: UInt32) { lock.withLock { accounts[token] = nil } }
 
   func wrote(_ count: Int, _ token: UInt32) { lock.withLock { accounts[token]?.written += count } }
 
-  /// The app has read these bytes, which the accessory sent back.
   func echoed(_ bytes: ArraySlice<UInt8>, _ token: UInt32) {
     lock.withLock {
       guard let place = accounts[token]?.echoed else { return }
@@ -103,7 +92,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Called before the cable of an accessory is pulled.
+  /// Marks an accessory's sessions as interrupted, before the accessory's cable is pulled.
   func cableGoes(_ connectionID: Int) {
     lock.withLock {
       going.insert(connectionID)

@@ -1,13 +1,11 @@
 import ExternalAccessory
 
-/// Records the notifications of the notification center during its lifetime.
 final class EventRecorder: @unchecked Sendable {
   struct Heard {
     let name: String
     let accessory: EAAccessory
     let isSelected: Bool
     let isOnMainQueue: Bool
-    /// The connection IDs in the list of accessories when the handler is called.
     let listed: [Int]
     let object: AnyObject?
   }
@@ -45,11 +43,9 @@ final class EventRecorder: @unchecked Sendable {
 
   var heard: [Heard] { lock.withLock { list } }
 
-  /// The notifications as `connect` or `disconnect`, followed by the number of protocols.
   var words: [String] { heard.map { "\($0.name) \($0.accessory.protocolStrings.count)" } }
 }
 
-/// Records the events of streams, and calls the test's closures.
 final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   private let lock = NSLock()
   private var list: [(stream: Stream, event: Stream.Event, thread: Thread)] = []
@@ -130,14 +126,12 @@ final class LoopThread: @unchecked Sendable {
 }
 
 extension EASession {
-  /// Records both streams, which are already open and scheduled on the main run loop.
   func listen(readSize: Int = 4096) -> StreamRecorder {
     let recorder = StreamRecorder(self, readSize: readSize)
     start(recorder)
     return recorder
   }
 
-  /// Sets the delegate of both streams, and schedules and opens them.
   func start(_ delegate: any StreamDelegate, on loop: RunLoop = .main, forMode mode: RunLoop.Mode = .default) {
     for stream in [inputStream, outputStream] as [Stream?] {
       stream?.delegate = delegate
@@ -146,7 +140,6 @@ extension EASession {
     }
   }
 
-  /// Closes both streams.
   func stop() {
     inputStream?.close()
     outputStream?.close()

@@ -1,7 +1,6 @@
 import Foundation
 import TestSupport
 
-/// A folder for local accessories, and the processes that use it.
 final class LocalFolder: @unchecked Sendable {
   let folder = TemporaryFolder()
   private var processes: [Process] = []
@@ -10,12 +9,10 @@ final class LocalFolder: @unchecked Sendable {
     for process in processes where process.isRunning { kill(process.processIdentifier, SIGKILL) }
   }
 
-  /// Starts a program from the same build as this test.
   func start(_ name: String, _ arguments: [String], _ environment: [String: String] = [:]) throws -> Process {
     try start(at: BuiltProducts.program(name), arguments, environment)
   }
 
-  /// Starts the program at a path.
   func start(at path: String, _ arguments: [String], _ environment: [String: String]) throws -> Process {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: path)
@@ -29,13 +26,11 @@ final class LocalFolder: @unchecked Sendable {
     return process
   }
 
-  /// What a program that ends by itself writes to standard error.
   func errors(of process: Process) -> String {
     let bytes = (process.standardError as? Pipe)?.fileHandleForReading.readDataToEndOfFile() ?? Data()
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Runs a program until it ends and returns what it printed.
   func run(
     _ name: String, _ arguments: [String], _ environment: [String: String] = [:]
   ) throws -> (status: Int32, output: String, errors: String) {

@@ -2,7 +2,6 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// An echo accessory with one open session whose far end is operated by the test.
 struct Open {
   let simulated: WorldAccessory
   let accessory: EAAccessory
@@ -23,7 +22,6 @@ func open(_ world: SimulatedWorld) async throws -> Open {
 }
 
 extension SimulatedWorld {
-  /// Adds an accessory, plugs it in, and lets everything settle.
   @discardableResult
   func plugIn(_ profile: String, quirks: [String] = []) async throws -> WorldAccessory {
     let added = try add(profile, quirks: quirks)
@@ -49,7 +47,6 @@ extension SimulatedWorld.Settings {
     return settings
   }
 
-  /// Both buffers of a session.
   var bufferSizes: Int {
     get { framework.sendBufferSize }
     set { (framework.sendBufferSize, framework.receiveBufferSize) = (newValue, newValue) }
@@ -57,7 +54,6 @@ extension SimulatedWorld.Settings {
 }
 
 extension EventRecorder {
-  /// Creates a recorder in an app that has registered for notifications.
   static func registered() -> EventRecorder {
     defer { manager.registerForLocalNotifications() }
     return EventRecorder()
