@@ -2,11 +2,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// How commands handle addresses, which all of them open in the same way.
 @Suite(.waits) struct AddressTests {
   let place = TemporaryFolder()
 
-  /// Each command that connects to an address or listens there, with its words up to the address.
+  /// Every command that connects to an address or listens there, up to and including the word before the address.
   static let commands = [
     "send --10k", "burst --count 1", "console", "info", "watch", "scenario run flicker --at", "run echo --on",
     "run --scenario flicker --on",
@@ -29,7 +28,7 @@ import Testing
     #expect(help.out.contains("  \(option) "), "\(command) advises \(option) and does not take it")
   }
 
-  /// With this option the commands continue, here with an address that has no accessory.
+  /// With this option the commands keep waiting, here at an address that has no accessory.
   @Test(arguments: commands.filter { !$0.hasSuffix("--on") && !$0.hasPrefix("console") && $0 != "watch" })
   func withTheOptionTheCommandConnects(command: String) throws {
     let ended = try run(words(command, "tcp:127.0.0.1:1") + ["--allow-remote", "--timeout", "100ms"])

@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim run --behavior` as typed by a user.
 @Suite(.waits) struct BehaviorTests {
   let place = TemporaryFolder()
 

@@ -9,7 +9,6 @@ import Testing
 @Suite(.waits) struct BurstTests {
   let place = TemporaryFolder()
 
-  /// The report that a run wrote.
   func report(_ name: String = "r.json") throws -> StrictJSON {
     try StrictJSON(reading: String(decoding: try #require(place.bytes(name)), as: UTF8.self))
   }
@@ -111,7 +110,7 @@ import Testing
     let again = ["burst", accessory.address, "--count", "5", "--baseline", place.file("r.json")]
     let first = try Program.run("burst", accessory.address, "--count", "5", "--report", place.file("r.json"))
     #expect(first.ending == .exit(0))
-    // Pretends that the five bursts were a million times as large.
+    // The report claims that the five bursts were a million times as large.
     var large = try BurstReport(json: try #require(place.bytes("r.json")), file: "r.json")
     let more = large.bytes * 1_000_000
     large.bytes += more
@@ -333,7 +332,7 @@ import Testing
   @Test func aReportThatCannotBeWrittenLeavesTheOldOne() throws {
     let accessory = try Accessory(on: .unix, in: place)
     place.write("the report before", to: "r.html")
-    // A limit below the size of a report: writing beyond it fails, as on a full disk.
+    // The limit is below the size of a report: writing beyond it fails, as on a full disk.
     let burst = try Program(
       path: "/bin/bash",
       [

@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `--capture`, and how `easim decode` reads its files.
 @Suite(.waits) struct CaptureTests {
   let place = TemporaryFolder()
 
@@ -86,7 +85,6 @@ import Testing
 }
 
 extension String {
-  /// The lines with A2 and D2, the ends of the second cable, replaced by A and D.
   fileprivate var withoutCable: String {
     var words = split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
     if words.count > 1, ["A", "D"].contains(String(words[1].prefix(1))), words[1].dropFirst().allSatisfy(\.isNumber) {

@@ -2,7 +2,6 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `easim check` in a separate process, against accessories in others.
 @Suite(.waits) struct CheckCommandTests {
   let place = TemporaryFolder()
   /// Options for a quick check: most of its cases need only the first attachment. It omits the cases

@@ -3,7 +3,6 @@ import Testing
 
 @testable import easim
 
-/// Options that only this test uses: the tests below use what is derived from these lines.
 private struct LampOptions: CommandOptions {
   enum Color: String, CaseIterable { case red, green }
 

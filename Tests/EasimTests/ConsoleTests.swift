@@ -6,7 +6,6 @@ import Testing
 @Suite(.waits) struct ConsoleTests {
   let place = TemporaryFolder()
 
-  /// Runs the console with these lines as its input.
   private func run(_ lines: [String], at address: String, _ words: String...) throws -> Program.Remains {
     place.write(lines.joined(separator: "\n") + "\n", to: "lines")
     let options = words.joined(separator: " ")

@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim decode` as typed by a user: files, stdin, exit codes.
 @Suite(.waits) struct DecodeTests {
   let place = TemporaryFolder()
   private let capture: [UInt8] = [

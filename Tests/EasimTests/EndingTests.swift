@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// How processes end: interrupted, killed, without a peer, too late, or at an address in use.
+/// Tests how processes end: interrupted, killed, without a peer, too late, or at an address in use.
 @Suite(.waits) struct EndingTests {
   let place = TemporaryFolder()
 
@@ -28,7 +28,6 @@ import Testing
     #expect(end.err.contains("stopped by Ctrl-C; the accessory offered no protocol to open a session on"))
   }
 
-  /// A host in an endless session, because no reply arrives.
   func hostInSession(with accessory: Accessory, on medium: Accessory.Medium) throws -> Program {
     let host = try Program("send", accessory.address, "--text", "hello", "--expect", "echo", "--timeout", "1h")
     try host.line("session 1 open")

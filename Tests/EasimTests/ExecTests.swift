@@ -8,7 +8,6 @@ import Testing
 @Suite(.waits) struct ExecTests {
   let place = TemporaryFolder()
 
-  /// A profile with a behavior, in the folder of this test.
   private func profile(_ behavior: String, to name: String = "mine.json5") -> String {
     place.write(
       """
@@ -20,7 +19,6 @@ import Testing
   private let daemon = #"(setsid sh -c 'trap "" TERM; echo $$ > pid; while :; do sleep 1000; done' &); "#
   private let answer = "while [ ! -s pid ]; do :; done; read line; echo up; read line; sleep 1000"
 
-  /// The daemon's process ID, once it has been started.
   private func daemonNumber() throws -> Int32 {
     try #require(place.bytes("pid").flatMap { Int32(String(decoding: $0.dropLast(), as: UTF8.self)) })
   }

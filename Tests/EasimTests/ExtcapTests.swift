@@ -6,7 +6,6 @@ import Testing
 @Suite(.waits) struct ExtcapTests {
   let local = LocalPlace()
 
-  /// The listed interfaces, with the text that Wireshark shows.
   private func interfaces() throws -> [(name: String, display: String)] {
     let list = try local.run("extcap", "--extcap-interfaces", "--extcap-version=4.0")
     #expect(list.ending == .exit(0), "\(list.err)")

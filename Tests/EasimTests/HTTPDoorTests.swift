@@ -9,7 +9,6 @@ import Testing
 
 /// The HTTP door with real sockets in one process.
 @Suite(.waits, .serialized) struct HTTPDoorTests {
-  /// One connection of a client.
   private final class Visitor: ChannelHandler {
     private(set) var received: [UInt8] = []
     private(set) var isOver = false
@@ -48,7 +47,6 @@ import Testing
     func channel(_ channel: any Channel, endedWith end: ChannelEnd) { isOver = true }
   }
 
-  /// A server with its door.
   private final class Site {
     let loop: EpollLoop
     let server: ControlServer
@@ -85,7 +83,6 @@ import Testing
         + (body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n") + "\r\n" + body
     }
 
-    /// Sends a complete request and waits for the complete answer.
     func ask(_ text: String) throws -> Visitor {
       let visitor = try visit(text)
       wait { visitor.isOver }
@@ -160,7 +157,7 @@ import Testing
     let declared = try site.visit(head + "Content-Length: 100000000\r\n\r\n")
     site.wait { !declared.text.isEmpty || declared.isOver }
     #expect(declared.status == "413" || declared.isOver)
-    // The body is sent in chunks, without a length in advance.
+    // The body is sent in chunks, and its length is not announced in advance.
     let chunk = "100000\r\n" + String(repeating: "x", count: 0x100000) + "\r\n"
     let chunked = try site.visit(
       head + "Transfer-Encoding: chunked\r\n\r\n" + String(repeating: chunk, count: 5) + "0\r\n\r\n")

@@ -4,7 +4,6 @@ import Testing
 
 /// `--help` of every command, and every command line that is printed for users to copy.
 @Suite(.waits) struct HelpTests {
-  /// The commands that `easim --help` lists.
   static func commands() throws -> [String] {
     let lines = try Program.run("--help").outLines
     let start = try #require(lines.firstIndex { $0.hasPrefix("usage: ") })
@@ -12,14 +11,13 @@ import Testing
       .map(String.init)
   }
 
-  /// The lines below "example:" in a command's help.
   static func examples(_ command: String) throws -> [String] {
     let lines = try Program.run(command, "--help").outLines
     let start = try #require(lines.firstIndex(of: "example:"), "'easim \(command) --help' shows no example")
     return lines[(start + 1)...].map { String($0.drop { $0 == " " }) }
   }
 
-  /// Runs a line as a shell does, in `place`, with the tested `easim` first on the PATH.
+  /// Runs a line as a shell would, in `place`, with the `easim` under test first on the PATH.
   ///
   /// The local directory and the files in /tmp are also in `place`, and the system chooses server ports, so that two
   /// test runs on one machine do not interfere.
@@ -110,13 +108,13 @@ import Testing
 
   /// The exit code of an example, if it is not 0.
   static let otherEndings: [String: Int32] = [
-    // A client that makes the mistake, and the expectation that detects it.
+    // The naive client makes the mistake, and the expectation detects it.
     "easim scenario run transport-switch --client naive": 1,
-    // Worlds that break a rule stricter than the built-in ones.
+    // These worlds break a rule that is stricter than the built-in ones.
     "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up": 1,
     // Nothing listens on USB/IP's port while the tests run.
     "easim plug usbip:127.0.0.1:3240 --timeout 1s": 3,
-    // No accessory is plugged in either.
+    // No accessory is plugged in on USB either.
     "easim list usb:": 3,
     // The tests have no D-Bus, so nothing is paired, whatever this machine has.
     "easim pair": 3,
@@ -134,7 +132,7 @@ import Testing
     "easim unpair bt:00:AA:01:00:00:42": 3,
   ]
 
-  /// The line that each example that runs until Ctrl-C prints once it works.
+  /// The line that each example prints once it works, for examples that run until Ctrl-C.
   static let lasting = [
     "easim watch": "plugged in", "easim replay golden.pcapng --on unix:/tmp/recorded.sock": "plugged in",
     "easim pipe usb: --listen unix:/tmp/session.sock": "unix:",

@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim info`, and how an Info.plist affects it and `send`.
 @Suite(.waits) struct InfoTests {
   let local = LocalPlace()
 

@@ -37,8 +37,7 @@ import Testing
     #expect(Set(names) == Set(try Self.documentedEvents().keys))
   }
 
-  /// A flicker, a session, a refused session, an unplugged accessory and a failed authentication, each printed by both
-  /// ends.
+  /// Both ends print a flicker, a session, a refused session, an unplugged accessory and a failed authentication.
   @Test func everyLineOfBothEndsIsAsDocumented() throws {
     let place = TemporaryFolder()
     var lines: [StrictJSON] = []

@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  /// The result of a command that does not succeed.
+  /// The command does not succeed, but still prints its result.
   @Test(arguments: [
     "burst ADDR --count 3 --fail-if p99>1ns", "check ADDR --only 101 --shard 1/8", "decode --check PLACE/spoiled",
     "demo PLACE/odd.json5 --virtual", "doctor", "profile check PLACE/odd.json", "scenario run --all --shard 1/1000",

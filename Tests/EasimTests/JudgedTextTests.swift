@@ -2,7 +2,6 @@ import Testing
 
 @testable import easim
 
-/// Colors of verdicts on a terminal.
 @Suite struct JudgedTextTests {
   @Test(arguments: [
     ("passed   1.1  detection", "\u{1B}[32mpassed\u{1B}[0m   1.1  detection"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import easim
 
-/// Lines that wait for a reader: in order, limited in number, and with a note about dropped lines.
+/// Lines that wait for a reader stay in order, are limited in number, and are followed by a note about dropped lines.
 @Suite struct LineQueueTests {
   private var queue = LineQueue(lineLimit: 30, keptLimit: 20)
   private let now = Instant(nanoseconds: 5)
@@ -12,7 +12,6 @@ import Testing
     queue.add(text, kind, to: target, at: Instant(nanoseconds: time))
   }
 
-  /// The complete contents, as they would be written.
   private mutating func takeAll() -> [String] {
     var shown: [String] = []
     while let piece = queue.take() {

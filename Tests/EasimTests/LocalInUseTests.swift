@@ -153,12 +153,13 @@ import Testing
       for _ in 0..<Int.random(in: 0...8, using: &random) { try simulator.line(" ") }
       simulator.send(SIGKILL)
       _ = try simulator.wait()
-      // A host with a session reports that the accessory disconnected; a host without one waits for the next accessory.
+      // A host that has a session reports that the accessory disconnected; a host without one waits for the next
+      // accessory.
       let next = try local.plugIn("echo")
       let ending = try host.wait()
       #expect([.exit(0), .exit(5)].contains(ending.ending), "\(ending.out)\(ending.err)")
       if ending.ending == .exit(5) {
-        // The first applies without an open session, the second with one.
+        // The first reason applies if no session is open, the second if one is.
         let reasons = ["the accessory went away", "the session ended after"]
         #expect(reasons.contains { ending.out.contains($0) }, "\(ending.out)")
       }

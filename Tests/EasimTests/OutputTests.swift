@@ -6,7 +6,7 @@ import Testing
 @Suite(.waits) struct OutputTests {
   let place = TemporaryFolder()
 
-  /// Every way in which a command writes a result: text, JSON, help, unchanged text.
+  /// Tests every way in which a command writes a result: text, JSON, help, unchanged text.
   @Test(arguments: ["profile new glasses", "demo --virtual --json", "send --help", "scenario show flicker"])
   func aResultThatDoesNotFitOnTheDiskIsToldAndNotDone(words: String) throws {
     let end = try HelpTests.shell("easim \(words) >/dev/full", in: place).wait()
@@ -14,7 +14,6 @@ import Testing
     #expect(end.err == "easim: stdout: No space left on device; the rest was not written\n")
   }
 
-  /// A server on stdin and stdout that cannot read from or write to its client.
   @Test(arguments: [
     ("easim serve --stdio </", "its requests could not be read: Is a directory"),
     (
@@ -51,7 +50,6 @@ import Testing
     #expect(end.ending == .exit(1))
   }
 
-  /// Without a stdout, the next file opened would become stdout.
   @Test func withoutAStdoutNothingOfItGetsIntoAFile() throws {
     #expect(try Program.run("demo", "--virtual", "--seed", "7", "--transcript", place.file("whole")).ending == .exit(0))
     let line = "easim demo --virtual --seed 7 --transcript closed <&- >&-"
@@ -79,7 +77,7 @@ import Testing
     #expect(end.err == "code 0\n")
   }
 
-  /// All kinds of text that an error may quote: an option, an address, a word of a script, a key of a file.
+  /// Tests all kinds of text that an error may quote: an option, an address, a word of a script, a key of a file.
   @Test(arguments: [
     "easim $L", "easim send $L --text x", "easim send unix:x --$L", "easim send unix:x --text x --expect $L",
     "easim send unix:x --text x --expect \"regex:($L\"", "easim send unix:x --text x --file $L", "easim run $L",

@@ -74,7 +74,6 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Starts a pipe whose input the test writes.
   private func start(_ words: String...) throws -> (pipe: Program, input: Int32) {
     mkfifo(place.file("fifo"), 0o600)
     // Also opened for reading, because otherwise a program that opens it would wait for a writer.
@@ -182,7 +181,6 @@ import Testing
   }
 }
 
-/// A client of a unix socket, in plain blocking calls.
 private final class Client {
   private let socket: Int32
 
@@ -205,7 +203,6 @@ private final class Client {
 
   func endInput() { shutdown(socket, Int32(SHUT_WR)) }
 
-  /// Reads this many bytes, or fewer at the end.
   func read(_ count: Int) -> String {
     var bytes: [UInt8] = []
     while bytes.count < count {

@@ -159,14 +159,12 @@ final class OddServer {
 
   deinit { close(descriptor) }
 
-  /// Waits for the next program that connects.
   func accept() throws -> Client {
     var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     try #require(poll(&wait, 1, Int32(Program.hangLimit)) == 1, "nobody connected")
     return Client(descriptor: Glibc.accept(descriptor, nil, nil))
   }
 
-  /// Accepts a connection as another user, which requires root. The kernel records this thread's user with the socket.
   func accept(as user: UInt32) throws -> Client {
     typealias SetUser = @convention(c) (uid_t) -> Int32
     let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)
@@ -188,14 +186,12 @@ final class OddServer {
       _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// Receives the next `count` bytes, or fewer if the client hangs up.
     func receive(_ count: Int) -> [UInt8] {
       var bytes = [UInt8](repeating: 0, count: count)
       let read = recv(descriptor, &bytes, count, Int32(MSG_WAITALL))
       return Array(bytes.prefix(max(0, read)))
     }
 
-    /// Returns true if the client hangs up within this many milliseconds.
     func isGone(within milliseconds: Int32) -> Bool {
       var wait = pollfd(fd: descriptor, events: 0, revents: 0)
       return poll(&wait, 1, milliseconds) > 0

@@ -6,7 +6,6 @@ import Testing
 @Suite(.waits) struct ProxyTests {
   private let place = TemporaryFolder()
 
-  /// A proxy in front of an accessory, where a device can connect.
   private func proxy(_ accessory: Accessory, on medium: Accessory.Medium, _ words: String...) throws -> Program {
     try Program(
       path: BuiltProducts.easim,
@@ -21,7 +20,8 @@ import Testing
     }
   }
 
-  /// Each kind of accessory behind each kind of address: certificate, signature, identification and 10,000 bytes.
+  /// Tests each kind of accessory behind each kind of address, from the certificate and the signature to the
+  /// identification and 10,000 bytes.
   @Test(arguments: Accessory.Medium.allCases, [Accessory.Medium.unix, .pty])
   func bothEndsWorkThroughIt(accessory medium: Accessory.Medium, device: Accessory.Medium) throws {
     let accessory = try Accessory(on: medium, in: place, "--json")
@@ -58,7 +58,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// `out` is what the device sends: nothing of it arrives, so the accessory is never authenticated.
+  /// The fault `out` affects what the device sends. None of it arrives, so the accessory is never authenticated.
   @Test func aFaultDisturbsOneDirection() throws {
     let accessory = try Accessory(on: .unix, in: place)
     let proxy = try proxy(accessory, on: .unix, "--fault", "half-dead,direction=out")

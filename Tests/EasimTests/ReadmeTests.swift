@@ -3,7 +3,6 @@ import Testing
 
 /// Examples and figures in the documents match the program.
 @Suite(.waits) struct ReadmeTests {
-  /// The test in the README is, word for word, the one that `Scripts/outside` runs.
   @Test func theTestOfAnAppIsTheOneThatRuns() throws {
     let page = try Repository.text("docs/README.md")
     let begin = try #require(page.range(of: "```swift\nimport ExternalAccessory\n"))

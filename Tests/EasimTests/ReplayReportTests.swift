@@ -4,7 +4,6 @@ import Testing
 
 @testable import easim
 
-/// The verdict of a replay, in each form.
 @Suite struct ReplayReportTests {
   private static func report(_ change: (inout ReplayReport) -> Void = { _ in }) -> ReplayReport {
     var report = ReplayReport()

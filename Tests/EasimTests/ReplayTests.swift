@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim replay`, in both roles, as a user runs it.
 @Suite(.waits) struct ReplayTests {
   private let place = TemporaryFolder()
 

@@ -29,7 +29,6 @@ import Testing
     #expect(none.press(.character("1")) == nil)
   }
 
-  /// The table of actions defines which have keys.
   @Test func eachActionWithAKeyIsOnTheLine() {
     let kinds = WorldAction.kinds().filter { $0.key != nil }
     #expect(kinds.count >= 3)

@@ -65,10 +65,8 @@ import Testing
 
   // MARK: In real time, the two ends in two processes
 
-  /// The processes of both ends of one scenario.
   struct Pair {
     let name: String
-    /// The result of the device's end.
     let ending: Program.Ending
     let accessories: Program
     let device: Program
@@ -89,13 +87,11 @@ import Testing
         environment: environment)
     }
 
-    /// Waits for both ends, and returns true if both passed.
     func comesOut() throws -> Bool {
       let isAsExpected = try device.wait().ending == ending
       return try accessories.wait().ending == .exit(0) && isAsExpected
     }
 
-    /// Both processes play their end and exit.
     func expect(_ place: SourceLocation = #_sourceLocation) throws {
       let device = try device.wait()
       #expect(device.ending == ending, "\(name)\n\(device.out)\(device.err)", sourceLocation: place)

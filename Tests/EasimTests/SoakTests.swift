@@ -163,6 +163,5 @@ import Testing
 }
 
 extension TemporaryFolder {
-  /// The text of a file; empty if there is none.
   fileprivate func text(_ name: String) -> String { String(decoding: bytes(name) ?? [], as: UTF8.self) }
 }

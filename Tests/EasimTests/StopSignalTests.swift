@@ -10,7 +10,7 @@ import Testing
 @Suite(.waits) struct StopSignalTests {
   private let start = ContinuousClock.now
 
-  /// Returns when the process ends by force after these timed signals.
+  /// Sends these signals at these times, and returns when the process has been forced to end.
   private func deadline(
     _ signals: (Int32, Duration)..., secondInterrupt: Duration = .zero
   ) -> Duration? {

@@ -12,7 +12,6 @@ import Testing
     try Program(path: BuiltProducts.easim, words, stdout: stdout, stderr: stderr)
   }
 
-  /// A session completes, whatever happens to the accessory's output.
   private func send(_ words: String...) throws -> Program.Remains {
     try Program(
       path: BuiltProducts.easim, ["send", address, "--10k", "--expect", "echo", "--timeout", "1m"] + words
@@ -44,7 +43,7 @@ import Testing
 
   /// Every line is shown or counted, and shown lines are complete.
   @Test func linesBeyondTheBoundAreDroppedWholeAndCounted() throws {
-    // Makes each line about an accessory 20 kB long.
+    // This name makes each line about an accessory 20 kB long.
     let stem = "com.example.\(String(repeating: "a", count: 190))"
     let names = (0..<100).map { "\"\(stem)\($0)\"" }.joined(separator: ",")
     let echo = try Repository.text("profiles/echo.json5")
@@ -165,7 +164,6 @@ import Testing
 
   @Test func aFIFOThatNobodyOpensIsGivenUp() throws {
     mkfifo(place.file("fifo.json"), 0o600)
-    // Both runs wait at the same time.
     let bursts = try ["transcript", "report"].map {
       (name: "--\($0) \(place.file("fifo.json"))", burst: try run("burst", address, "--\($0)", place.file("fifo.json")))
     }
@@ -201,7 +199,6 @@ import Testing
 }
 
 extension String {
-  /// The lines that contain `text`.
   fileprivate func lines(with text: String) -> [Substring] {
     split(separator: "\n").filter { $0.contains(text) }
   }

@@ -145,7 +145,7 @@ import Testing
     #expect(try shell.run("easim decode a\t b\t") == [["decode", "a b"]])
     #expect(try shell.run("easim decode a\\'\tc\t") == [["decode", "a'c"]])
     #expect(try shell.run("easim decode \"a'\td\"") == [["decode", "a'd"]])
-    // Cycling through the names inserts each complete name.
+    // Cycling through the names with the Tab key inserts each complete name.
     shell.settings = "bind 'TAB:menu-complete'"
     #expect(try shell.run("easim decode a\t") == [["decode", "a $(touch pwned)"]])
     #expect(try shell.run("easim decode a\t\t") == [["decode", "a b"]])
@@ -197,7 +197,6 @@ import Testing
     #expect(shell.names == ["f\(name)"])
   }
 
-  /// Compares word by word, so that a failure shows the wrong name among many.
   private func expect(
     _ found: [[String]], _ wanted: [[String]], at place: SourceLocation = #_sourceLocation
   ) {

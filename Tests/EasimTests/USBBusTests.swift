@@ -25,7 +25,6 @@ import Testing
         ] + more)
   }
 
-  /// An accessory on a separate bus.
   final class Bus {
     let program: Program
     private let port: String
@@ -38,12 +37,10 @@ import Testing
       port = String(line.split(separator: ":")[2].prefix { $0.isNumber })
     }
 
-    /// The device that a host on this machine sees.
     func device(_ descriptors: [UInt8] = USBMock.plain) -> USBMock {
       USBMock(descriptors: descriptors, options: ["--usbip", port, "--report"])
     }
 
-    /// Unplugs it with Ctrl-C.
     func interrupt() throws -> Program.Remains {
       program.send(SIGINT)
       return try program.wait()

@@ -105,7 +105,7 @@ import Testing
     #expect(list.out.split(separator: "\n").count == 1)
   }
 
-  /// In the mock's format: a line end, and a sequence that would turn a terminal red.
+  /// The string, in the mock's format, contains a line end and a sequence that would turn a terminal red.
   @Test func aStringIsOneLineAndGivesNoOrdersToATerminal() throws {
     let list = try USBMock(options: ["--serial", #"A\nB\033[31mC"#]).run("list", "usb:")
     #expect(list.out == "usb:1-2  Mock Accessory  Mock Works  1209:0001  A\u{FFFD}B\u{FFFD}[31mC  iAP2\n")
@@ -159,7 +159,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// In any phase (detection, negotiation, authentication or a session) this counts as a normal unplug.
+  /// In any phase (detection, negotiation, authentication or a session), an unplug counts as a normal disconnect.
   @Test(arguments: [1, 7, 30, 100, 400, 900, 3_000, 9_900]) func unplugAtAnyMomentIsAnUnplug(bytes: Int) throws {
     let accessory = try Accessory(on: .unix, in: place)
     let send = try mock("--unplug-at", "\(bytes)", "--report")
@@ -179,7 +179,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Bytes before a failed transfer count, in either direction: nothing is lost or repeated.
+  /// Bytes before a failed transfer count in either direction: nothing is lost or repeated.
   @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EOVERFLOW])
   func aTransferThatFailsInItsMiddleLosesNothing(direction: String, code: Int32) throws {
     let accessory = try Accessory(on: .unix, in: place)
@@ -208,7 +208,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Split packets, with empty ones in between.
+  /// The accessory splits its packets into transfers, with empty transfers in between.
   @Test(arguments: [("7", bytes: "1000"), ("512", bytes: "10000")])
   func howAnAccessoryCutsItsTransfersDoesNotMatter(size: String, bytes: String) throws {
     let accessory = try Accessory(on: .unix, in: place)
@@ -263,7 +263,6 @@ import Testing
 
   // MARK: Apps
 
-  /// Unmodified EADemo: `usb:` is one of the addresses where programs find accessories.
   @Test func anUnchangedProgramMeetsAnAccessoryOnUSB() throws {
     let accessory = try Accessory(on: .unix, in: place)
     // It exits during a notification, with its accessory and session still open; nothing leaks.

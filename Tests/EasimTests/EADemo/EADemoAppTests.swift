@@ -11,7 +11,6 @@ import Testing
   private let echo = EADemoTranscript.accessory(8, "Echo", "com.example.echo")
   private let two = EADemoTranscript.accessory(9, "Two", "com.example.echo", "com.example.other")
 
-  /// Opens a session with `echo`.
   private mutating func open() {
     _ = demo.handle(.appeared(echo))
     _ = demo.type("open")

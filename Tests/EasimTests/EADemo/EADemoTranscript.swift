@@ -4,7 +4,6 @@ import IAP2
 @testable import AccessoryHost
 @testable import easim
 
-/// EADemo's state machine with a clock: each input produces a list of short lines.
 struct EADemoTranscript {
   var app = EADemoApp(lookingAt: "the local directory /b", patience: .seconds(10))
   var now = Instant.origin
@@ -20,7 +19,6 @@ struct EADemoTranscript {
       identification, connectionID: id, offersProtocols: true, certificate: CertificateSizes())
   }
 
-  /// Handles a line from a pipe.
   mutating func type(_ line: String) -> [String] {
     do throws(EADemoCommandError) {
       guard let command = try EADemoCommand(line: line) else { return [] }
@@ -30,12 +28,10 @@ struct EADemoTranscript {
     }
   }
 
-  /// Handles an event.
   mutating func handle(_ event: EADemoApp.Event) -> [String] {
     told(app.handle(event, now: now))
   }
 
-  /// Lets time pass.
   mutating func pass(_ time: Duration) -> [String] {
     now = now + time
     return told(app.handleTimeout(now: now))

@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  /// The command lines are in the golden file itself, each after `$ `.
+  /// The golden file itself contains the command lines, each after `$ `.
   @Test func commandLines() throws {
     let golden = "\(Self.folder)/Golden/command-lines.txt"
     let lines = try Repository.text(golden).split(separator: "\n").filter { $0.hasPrefix("$ ") }

@@ -16,7 +16,6 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  /// A command line for the described kind.
   private func play(_ command: String) -> (RecordShape) -> String {
     { kind in kind.example.map { "Play it: `\(command) \($0)`\n" } ?? "" }
   }

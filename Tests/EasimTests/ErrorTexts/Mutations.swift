@@ -4,9 +4,7 @@ import AccessoryProfiles
 /// Wrong variants of a valid document, one mistake each: every key missing, misspelt or duplicated, every value of the
 /// wrong type or out of range.
 struct Mutations {
-  /// One variant.
   struct Variant {
-    /// The place and the mistake: `link.maximumPacketLength = -1`.
     let name: String
     let tree: JSON5Value
   }
@@ -74,7 +72,6 @@ struct Mutations {
     }
   }
 
-  /// The word without its second letter.
   private func misspelt(_ word: String) -> String {
     guard word.count > 2 else { return word + "x" }
     return String(word.prefix(1) + word.dropFirst(2))

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Replays every input that ever broke a fuzz target. A crash here is a bug that has returned.
+/// Replays every input that ever broke a fuzz target. A crash in this test is a bug that has returned.
 @Suite struct FuzzReplayTests {
   @Test(arguments: [
     "FuzzWire", "FuzzMessages", "FuzzProfiles", "FuzzPropertyLists", "FuzzCaptures", "FuzzControl",
@@ -26,7 +26,6 @@ import Testing
   }
 }
 
-/// The files of one target below Fuzz/Findings.
 private struct Findings {
   struct Unreadable: Error { let path: String }
 

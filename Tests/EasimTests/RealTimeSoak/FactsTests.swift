@@ -2,7 +2,6 @@ import Testing
 
 @testable import RealTimeSoak
 
-/// What processes report about themselves, and the conclusions drawn from it.
 @Suite struct FactsTests {
   private func facts(_ lines: String...) -> Facts {
     var facts = Facts()

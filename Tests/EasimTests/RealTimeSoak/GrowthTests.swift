@@ -3,7 +3,6 @@ import Testing
 
 @testable import RealTimeSoak
 
-/// Which measurements count as growth.
 @Suite struct GrowthTests {
   private func growth(
     _ count: Int = 90, memory: (Int) -> Int = { _ in 9_000 }, descriptors: (Int) -> Int = { _ in 9 }

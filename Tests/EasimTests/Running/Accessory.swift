@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An accessory that `easim run` plays in a separate process, plugged in when this is created.
 final class Accessory {
   /// The medium on which a host finds the accessory.
   enum Medium: String, CaseIterable, Sendable {
@@ -14,7 +13,6 @@ final class Accessory {
   let program: Program
   let address: String
 
-  /// Runs a profile on this medium, with optional additional words for `run`.
   init(_ profile: String = "lawk-view", on medium: Medium, in place: TemporaryFolder, _ words: String...) throws {
     let wanted =
       switch medium {
@@ -31,13 +29,11 @@ final class Accessory {
     }
   }
 
-  /// The address with the port that the system chose.
   private static func address(in line: String) throws -> String {
     let start = try #require(line.range(of: "plugged in at "))
     return String(line[start.upperBound...].prefix { $0 != "," })
   }
 
-  /// Unplugs it with Ctrl-C.
   @discardableResult
   func interrupt() throws -> Program.Remains {
     program.send(SIGINT)

@@ -9,30 +9,25 @@ final class LocalPlace {
   var path: String { place.file("local") }
   private var environment: [String: String] { ["EASIM_LOCAL": path] }
 
-  /// Starts `easim` with these words.
   func start(_ words: String...) throws -> Program {
     try Program(path: BuiltProducts.easim, words, environment: environment)
   }
 
-  /// Runs `easim` with these words until it ends.
   func run(_ words: String...) throws -> Program.Remains {
     try Program(path: BuiltProducts.easim, words, environment: environment).wait()
   }
 
-  /// Plugs in accessories; returns once `count` of them are present.
   func plugIn(_ words: String..., count: Int = 1) throws -> Program {
     let program = try Program(path: BuiltProducts.easim, ["run"] + words, environment: environment)
     for _ in 0..<count { try program.line("plugged in at local:") }
     return program
   }
 
-  /// Runs a line of bash, with `easim` on the PATH.
   func bash(_ line: String) throws -> Program.Remains {
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
     let own = environment.merging(["PATH": "\(BuiltProducts.folder):\(path)"]) { $1 }
     return try Program(path: "/bin/bash", ["-c", line], environment: own).wait()
   }
 
-  /// The files of accessories in the local directory, without the sockets for Wireshark.
   var files: [String] { place.names("local").filter { !$0.hasPrefix("capture-") } }
 }

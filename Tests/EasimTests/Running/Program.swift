@@ -13,13 +13,11 @@ import TestSupport
 /// #expect(try run.wait().ending == .exit(0))
 /// ```
 final class Program {
-  /// How a program ended.
   enum Ending: Equatable {
     case exit(Int32)
     case killed(by: Int32)
   }
 
-  /// The output and status of a program that ended.
   struct Remains {
     let ending: Ending
     let out: String
@@ -33,13 +31,11 @@ final class Program {
 
   private let command: String
   private let pid: pid_t
-  /// The process ID, for messages.
   var number: Int32 { pid }
   private var out: OutputPipe
   private var err: OutputPipe
   private var ending: Ending?
 
-  /// Starts `easim` with these words.
   convenience init(_ words: String...) throws {
     try self.init(path: BuiltProducts.easim, words)
   }
@@ -75,7 +71,6 @@ final class Program {
     err.stopReading()
   }
 
-  /// Runs `easim` with these words until it ends.
   static func run(_ words: String...) throws -> Remains {
     try Program(path: BuiltProducts.easim, words).wait()
   }
@@ -85,7 +80,6 @@ final class Program {
     kill(pid, signal)
   }
 
-  /// Waits for the next line on stdout that contains `text`, and returns it.
   @discardableResult
   func line(_ text: String) throws -> String {
     while true {
@@ -102,7 +96,6 @@ final class Program {
     while try pump(nil) {}
   }
 
-  /// Waits for the end.
   func wait() throws -> Remains {
     while !out.isOver || !err.isOver { try pump("its end") }
     var status: Int32 = 0

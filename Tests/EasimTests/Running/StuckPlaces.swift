@@ -6,7 +6,6 @@ import TestSupport
 ///
 /// A FIFO, because it can be opened without a moment at which another test's program could inherit it.
 final class FullPipe {
-  /// The end for the program's stdout or stderr.
   private(set) var writingEnd: Int32
   private let readingEnd: Int32
   private static let filling = [UInt8](repeating: UInt8(ascii: "."), count: 4_095) + [UInt8(ascii: "\n")]
@@ -29,7 +28,6 @@ final class FullPipe {
     close(readingEnd)
   }
 
-  /// Reads up to a line with `text`, and returns the lines so far without the filling.
   func read(to text: String) throws -> [String] {
     var bytes: [UInt8] = []
     while true {
@@ -43,7 +41,6 @@ final class FullPipe {
     }
   }
 
-  /// Reads everything until the program ends, and returns the lines without the filling.
   func readToTheEnd() throws -> [String] {
     close(writingEnd)
     writingEnd = -1
@@ -68,7 +65,6 @@ final class UnreadFIFO {
 
   deinit { close(readingEnd) }
 
-  /// Continues reading until `isEnough` returns true.
   func read(until isEnough: (String) -> Bool) throws {
     while !isEnough(text) {
       text += String(decoding: try StuckPlace.read(readingEnd, "more of the transcript"), as: UTF8.self)
@@ -78,9 +74,7 @@ final class UnreadFIFO {
 
 /// A terminal whose output is stopped, as by Ctrl-S.
 final class StoppedTerminal {
-  /// The descriptor for the program's stdout and stderr.
   let terminal: Int32
-  /// The path for the program's stdin.
   let path: String
   private let master: Int32
   private var bytes: [UInt8] = []
@@ -100,10 +94,8 @@ final class StoppedTerminal {
     close(master)
   }
 
-  /// Resumes output, like Ctrl-Q.
   func resume() { tcflow(terminal, TCOON) }
 
-  /// Presses keys.
   func type(_ text: String) throws {
     let bytes = Array(text.utf8)
     guard write(master, bytes, bytes.count) == bytes.count else {
@@ -111,7 +103,6 @@ final class StoppedTerminal {
     }
   }
 
-  /// The terminal's local modes: ICANON, ECHO, ….
   var modes: tcflag_t {
     var settings = termios()
     tcgetattr(terminal, &settings)

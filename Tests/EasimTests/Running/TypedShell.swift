@@ -14,9 +14,7 @@ import Testing
 /// ```
 final class TypedShell {
   let place = TemporaryFolder()
-  /// Additional variables for the shell and the programs it starts.
   var environment: [String: String] = [:]
-  /// The contents of the user's start-up file.
   var settings = ""
 
   init() {
@@ -24,21 +22,16 @@ final class TypedShell {
     place.makeFolder("config/easim/profiles")
   }
 
-  /// The names in the shell's folder.
   var names: [String] { place.names("here") }
 
-  /// Puts a file into the shell's folder.
   func put(_ name: String) { place.write("", to: "here/\(name)") }
 
-  /// Puts a profile into the user's own folder.
   func addProfile(_ name: String, _ text: String = "{ version: 1, extends: 'echo' }") {
     place.write(text, to: "config/easim/profiles/\(name).json5")
   }
 
-  /// Runs these lines; returns the words of every `easim` that they ran.
   func run(_ lines: [String]) throws -> [[String]] { try type(lines) }
 
-  /// Returns the words of every `easim` that this line ran.
   func run(_ line: String) throws -> [[String]] { try type([line]) }
 
   /// The completions offered at the end of a line, as they would be inserted.

@@ -3,7 +3,6 @@ import TestSupport
 
 /// A simulated USB device, and programs that see it as the only device: `Tests/Support/USBMock`, on umockdev.
 struct USBMock {
-  /// Why the mock is unavailable here; nil if it is available.
   static let absence: String? = {
     do {
       let source = "\(Repository.root)/Tests/Support/USBMock/usb_mock.c"
@@ -28,17 +27,13 @@ struct USBMock {
     ["PATH": getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"]
   }
 
-  /// The device's descriptors.
   var descriptors = Self.plain
-  /// Additional options of the mock.
   var options: [String] = []
 
-  /// Starts `easim` with this device plugged in.
   func start(_ words: [String]) throws -> Program {
     try start(program: [BuiltProducts.easim] + words)
   }
 
-  /// Starts a program with this device plugged in.
   func start(program: [String]) throws -> Program {
     let hex = descriptors.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
     return try Program(
@@ -71,13 +66,11 @@ struct USBMock {
   static let bulkOut: [UInt8] = [0x07, 0x05, 0x02, 0x02, 0x00, 0x02, 0x00]
   static let plain = device + configuration(1, [interface(0, [0xFF, 0xF0, 0x00], [bulkIn, bulkOut])])
 
-  /// A configuration with these interfaces.
   static func configuration(_ value: UInt8, _ interfaces: [[UInt8]]) -> [UInt8] {
     let body = interfaces.flatMap { $0 }
     return [0x09, 0x02, UInt8(9 + body.count), 0x00, UInt8(interfaces.count), value, 0x00, 0xC0, 0x32] + body
   }
 
-  /// An interface, or an alternate setting of one.
   static func interface(
     _ number: UInt8, alternate: UInt8 = 0, _ kind: [UInt8], _ endpoints: [[UInt8]] = [], name: UInt8 = 0
   ) -> [UInt8] {
