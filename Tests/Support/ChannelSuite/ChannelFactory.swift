@@ -4,10 +4,10 @@ import AccessoryCore
 public struct ChannelFactory: Sendable, CustomStringConvertible {
   /// What the medium guarantees. Checks that need a trait are skipped for media without it.
   public struct Traits: OptionSet, Sendable {
-    /// The bits.
+    /// The raw value.
     public let rawValue: Int
 
-    /// Creates a set from its bits.
+    /// Creates a set from its raw value.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// Bytes that the left end sent before it closed arrive at the right end.
@@ -49,14 +49,14 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
 
 /// Two connected ends on one loop, not started.
 public final class ChannelRig {
-  /// One end.
+  /// The left end.
   public let left: any Channel
-  /// The other end.
+  /// The right end.
   public let right: any Channel
-  /// Pulls the cable, so that both ends receive ``ChannelEnd/lost(_:)``.
+  /// Pulls the cable, so that both ends end with ``ChannelEnd/lost(_:)``.
   public let cut: (() -> Void)?
-  /// Runs the loop until the condition holds. Returns false if it can never hold, or has not held within a generous
-  /// limit.
+  /// Runs the loop until the condition holds. Returns false if the condition can never hold, or has not held within a
+  /// generous limit.
   public let run: (_ condition: () -> Bool) -> Bool
   private let tearDown: () -> Void
 
@@ -79,21 +79,19 @@ public final class ChannelRig {
     tearDown()
   }
 
-  /// Runs the loop until the condition holds, and throws a failure if it never does.
   func run(_ what: String, until condition: () -> Bool) throws(CheckFailure) {
     guard run(condition) else { throw CheckFailure("it never came about that \(what)") }
   }
 }
 
-/// What a channel did wrong.
+/// A rule that a channel broke.
 public struct CheckFailure: Error, CustomStringConvertible {
-  /// The mistake as a sentence.
+  /// The broken rule as a sentence.
   public let description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// Throws a failure with `sentence` if `condition` does not hold.
 func require(_ condition: Bool, _ sentence: @autoclosure () -> String) throws(CheckFailure) {
   if !condition { throw CheckFailure(sentence()) }
 }

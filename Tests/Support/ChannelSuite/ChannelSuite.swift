@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Checks that every kind of channel must pass. They are the same for memory, sockets, ptys, USB/IP and FunctionFS.
 ///
-/// A check is a plain function that throws a sentence. A program without a test library (inside a virtual machine) can
-/// therefore run the suite as well:
+/// A check is a plain function that throws a sentence, so a program without a test library (inside a virtual machine)
+/// can run the suite as well:
 ///
 /// ```swift
 /// for example in ChannelSuite.cases(for: [factory]) { try example.run() }
@@ -50,7 +50,7 @@ public enum ChannelSuite {
 
 /// One named property that every channel must have.
 public struct ChannelCheck: Sendable {
-  /// The property, as a sentence in camel case.
+  /// The property as a sentence in camel case.
   public let name: String
   /// What the medium must guarantee for this check.
   public let needs: ChannelFactory.Traits
@@ -65,7 +65,6 @@ public struct ChannelCheck: Sendable {
   }
 }
 
-/// The two ends that a check works on.
 struct ConnectedPair {
   let rig: ChannelRig
   let left: Probe
@@ -77,7 +76,6 @@ struct ConnectedPair {
     right.start()
   }
 
-  /// Requires that this end has noticed the close of the other end, in the way that its medium allows.
   func requireClose(heardBy probe: Probe) throws(CheckFailure) {
     if probe === left, !traits.contains(.rightClosesInOrder) {
       guard case .lost = probe.end else {

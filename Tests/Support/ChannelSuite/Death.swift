@@ -2,31 +2,24 @@ import AccessoryCore
 
 /// The ways in which the other end of a channel can die.
 public enum Death: String, CaseIterable, Sendable {
-  /// It closes the channel.
   case close
-  /// The owner resets the connection.
   case reset
-  /// The owner's process is killed.
   case kill
-  /// It stops sending, but is still there. This is not a death, and must not be mistaken for one.
+  /// The peer stops sending but stays connected. This is not a death, and the channel must not mistake it for one.
   case halfClose
-  /// The cable is pulled.
   case cut
 }
 
 /// The end of a channel that dies. It never reads.
 public protocol RemoteEnd: AnyObject {
-  /// Sends all of these bytes, of which there are only a few.
   func send(_ bytes: [UInt8])
   /// Makes the end die. May be called again after ``Death/halfClose``.
   func die(_ death: Death)
-  /// Releases whatever is left of the end.
   func dispose()
 }
 
 /// The situation in which a channel is when its other end dies.
 public struct Situation: Sendable, CustomStringConvertible {
-  /// What the owner does with the channel.
   enum Use: String {
     case reading, paused
     /// The owner starts the channel after the death.
@@ -35,13 +28,9 @@ public struct Situation: Sendable, CustomStringConvertible {
   }
 
   let use: Use
-  /// Whether there are unread bytes from the other end.
   var isUnread = false
-  /// Whether the send buffer is full and the owner is waiting for room.
   var isFull = false
-  /// Whether the other end half-closed the channel before it died.
   var isHalfClosed = false
-  /// Whether the owner sends after the death, without resuming reading.
   var sendsAfterwards = false
 
   /// For example "paused, unread, full".
@@ -54,7 +43,6 @@ public struct Situation: Sendable, CustomStringConvertible {
     return words.joined(separator: ", ")
   }
 
-  /// All situations.
   static let all: [Situation] = [
     Situation(use: .reading), Situation(use: .reading, isFull: true),
     Situation(use: .paused), Situation(use: .paused, isFull: true),
@@ -74,11 +62,9 @@ public struct Situation: Sendable, CustomStringConvertible {
 public struct DeathFactory: Sendable, CustomStringConvertible {
   /// The medium, and any channels wrapped around it.
   public let name: String
-  /// The deaths that are possible on this medium.
   let deaths: [Death]
   /// Whether unread bytes are lost when the other end dies, as on a terminal whose master closes.
   let forgetsUnread: Bool
-  /// How the channel reports a close.
   let closing: ChannelEnd
   let make: @Sendable () throws -> DeathRig
 

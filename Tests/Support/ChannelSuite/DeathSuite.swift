@@ -30,13 +30,10 @@ public enum DeathSuite {
 }
 
 extension DeathSuite.Case {
-  /// What must happen after the death.
   private enum Outcome {
-    /// The channel ends by itself.
     case ends
     /// The end is orderly, and it waits until the reader has read everything.
     case waits
-    /// Nothing happens, because the owner has closed the channel.
     case silence
   }
 
@@ -45,7 +42,7 @@ extension DeathSuite.Case {
     guard situation.use == .paused, situation.isUnread else { return .ends }
     switch death {
     case .reset, .cut: return .ends
-    // The other end may still receive bytes.
+    // The peer may still receive bytes after a half-close.
     case .halfClose: return .waits
     case .close, .kill:
       return factory.forgetsUnread || situation.isFull || situation.sendsAfterwards ? .ends : .waits
@@ -99,7 +96,6 @@ extension DeathSuite.Case {
     if let violation = probe.violation { throw CheckFailure(violation) }
   }
 
-  /// Brings the channel into the situation.
   private func prepare(_ rig: DeathRig, _ probe: Probe) throws {
     switch situation.use {
     case .reading: probe.start()
@@ -128,7 +124,6 @@ extension DeathSuite.Case {
     try require(probe.end == nil, "it ended before the death: \(String(describing: probe.end))")
   }
 
-  /// Checks how the channel reported an end that it noticed by itself.
   private func judge(_ probe: Probe) throws(CheckFailure) {
     let dropsBytes = situation.use == .paused && situation.isUnread
     if dropsBytes || death == .reset || death == .cut {
@@ -144,7 +139,6 @@ extension DeathSuite.Case {
     }
   }
 
-  /// Runs the loop until it is idle. An idle loop must sleep.
   private func requireIdle(_ rig: DeathRig) throws(CheckFailure) {
     for _ in 0..<1_000 {
       // One turn is allowed: the one that ended the wait.

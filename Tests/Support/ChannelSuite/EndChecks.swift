@@ -1,7 +1,6 @@
 import AccessoryCore
 
 extension ChannelSuite {
-  /// Checks of every way in which a channel can end.
   static let endChecks: [ChannelCheck] = [
     ChannelCheck("whatTheLeftSentBeforeItClosedArrives", needs: .leftCloseDelivers) { pair in
       try closeDelivers(pair, closer: pair.left, other: pair.right)
@@ -61,7 +60,7 @@ extension ChannelSuite {
       pair.start()
       pair.right.onReceived = { _ in pair.right.close() }
       pair.left.stream(1_000_000, chunk: 50_000)
-      // The probe itself reports calls that come after its close.
+      // The probe itself reports any calls made after it is closed.
       try pair.rig.run("the other end heard of the close") { pair.left.end != nil }
     },
 

@@ -1,7 +1,6 @@
 import AccessoryCore
 
 extension ChannelSuite {
-  /// Checks of partial sends, and of readers that pause.
   static let pressureChecks: [ChannelCheck] = [
     ChannelCheck("aFullChannelTakesLessAndTellsWhenThereIsRoom") { pair in
       pair.right.pause()
@@ -52,7 +51,6 @@ extension ChannelSuite {
     },
   ]
 
-  /// Sends from the left until a send is partial. Then lets the loop turn a few times.
   private static func fill(_ pair: ConnectedPair) throws(CheckFailure) {
     let most = 64 << 20
     while pair.left.send(65_536) == 65_536 {

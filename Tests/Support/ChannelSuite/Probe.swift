@@ -19,14 +19,11 @@ final class Probe: ChannelHandler {
   private(set) var receptions = 0
   private(set) var writableCalls = 0
   private(set) var end: ChannelEnd?
-  /// The first rule that was broken.
   private(set) var violation: String?
 
-  /// The number of bytes still to be sent when there is room, and how many to send at a time.
   private var left = 0
   private var chunk = 1
 
-  /// Called with the length of each reception.
   var onReceived: ((Int) -> Void)?
   var onWritable: (() -> Void)?
   var onEnd: (() -> Void)?
@@ -58,7 +55,6 @@ final class Probe: ChannelHandler {
     guardian.during { channel.close() }
   }
 
-  /// Sends the next bytes of the pattern and returns how many were accepted.
   @discardableResult
   func send(_ count: Int) -> Int {
     precondition(count <= Self.longestSpan, "the pattern is not that long")
@@ -71,7 +67,6 @@ final class Probe: ChannelHandler {
     return taken
   }
 
-  /// Sends the next bytes of the pattern as a head and a body, and returns how many bytes were accepted in total.
   private func send(_ head: Int, then body: Int) -> Int {
     precondition(head + body <= Self.longestSpan, "the pattern is not that long")
     let place = sent % Self.period
@@ -90,7 +85,6 @@ final class Probe: ChannelHandler {
   /// How many bytes of each chunk are sent as a separate head; nil if a chunk is sent as one piece.
   var headCount: Int?
 
-  /// Sends `count` bytes in chunks of `chunk` bytes, and continues whenever there is room.
   func stream(_ count: Int, chunk: Int) {
     left += count
     self.chunk = chunk

@@ -4,7 +4,7 @@ import Glibc
 
 /// The other end as a raw descriptor with blocking calls, so that the kernel decides what its death looks like.
 public final class DescriptorEnd: RemoteEnd {
-  /// The kind of socket.
+  /// The address family of the socket.
   public enum Family: Sendable {
     case unix
     case tcp
@@ -69,7 +69,6 @@ public final class DescriptorEnd: RemoteEnd {
     descriptor = -1
   }
 
-  /// Makes the descriptor the standard input of a new process, closes it here, and kills the process.
   private func giveToAProcessAndKillIt() {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -1,7 +1,6 @@
 import AccessoryFormats
 
 extension ChannelSuite {
-  /// Checks of order and completeness, however the bytes are split.
   static let transferChecks: [ChannelCheck] = [
     ChannelCheck("everyByteArrivesOnceAndInOrderBothWays") { pair in
       let megabyte = 1 << 20

@@ -20,7 +20,6 @@ final class BluetoothRig {
     try BluetoothRig().connect()
   }
 
-  /// The factory for the suite of deaths. RFCOMM cannot half-close.
   static let deaths = DeathFactory("RFCOMM", deaths: [.close]) {
     let bluetooth = try BluetoothRig()
     let loop = bluetooth.loop

@@ -17,7 +17,6 @@ extension DeathFactory {
   static let gadget = USBRig.deathFactory("FunctionFS gadget") { try GadgetEnd(on: $0) }
 }
 
-/// An accessory on a device port that is connected to this machine's own host controller.
 private final class GadgetEnd: AccessoryEnd {
   private var gadget: Gadget?
 

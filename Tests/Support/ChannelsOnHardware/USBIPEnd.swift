@@ -17,7 +17,6 @@ extension DeathFactory {
   static let usbip = USBRig.deathFactory("USB/IP") { try USBIPEnd(on: $0) }
 }
 
-/// An accessory on a USB/IP server whose only connection is a pair of sockets. The kernel has the other end.
 private final class USBIPEnd: AccessoryEnd {
   private let loop: EpollLoop
   private let server: USBIPServer

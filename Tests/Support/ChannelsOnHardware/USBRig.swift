@@ -3,17 +3,12 @@ import AccessoryUSB
 import ChannelSuite
 import LinuxIO
 
-/// How a simulated accessory appears on this machine's USB, and how it disappears.
 protocol AccessoryEnd: AnyObject {
-  /// Makes the accessory appear to the kernel. `onEvent` receives the cable of each program that starts to use it.
   func plugIn(_ onEvent: @escaping (Cable) -> Void) throws
-  /// Unplugs the accessory, on the host's side if there are two.
   func pull()
-  /// Removes everything that the accessory created.
   func tearDown()
 }
 
-/// Why the two ends for a check could not be created.
 struct RigError: Error, CustomStringConvertible {
   let description: String
 
@@ -25,7 +20,6 @@ struct RigError: Error, CustomStringConvertible {
 final class USBRig {
   /// The time limit for one check. It is long because an emulated processor that is shared with other guests is slow.
   static let hangLimit = Duration.seconds(60)
-  /// The time limit for cleaning up after a check.
   static let tearDownLimit = Duration.seconds(20)
   /// How soon an accessory must notice that a program uses it.
   private static let hearing = Duration.milliseconds(500)
@@ -40,7 +34,6 @@ final class USBRig {
     case .left(let accessory): here[accessory.path] = nil
     }
   }
-  /// The accessory's end of the most recently opened cable.
   private var cable: Cable?
 
   private init(_ loop: EpollLoop, _ accessory: any AccessoryEnd) {
@@ -49,7 +42,6 @@ final class USBRig {
     end = loop.now + Self.hangLimit
   }
 
-  /// Creates a factory for the channel suite.
   static func factory(
     _ name: String, traits: ChannelFactory.Traits,
     _ makeAccessory: @escaping @Sendable (EpollLoop) throws -> any AccessoryEnd
@@ -132,7 +124,6 @@ final class USBRig {
     here.values.first { $0.trouble == nil && $0.activeConfiguration != nil }
   }
 
-  /// Runs the loop until the condition holds. Returns false if the check has run out of time.
   private func run(until condition: () -> Bool) -> Bool {
     loop.run(until: condition, limit: max(.zero, end - loop.now))
   }

@@ -88,7 +88,6 @@ public enum FuzzedWire {
     peer.receive(bytes.span.bytes, now: now)
   }
 
-  /// Drains the peer, and learns the sequence number that it expects to be acknowledged.
   private static func settle<Role: PeerRole>(
     _ peer: inout Peer<Role>, _ now: Instant, _ acknowledged: inout UInt8,
     _ answer: (inout Peer<Role>, PeerEvent) -> Void

@@ -1,6 +1,5 @@
 import AccessoryFormats
 
-/// The random choices for a couple. They are derived from the soak's seed and the couple's name.
 struct Chances {
   private var random: SeededRandom
 
@@ -12,7 +11,6 @@ struct Chances {
 
   mutating func percent(_ chance: Int) -> Bool { Int.random(in: 0..<100, using: &random) < chance }
 
-  /// A random seed for a process.
   mutating func seed() -> Int { Int.random(in: 0..<1_000_000, using: &random) }
 
   /// The faults for a cable at one end: none, some that a link must recover from, or some that only slow it down. Bits

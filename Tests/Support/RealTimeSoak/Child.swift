@@ -5,7 +5,6 @@ import TestSupport
 ///
 /// The file is kept until the soak has ended, so that the output can be examined however the process ended.
 final class Child {
-  /// How the process ended.
   enum Ending: Equatable, CustomStringConvertible {
     case exit(Int32)
     case signal(Int32)
@@ -20,13 +19,10 @@ final class Child {
 
   let name: String
   let pid: pid_t
-  /// nil while the process is running.
   private(set) var ending: Ending?
-  /// The signal that the soak sent to the process, if any.
   private(set) var sent: Int32?
   private let lines: LineFile
 
-  /// Starts `program`. Its stdout goes to a file called `name`, and its stderr to a file next to that.
   init(_ name: String, _ program: String, _ words: [String], environment: [String: String], in folder: String) throws {
     self.name = name
     let path = "\(folder)/\(name).jsonl"
@@ -48,7 +44,6 @@ final class Child {
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
   }
 
-  /// The lines that the process has written since the last call.
   func newLines() -> [String] { lines.read() }
 
   func send(_ signal: Int32) {
@@ -57,7 +52,6 @@ final class Child {
     Glibc.kill(pid, signal)
   }
 
-  /// Kills the process and waits until it is gone.
   func kill() {
     send(SIGKILL)
     _ = hasEnded(options: 0)
@@ -75,7 +69,6 @@ final class Child {
   }
 }
 
-/// Reads complete lines from a file that another process is writing.
 final class LineFile {
   private let descriptor: Int32
   private var rest: [UInt8] = []
@@ -101,7 +94,6 @@ final class LineFile {
   }
 }
 
-/// Why the soak itself cannot continue.
 struct SoakError: Error, CustomStringConvertible {
   let description: String
 

@@ -14,31 +14,20 @@ import Glibc
 final class Couple {
   /// Which process is killed, and what the load is.
   enum Kind: String, CaseIterable {
-    /// Hosts are killed. Every byte is echoed and compared.
     case echo = "host, echo"
-    /// Hosts are killed. The accessory checks what it reads, which is compared with what was acknowledged.
     case sink = "host, sink"
-    /// Accessories are killed. The host continues when another one appears.
     case accessory = "accessory"
   }
 
-  /// What the couple is doing.
   private enum Phase {
-    /// Waiting for the accessory to plug in.
     case plugging(since: Double)
-    /// Both processes are working until the victim is killed; nil means that the host ends by itself.
     case working(kill: Double?)
-    /// The victim is gone, and the other end should report that.
     case accounting(since: Double)
-    /// Waiting before the victim is replaced.
     case resting(until: Double)
-    /// The soak has ended, and all processes are asked to end.
     case leaving
-    /// Something went wrong, and the couple cannot continue.
     case broken
   }
 
-  /// How long the surviving end may take to report that the other is gone.
   private static let patience = 20.0
 
   let medium: Medium
@@ -61,7 +50,6 @@ final class Couple {
   /// Whether a host's faults have flipped bits. These may also affect bytes that do not belong to packets.
   private var flipsBits = false
 
-  /// Settings that all couples share.
   struct Setting {
     let easim: String
     let folder: String
@@ -82,7 +70,6 @@ final class Couple {
 
   var name: String { "\(medium) (\(kind.rawValue))" }
 
-  /// The process that runs as long as the soak.
   private var survivor: Child? { kind == .accessory ? host : accessory }
 
   // MARK: Starting
@@ -110,11 +97,11 @@ final class Couple {
       return
     }
     var words = ["burst"] + place.address + ["--timeout", "60s", "--rate", kind == .accessory ? "5" : "8"]
-    // Faults and kills delay bursts. Whether bursts are on time is not tested here.
+    // Bursts are delayed by faults and by killed processes. This test does not check whether bursts are on time.
     words.append("--allow-overdue")
     switch kind {
     case .echo: words += ["--for", setting.limit]
-    // The accessory checks these bytes; the load test only waits for their acknowledgement.
+    // The accessory checks these bytes; the load test only waits until the accessory acknowledges them.
     case .sink: words += ["--for", setting.limit, "--verify", "none"]
     case .accessory: words += ["--for", setting.limit, "--reconnect", "--allow-lost"]
     }
@@ -125,7 +112,6 @@ final class Couple {
 
   // MARK: Every moment
 
-  /// Processes what both have reported, and does everything that is due.
   func tick(now: Double) throws {
     for line in accessory?.newLines() ?? [] { accessoryFacts.take(line) }
     for line in host?.newLines() ?? [] { hostFacts.take(line) }
@@ -144,7 +130,6 @@ final class Couple {
     }
   }
 
-  /// Collects the problems that the processes report, except those that the soak caused on purpose.
   private func takeWrongs() {
     tally.wrongs += (accessoryFacts.takeWrongs() + hostFacts.takeWrongs()).filter { wrong in
       // This is counted as `lost`.
@@ -238,7 +223,6 @@ final class Couple {
     }
   }
 
-  /// Records the resources held by the process that runs as long as the soak.
   func sample(now: Double) {
     if let survivor, !survivor.hasEnded(), let holding = Holding(of: survivor.pid) { growth.add(holding, at: now) }
   }
@@ -253,7 +237,6 @@ final class Couple {
     phase = .leaving
   }
 
-  /// Whether there is no host, or it has ended.
   var hasNoHost: Bool { host?.hasEnded() ?? true }
 
   func askAccessoryToLeave() {
@@ -262,7 +245,6 @@ final class Couple {
 
   var hasNobody: Bool { hasNoHost && (accessory?.hasEnded() ?? true) }
 
-  /// Makes the final comparison after both processes have ended. A process that does not end is killed and reported.
   func conclude() {
     for child in [host, accessory].compactMap(\.self) where !child.hasEnded() {
       tally.wrongs.append("\(child.name) did not end when it was asked to")
@@ -291,7 +273,6 @@ final class Couple {
 }
 
 extension Couple.Kind {
-  /// The letter for this kind in file names.
   var letter: String {
     switch self {
     case .echo: "e"

@@ -10,18 +10,13 @@ struct Facts {
   private(set) var bytesRead = 0
   /// The number of sessions that ended without a reason.
   private(set) var unexplained = 0
-  /// The number of bursts that a load test has completed: they came back or were acknowledged.
   private(set) var bursts = 0
   private(set) var bytes = 0
   private(set) var reconnections = 0
   private(set) var lost = 0
-  /// Reports that must never occur: wrong bytes, unrequested bytes, and warnings.
   private(set) var wrongs: [String] = []
-  /// Whether a load test passed; nil if it has not reported its result.
   private(set) var passed: Bool?
-  /// The last event and its text.
   private(set) var last = "nothing"
-  /// The number of lines that are not JSON.
   private(set) var unreadable = 0
 
   mutating func take(_ text: String) {
@@ -68,6 +63,5 @@ struct Facts {
 }
 
 extension StrictJSON {
-  /// The member as a whole number; 0 if there is none.
   fileprivate func count(_ key: String) -> Int { self[key]?.number.map { Int($0) } ?? 0 }
 }

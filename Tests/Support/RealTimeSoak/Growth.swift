@@ -2,11 +2,8 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The resources that a process holds at one moment.
 struct Holding: Equatable {
-  /// Resident memory in KiB.
   var memory: Int
-  /// Open descriptors.
   var descriptors: Int
 
   init(memory: Int, descriptors: Int) {
@@ -14,7 +11,6 @@ struct Holding: Equatable {
     self.descriptors = descriptors
   }
 
-  /// Reads the values from /proc; nil if the process is gone.
   init?(of pid: pid_t) {
     let fields = SmallFile.read("/proc/\(pid)/statm")?.split(separator: UInt8(ascii: " ")) ?? []
     guard fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self)),
@@ -48,15 +44,12 @@ struct Growth: Equatable {
     return samples[(number * size)..<(number == 2 ? samples.count : (number + 1) * size)].map(\.holding)
   }
 
-  /// The median memory in KiB in the middle third and in the last third.
   var memory: (before: Int, after: Int) { (Self.median(third(1).map(\.memory)), Self.median(third(2).map(\.memory))) }
 
-  /// The maximum number of descriptors in the middle third and in the last third.
   var descriptors: (before: Int, after: Int) {
     (third(1).map(\.descriptors).max() ?? 0, third(2).map(\.descriptors).max() ?? 0)
   }
 
-  /// The growth in KiB per hour, by least squares over all but the first third.
   var slope: Double {
     let points = samples.dropFirst(samples.count / 3).map { ($0.time, Double($0.holding.memory)) }
     guard points.count > 1 else { return 0 }
@@ -67,7 +60,6 @@ struct Growth: Equatable {
     return points.map { ($0.0 - meanX) * ($0.1 - meanY) }.reduce(0, +) / spread * 3_600
   }
 
-  /// What is growing; nil if nothing is, or if there are too few samples.
   var complaint: String? {
     guard samples.count >= Self.fewest else { return nil }
     let (memory, descriptors) = (memory, descriptors)

@@ -1,11 +1,9 @@
 import Glibc
 
-/// The medium over which two processes connect.
 enum Medium: String, CaseIterable {
   case unix, tcp, pty, local
 }
 
-/// Where a couple connects: the accessory's `--on` arguments, and the host's address.
 struct MeetingPlace {
   let on: [String]
   let address: [String]

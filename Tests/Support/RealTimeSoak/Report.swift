@@ -1,6 +1,5 @@
 import AccessoryFormats
 
-/// The final report: a table for people, and an object for programs.
 struct Report {
   struct Row {
     let name: String
@@ -103,7 +102,6 @@ struct Report {
   }
 }
 
-/// Aligns rows of words in columns.
 enum Columns {
   static func lines(_ rows: [[String]]) -> [String] {
     let width = rows.map(\.count).max() ?? 0

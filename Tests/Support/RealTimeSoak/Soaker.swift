@@ -2,9 +2,7 @@ import AccessoryCore
 import Glibc
 import TestSupport
 
-/// Runs all couples of a soak.
 final class Soaker {
-  /// The settings of a soak.
   struct Options: Equatable {
     var minutes = 0.0
     var seed: UInt64 = 1
@@ -37,7 +35,6 @@ final class Soaker {
     }
   }
 
-  /// Runs until the time is up or `isStopped` returns true, and returns the report.
   func run(isStopped: () -> Bool, progress: (String) -> Void) throws -> Report {
     let end = begin + options.minutes * 60
     var nextSample = begin
@@ -59,7 +56,6 @@ final class Soaker {
     return report
   }
 
-  /// The folder with the output of every process, if it is kept.
   var keptFolder: String? { folder.isKept ? folder.path : nil }
 
   private func line(_ now: Double) -> String {
@@ -88,7 +84,6 @@ final class Soaker {
 
   static var now: Double { clock.now.seconds }
 
-  /// Waits for a moment of real time. A signal ends the wait.
   private static func pause(milliseconds: Int32) {
     poll(nil, 0, milliseconds)
   }

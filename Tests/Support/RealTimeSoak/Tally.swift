@@ -1,6 +1,5 @@
 import Glibc
 
-/// The results of a couple.
 struct Tally {
   var bursts = 0
   var bytes = 0
@@ -10,13 +9,10 @@ struct Tally {
   var reconnections = 0
   /// Bursts that were in flight when the accessory was killed, and that were not acknowledged.
   var lost = 0
-  /// Bytes that were acknowledged to hosts, as far as the accessory could still be asked about them.
+  /// Bytes whose receipt was acknowledged to hosts, counting only those for which the accessory could still be queried.
   var acknowledged = 0
-  /// How many of these bytes had not arrived.
   var missing = 0
-  /// Everything that happened but must not happen, each listed once.
   var wrongs: [String] = []
-  /// How processes ended and what they reported last, with the number of times.
   private(set) var ends: [String: Int] = [:]
 
   mutating func add(_ facts: Facts) {
@@ -32,7 +28,7 @@ struct Tally {
     let role = child.name.split(separator: "-").last.map(String.init) ?? child.name
     let by = child.sent.map { $0 == SIGKILL ? "kill -9" : "Ctrl-C" } ?? "its own"
     ends["\(role)|\(by)|\(ending)|\(Self.shape(facts.last))", default: 0] += 1
-    // If a process was killed before it printed anything, that is a way of ending, too.
+    // A process that is killed before it prints anything has also ended in a way worth counting.
     if facts.last == "nothing", child.sent != SIGKILL { wrongs.append("\(child.name) ended without a word: \(ending)") }
   }
 
@@ -52,7 +48,6 @@ struct Tally {
 }
 
 extension Facts {
-  /// The problems since the last call.
   mutating func takeWrongs() -> [String] {
     defer { clearWrongs() }
     return wrongs

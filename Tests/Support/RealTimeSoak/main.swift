@@ -44,7 +44,7 @@ func complain(_ text: String) {
 }
 
 nonisolated(unsafe) var wasStopped: sig_atomic_t = 0
-// The program that started this one may have blocked these signals, and a process inherits that.
+// The parent process may have blocked these signals, and a child process inherits the signal mask.
 var heard = sigset_t()
 sigemptyset(&heard)
 for number in [SIGINT, SIGTERM, SIGHUP] {

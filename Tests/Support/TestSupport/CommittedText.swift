@@ -12,8 +12,8 @@ public enum CommittedText {
   /// Whether files that differ are rewritten.
   public static let rewrites = ProcessInfo.processInfo.environment["EASIM_REWRITE"] == "1"
 
-  /// The first line in which the file differs from `text`, and how to accept the new text; nil if they are equal. With
-  /// `EASIM_REWRITE=1`, the file is rewritten instead.
+  /// The first line in which the file differs from `text`, and instructions for accepting the new text; nil if they are
+  /// equal. With `EASIM_REWRITE=1`, the file is rewritten instead.
   public static func difference(_ path: String, from text: String) throws -> String? {
     let committed = (try? Repository.text(path)) ?? ""
     if committed == text { return nil }
@@ -30,7 +30,7 @@ public enum CommittedText {
       """
   }
 
-  /// Does the same for the part of a file between `<!-- begin NAME -->` and `<!-- end NAME -->`.
+  /// Compares only the part of a file between `<!-- begin NAME -->` and `<!-- end NAME -->`.
   public static func difference(_ path: String, part name: String, from text: String) throws -> String? {
     let whole = try Repository.text(path)
     guard let begin = whole.range(of: "<!-- begin \(name) -->\n"), let end = whole.range(of: "<!-- end \(name) -->")

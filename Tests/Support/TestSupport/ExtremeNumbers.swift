@@ -17,9 +17,9 @@ public enum ExtremeNumbers {
     public let description: String
   }
 
-  /// Replaces each number in turn by each of `spellings`. This includes numbers in quotes, as in `'250ms'`, but not
-  /// digits at the end of a word. With a `step` of 4, each number is replaced by only a quarter of the spellings, and
-  /// the next number by another quarter.
+  /// Replaces each number in turn by each of `spellings`. Numbers in quotes, as in `'250ms'`, are replaced as well, but
+  /// digits at the end of a word are not. With a `step` of 4, each number is replaced by only a quarter of the
+  /// spellings, and the next number by another quarter.
   public static func one(of text: String, spellings: [String] = spellings, step: Int = 1) -> [Variant] {
     numbers(in: Array(text.utf8)).enumerated().flatMap { index, place in
       stride(from: index % step, to: spellings.count, by: step).map { variant(text, [(place, spellings[$0])]) }

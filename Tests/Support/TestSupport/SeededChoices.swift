@@ -1,6 +1,5 @@
 import AccessoryFormats
 
-/// Random choices for tests.
 extension SeededRandom {
   /// A number from 0 to `bound`, excluding `bound`.
   public mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
@@ -8,7 +7,7 @@ extension SeededRandom {
   /// True with this probability in percent.
   public mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
-  /// A byte.
+  /// A random byte.
   public mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
 
   /// A copy of the text with up to `most` mistakes: wrong, missing or duplicated bytes, and `tokens` in wrong places.

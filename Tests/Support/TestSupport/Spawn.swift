@@ -8,7 +8,7 @@ public struct Spawn {
     public let description: String
   }
 
-  /// The process.
+  /// The process ID.
   public let pid: pid_t
 
   /// Starts the program at `path`. It writes to the descriptors `out` and `err`, and reads the file `input`, which is

@@ -2,17 +2,11 @@ import Foundation
 
 /// A JSON value as read by Foundation. The reader shares no code with the writer under test.
 public enum StrictJSON: Equatable, Sendable {
-  /// `null`.
   case null
-  /// `true` and `false`.
   case truth(Bool)
-  /// Any number.
   case number(Double)
-  /// A string.
   case text(String)
-  /// An array.
   case list([StrictJSON])
-  /// An object.
   case object([String: StrictJSON])
 
   /// Reads one value. Text that is not JSON, or that contains more than one value, is an error.
@@ -42,7 +36,7 @@ public enum StrictJSON: Equatable, Sendable {
 }
 
 extension StrictJSON: Decodable {
-  /// Tries one type after another. The decoder is strict about each of them.
+  /// Tries one JSON type after another; the decoder is strict about each type.
   public init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
     if value.decodeNil() {

@@ -50,9 +50,9 @@ public final class TemporaryFolder {
 
   // MARK: Adding to it
 
-  /// Creates a program in the folder. A process that another test has just started may still have the file open for
-  /// writing, and until it is closed the system refuses to run it. For just as long, the system also refuses a read
-  /// lease, so this waits for one.
+  /// Creates an executable file in the folder. A process that another test has just started may still have the file
+  /// open for writing, and until that process closes it the kernel refuses to execute the file. The kernel also refuses
+  /// a read lease for just as long, so this function waits for a lease.
   public func writeProgram(_ text: String, to name: String) {
     demand("write \(file(name))") { try Data(text.utf8).write(to: URL(fileURLWithPath: file(name))) }
     chmod(file(name), 0o755)

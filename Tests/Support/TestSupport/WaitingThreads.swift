@@ -31,7 +31,8 @@ extension Trait where Self == Waits {
   public static var waitsLong: Self { Self(isLong: true) }
 }
 
-/// Makes a blocking call in an async test on a separate thread. Otherwise, the call would occupy a thread of the pool.
+/// Runs a blocking call of an async test on a separate thread, because it would otherwise occupy a thread of Swift's
+/// pool.
 public func onItsOwnThread<Result>(_ body: @escaping @Sendable () throws -> sending Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
@@ -69,7 +70,7 @@ private final class Lane: TaskExecutor {
     while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// The next work; nil after the test has ended. Work that arrives later gets a thread again.
+  /// The next job; nil after the test has ended. Jobs that arrive later get a thread again.
   private func next() -> UnownedJob? {
     condition.withLock {
       while jobs.isEmpty, !isOver { condition.wait() }

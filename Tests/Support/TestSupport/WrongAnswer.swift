@@ -39,7 +39,7 @@ public struct WrongAnswer: Sendable, CustomStringConvertible {
     },
     WrongAnswer("the whole answer twice", "repeated") { request, _, _ in request + request },
     WrongAnswer("without its beginning", "lost") { request, _, _ in
-      // Contains enough bytes for an answer of the right length, like a ring buffer that was overwritten.
+      // The answer is long enough, but shifted, like the contents of a ring buffer that was overwritten.
       Array(request[48...])
     },
     WrongAnswer("without 48 bytes of its middle", "lost") { request, _, _ in Array(request[..<32] + request[80...]) },
