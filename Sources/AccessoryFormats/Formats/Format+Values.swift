@@ -1,10 +1,10 @@
-// The formats of single values, lists and objects.
+// This file defines the formats of single values, lists and objects.
 
 extension Format<String> {
   /// Any text.
   public static let text = text(TextShape())
 
-  /// A string; its rules also appear in the schema. They are checked together with the record's other rules; see
+  /// A string whose rules also appear in the schema. The rules are checked together with the record's other rules; see
   /// ``Record/checked(_:)``.
   public static func text(_ shape: TextShape) -> Format {
     Format(.text(shape)) { value, place in
@@ -191,7 +191,7 @@ extension Format {
     named(atLeast: least) { _ in format }
   }
 
-  /// Like ``named(of:atLeast:)``, but the name decides how its value is read. The shape is the same for every name.
+  /// Like ``named(of:atLeast:)``, but the name decides how the value is read. The shape is the same for every name.
   public static func named<Element>(
     atLeast least: Int = 0, _ format: @escaping @Sendable (String) -> Format<Element>
   ) -> Format where Value == [Named<Element>] {
@@ -220,12 +220,10 @@ extension Format {
 }
 
 extension ClosedRange<Duration> {
-  /// The range as text: `0ms to 1h`.
   var text: String { "\(DurationText.format(lowerBound)) to \(DurationText.format(upperBound))" }
 }
 
 extension ClosedRange<Int> {
-  /// The allowed number of elements, for messages: "expected a list of at least 2 elements".
   fileprivate var elementsText: String {
     if upperBound == .max { return "a list of at least \(lowerBound.counted("element"))" }
     if lowerBound == 0 { return "a list of at most \(upperBound.counted("element"))" }
@@ -234,7 +232,7 @@ extension ClosedRange<Int> {
 }
 
 extension Format<[UInt8]> {
-  /// Bytes, written as a string (its UTF-8) or as `{ hex: "0a 0b" }`.
+  /// Bytes, written as a string (encoded as UTF-8) or as `{ hex: "0a 0b" }`.
   public static let bytes = bytes(named: "bytes", atLeast: 0)
 
   /// Bytes. The schema requires at least `least` of them. `name` names the object `{ hex: … }` in the documentation.

@@ -1,4 +1,4 @@
-// Instants, hex and byte queues are part of this module's public interface.
+// Instants, hex and byte queues appear in this module's public interface, so it reexports WireBasics.
 @_exported import WireBasics
 
 /// How a value is written in files and on the command line, defined in one place.
@@ -34,8 +34,8 @@
 public struct Format<Value: Equatable & Sendable>: Sendable {
   /// The shape of the format's values.
   public let shape: Shape
-  /// Reads a value. If an existing value is given, keys that are missing keep its values. Returns nil, after reporting
-  /// a problem, if the value is invalid.
+  /// Reads a value. If an existing value is given, missing keys keep that value's settings. Returns nil, after
+  /// reporting a problem, if the value is invalid.
   let decode: @Sendable (JSON5Value, Value?, Place) -> Value?
   /// Writes a value; returns nil if it equals the default. Without a default, the value is always written.
   let encode: @Sendable (Value, Value?) -> JSON5Value?
@@ -62,7 +62,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   /// Reads one value.
   public func read(_ value: JSON5Value, at place: Place) -> Value? { decode(value, nil, place) }
 
-  /// Reads a word from the command line. The error describes the mistake; the caller adds which word it was.
+  /// Reads a word from the command line. The error describes the mistake; the caller adds the word itself.
   public func read(word: String) throws(OptionError) -> Value {
     let problems = ProblemCollector(ofOneWord: true)
     let read = decode(JSON5Value(shape.content(of: word)), nil, Place(problems))
@@ -110,7 +110,7 @@ public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
   /// The value.
   public var value: Value
 
-  /// A value with a name.
+  /// Creates a value with a name.
   public init(_ name: String, _ value: Value) {
     self.name = name
     self.value = value
@@ -124,13 +124,13 @@ public struct Place {
   /// Collects the problems.
   public let problems: ProblemCollector
 
-  /// A place.
+  /// Creates a place from a path and a collector.
   public init(_ path: String, _ problems: ProblemCollector) {
     self.path = path
     self.problems = problems
   }
 
-  /// The place of the whole document.
+  /// Creates the place of the whole document.
   public init(_ problems: ProblemCollector) { self.init("", problems) }
 
   /// The place of a key of the object at this place.

@@ -42,7 +42,7 @@ extension RecordShape {
 }
 
 extension OneOfShape {
-  /// A section for each kind: its heading, its summary, and the table of its keys. `note` returns text to add to a
+  /// A section for each kind: a heading, a summary, and the table of the kind's keys. `note` returns text to add to a
   /// section.
   public func sections(heading: String, note: (RecordShape) -> String = { _ in "" }) -> String {
     kinds.map { kind in

@@ -22,7 +22,6 @@ extension RecordShape {
     return definitions.document(id, [.init("title", .text(title))] + members)
   }
 
-  /// The same shape with nothing required except constants, here and in nested objects.
   fileprivate var partial: RecordShape {
     let fields = fields.map { field in
       var shape = field.shape
@@ -40,7 +39,6 @@ extension RecordShape {
     return RecordShape(name: name, owner: owner, summary: summary, fields: fields, rules: rules)
   }
 
-  /// The requirements that ``partial`` drops, as members of a schema.
   private var requiredMembers: [JSON5Member] {
     let inner = fields.compactMap { field -> JSON5Member? in
       guard case .record(let record) = field.shape else { return nil }
@@ -60,7 +58,7 @@ extension RecordShape {
 public struct SharedSchemas {
   private var definitions: SchemaDefinitions
 
-  /// Starts without schemas. `documents` contains, by name, the objects that other documents describe.
+  /// Creates an empty set of schemas. `documents` contains, by name, the objects that other documents describe.
   public init(documents: [String: RecordShape]) {
     definitions = SchemaDefinitions()
     (definitions.place, definitions.isOpen, definitions.documents) = ("#/components/schemas/", true, documents)
@@ -80,7 +78,6 @@ extension Shape {
   fileprivate var isConstant: Bool { if case .constant = self { true } else { false } }
 }
 
-/// The schemas of the named shapes, each once.
 private struct SchemaDefinitions {
   /// The prefix of references.
   var place = "#/$defs/"
@@ -90,7 +87,6 @@ private struct SchemaDefinitions {
   var documents: [String: RecordShape] = [:]
   private(set) var all: [JSON5Member] = []
 
-  /// A complete schema with its definitions.
   func document(_ id: String, _ members: [JSON5Member]) -> JSON5Value {
     let root: [JSON5Member] = [
       .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")), .init("$id", .text(id)),

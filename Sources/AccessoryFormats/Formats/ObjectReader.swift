@@ -28,7 +28,7 @@ public struct ObjectReader {
     let shown = place.path.isEmpty ? name : place.path
     for member in list {
       if let earlier = first[member.key] {
-        // All parameters inside a string in a file have the position of the whole string.
+        // All parameters in one string share the position of that string in the file.
         let first = earlier.keyPosition == member.keyPosition ? "" : ": first at \(earlier.keyPosition.inFile)"
         place.problems.error(at: member.keyPosition, "key '\(Excerpt.of(member.key))' occurs twice in \(shown)\(first)")
         continue
@@ -44,7 +44,7 @@ public struct ObjectReader {
     members = first.mapValues(\.value)
   }
 
-  /// The value of a key, whatever it is.
+  /// The value of a key, of any type.
   public func value(_ key: String) -> JSON5Value? {
     precondition(keys.contains(key), "'\(key)' is not a key of '\(name)'")
     return members[key]

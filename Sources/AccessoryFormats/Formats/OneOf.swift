@@ -34,14 +34,14 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     /// to write instead.
     let members: @Sendable (String) throws(OptionError) -> [JSON5Member]?
 
-    /// A shorthand.
+    /// Creates a shorthand.
     public init(pattern: String, _ members: @escaping @Sendable (String) throws(OptionError) -> [JSON5Member]?) {
       self.pattern = pattern
       self.members = members
     }
   }
 
-  /// A value of one of these kinds.
+  /// Creates a format from its kinds.
   ///
   /// - Parameters:
   ///   - key: the key that holds the kind.
@@ -62,7 +62,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   /// The names of the kinds.
   public var names: [String] { kinds.map(\.name) }
 
-  /// The shape of such a value.
+  /// The shape of the values.
   public var shape: OneOfShape {
     let texts = kinds.filter { $0.fields.allSatisfy(\.shape.isWord) }
     return OneOfShape(
@@ -101,7 +101,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     return [JSON5Member(key, .text(kind.name))] + members
   }
 
-  /// The form `kind,key=value,…` with every key that differs from its default.
+  /// The value in the form `kind,key=value,…`, including every key that differs from its default.
   public func text(_ root: Root) -> String {
     let (kind, members) = written(root)
     return ([kind.name] + members.map { "\($0.key)=\($0.value.word)" }).joined(separator: ",")
@@ -209,9 +209,7 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   private let rules: [JSON5Member]
   private let example: String?
   let read: @Sendable (ObjectReader) -> Root?
-  /// Whether a value belongs to this kind.
   let holds: @Sendable (Root) -> Bool
-  /// Returns the keys that differ from their defaults.
   let write: @Sendable (Root) -> [JSON5Member]
 
   /// A kind whose payload is described by a record.
@@ -261,17 +259,17 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   public static func buildExpression(_ kind: Kind<Root>) -> [Kind<Root>] { [kind] }
   /// Kinds that are listed elsewhere.
   public static func buildExpression(_ kinds: [Kind<Root>]) -> [Kind<Root>] { kinds }
-  /// All of them.
+  /// Joins the lists of kinds.
   public static func buildBlock(_ kinds: [Kind<Root>]...) -> [Kind<Root>] { kinds.flatMap(\.self) }
 }
 
 /// One of the keys that can hold the kind in ``OneOf/format(in:at:sides:complaint:)``.
 public struct OneOfSide: Sendable {
-  /// The key.
+  /// The name of the key.
   public let key: String
   let summary: String
 
-  /// A key and what its choices describe.
+  /// Creates a side from a key and a summary of what the key's choices describe.
   public init(_ key: String, _ summary: String) { (self.key, self.summary) = (key, summary) }
 }
 
@@ -311,7 +309,7 @@ extension OneOf {
   private func kind(in object: ObjectReader, _ sides: [OneOfSide], of name: String) -> Kind<Root>? {
     let given = sides.filter { object.value($0.key) != nil }
     guard given.count == 1, let side = given.first?.key else {
-      // Only the first word: a name such as "step with apps" is meant for the documentation.
+      // Only the first word is used, because a name such as "step with apps" is meant for the documentation.
       let what = String(name.prefix { $0 != " " }).withArticle
       object.error("\(what) needs exactly one of \(sides.map { "'\($0.key)'" }.joined(separator: ", "))")
       return nil
@@ -347,7 +345,6 @@ extension OneOf {
     return (String(name[..<dot]), String(name[name.index(after: dot)...]))
   }
 
-  /// The keys of all kinds, each once.
   private var payloadKeys: [String] {
     kinds.flatMap(\.fields).reduce(into: []) { keys, field in
       if !keys.contains(field.key) { keys.append(field.key) }

@@ -36,7 +36,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return checked
   }
 
-  /// The same record with a string `name,key=value,…` as an example for the documentation.
+  /// Creates an error from its description.
   public func example(_ text: String) -> Record {
     var shown = self
     shown.example = text
@@ -80,7 +80,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// These keys, for an outer type that stores this type in a property. Used for objects that add further keys.
+  /// The keys of this record, for an outer type that stores this type in a property and adds further keys.
   public func fields<Outer>(at path: Property<Outer, Root>) -> [Field<Outer>] { fields.map { Field($0, at: path) } }
 
   // MARK: Reading
@@ -118,7 +118,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return isWhole
   }
 
-  /// A file merged with the one it extends: objects with known keys are merged key by key, and everything else is
+  /// A file merged with the file that it extends: objects with known keys are merged key by key, and everything else is
   /// replaced as a whole. Each value keeps its position in the file it came from.
   public func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value { shape.laid(file, over: base) }
 
@@ -297,11 +297,11 @@ public typealias Property<Root, Value> = any WritableKeyPath<Root, Value> & Send
 
 /// A default that depends on other properties.
 public struct Standard<Root, Value>: Sendable {
-  /// The default as the documentation describes it: "the identity's name".
+  /// The default as the documentation describes it, for example "the identity's name".
   public let text: String
   let value: @Sendable (Root) -> Value
 
-  /// A default.
+  /// Creates a default.
   public init(_ text: String, _ value: @escaping @Sendable (Root) -> Value) {
     self.text = text
     self.value = value
@@ -338,6 +338,6 @@ extension Array {
   public static func buildArray(_ fields: [[Field<Root>]]) -> [Field<Root>] { fields.flatMap(\.self) }
   /// Fields that only some of the records have.
   public static func buildOptional(_ fields: [Field<Root>]?) -> [Field<Root>] { fields ?? [] }
-  /// All of them.
+  /// Joins the lists of fields.
   public static func buildBlock(_ fields: [Field<Root>]...) -> [Field<Root>] { fields.flatMap(\.self) }
 }

@@ -1,24 +1,16 @@
 /// The shape of a ``Format``'s values, used for the schema, the documentation, help and completion.
 public indirect enum Shape: Sendable {
-  /// A string.
   case text(TextShape)
-  /// `true` or `false`.
   case boolean
-  /// A whole number.
   case integer(ClosedRange<Int64>)
-  /// A number.
   case number(ClosedRange<Double>)
   /// A duration such as `'250ms'`.
   case duration(ClosedRange<Duration>)
   /// A probability such as `'2.5%'`.
   case chance
-  /// One of a few words.
   case words([String])
-  /// `null`.
   case null
-  /// Exactly this number.
   case constant(Int)
-  /// A list.
   case list(Shape, count: ClosedRange<Int>)
   /// An object with known keys.
   case record(RecordShape)
@@ -26,9 +18,7 @@ public indirect enum Shape: Sendable {
   case named(Shape, atLeast: Int)
   /// An object that another document describes, by its name.
   case document(String)
-  /// One of several kinds.
   case oneOf(OneOfShape)
-  /// One of several shapes.
   case either([Shape])
 }
 
@@ -41,7 +31,7 @@ public struct TextShape: Equatable, Sendable {
   /// The minimum and maximum number of characters.
   public var length: ClosedRange<Int>
 
-  /// A string.
+  /// Creates the rules for a string.
   public init(_ name: String? = nil, pattern: String? = nil, length: ClosedRange<Int> = 0...Int.max) {
     (self.name, self.pattern, self.length) = (name, pattern, length)
   }
@@ -49,7 +39,7 @@ public struct TextShape: Equatable, Sendable {
 
 /// The shape of an object.
 public struct RecordShape: Sendable {
-  /// The object's name.
+  /// The name of the object.
   public let name: String
   /// The format that this object is a kind of, for example "quirk"; nil for an ordinary object.
   public var owner: String?
@@ -62,7 +52,7 @@ public struct RecordShape: Sendable {
   /// Additional members for the object's schema.
   let rules: [JSON5Member]
 
-  /// The shape of an object with these keys.
+  /// Creates the shape of an object from its keys.
   package init(
     name: String, owner: String? = nil, summary: String, fields: [FieldShape], rules: [JSON5Member] = [],
     example: String? = nil
@@ -96,7 +86,7 @@ public struct FieldShape: Sendable {
   public let shape: Shape
   /// Whether the key is required.
   public let isRequired: Bool
-  /// The default; nil if there is none, or if it depends on other keys.
+  /// The default; nil if the key has no default, or one that depends on other keys.
   public var standard: JSON5Value?
   /// What the default depends on, for example "the accessory's name".
   public var standardText: String?
@@ -117,7 +107,7 @@ public struct FieldShape: Sendable {
 
 /// The shape of a value of one of several kinds.
 public struct OneOfShape: Sendable {
-  /// The name of such a value.
+  /// The name of the value.
   public let name: String
   /// The key that holds the kind.
   public let key: String
@@ -163,7 +153,7 @@ extension Shape {
     }
   }
 
-  /// A description of the allowed values: `20ms to 65.535s`.
+  /// A description of the allowed values, for example `20ms to 65.535s`.
   public var range: String {
     switch self {
     case .text(let text): text.name ?? "text"
@@ -228,7 +218,6 @@ extension JSON5Value {
 }
 
 extension String {
-  /// The name with its indefinite article: "a quirk", "an effect".
   var withArticle: String { (first.map { "aeiou".contains($0) } ?? false ? "an " : "a ") + self }
 }
 

@@ -1,8 +1,6 @@
-/// Strings and numbers.
 extension JSON5Scanner {
   // MARK: Strings
 
-  /// Reads a string in either kind of quotes.
   mutating func string() throws(SourceProblem) -> String {
     let opening = self
     let quote = peek

@@ -6,7 +6,6 @@
 struct JSON5Scanner {
   private let bytes: [UInt8]
   private let file: String
-  /// Whether only JSON is accepted.
   let isStrict: Bool
   private(set) var index = 0
   private var line = 1
@@ -32,13 +31,10 @@ struct JSON5Scanner {
 
   var atEnd: Bool { index >= bytes.count }
 
-  /// The byte at the index, or nil at the end.
   var peek: UInt8? { atEnd ? nil : bytes[index] }
 
-  /// The byte after the index.
   var peekNext: UInt8? { index + 1 < bytes.count ? bytes[index + 1] : nil }
 
-  /// The position of the index.
   var position: SourcePosition { SourcePosition(file: file, line: line, column: column) }
 
   /// The scalar at the index and its length in bytes; nil at the end.
@@ -64,21 +60,18 @@ struct JSON5Scanner {
     }
   }
 
-  /// Skips `byte` if it is next.
   mutating func take(_ byte: UInt8) -> Bool {
     guard peek == byte else { return false }
     advance()
     return true
   }
 
-  /// The text from an earlier index up to this one.
   func text(from start: Int) -> String {
     String(decoding: bytes[start..<index], as: UTF8.self)
   }
 
   // MARK: Blanks and comments
 
-  /// Skips white space and comments.
   mutating func skipBlanks() throws(SourceProblem) {
     while let (value, _) = scalar {
       if value == "/" {

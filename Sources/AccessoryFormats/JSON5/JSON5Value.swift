@@ -10,37 +10,32 @@ public struct JSON5Value: Equatable, Sendable {
 
   /// The kinds of values.
   public enum Content: Equatable, Sendable {
-    /// `null`.
     case null
-    /// `true` or `false`.
     case boolean(Bool)
-    /// A number.
     case number(JSON5Number)
-    /// A string.
     case text(String)
-    /// A list.
     case array([JSON5Value])
     /// Keys and values in the order they were written; a key may occur twice.
     case object([JSON5Member])
   }
 
-  /// A value. Without a position, it was created in code rather than read from a file.
+  /// Creates a value. A value without a position was created in code rather than read from a file.
   public init(_ content: Content, at position: SourcePosition = .made) {
     self.content = content
     self.position = position
   }
 
-  /// The first member with this name; nil if there is none, or if this is not an object.
+  /// The first member with this name; nil if there is no such member, or if the value is not an object.
   public subscript(key: String) -> JSON5Value? {
     guard case .object(let members) = content else { return nil }
     return members.first { $0.key == key }?.value
   }
 
-  /// The position of the value at a path such as `protocols[1].name`; if there is none, the position of the nearest
-  /// enclosing value.
+  /// The position of the value at a path such as `protocols[1].name`; if no value exists there, the position of the
+  /// nearest enclosing value.
   public func position(at path: String) -> SourcePosition { nearest(to: path).position }
 
-  /// The value at a path; if there is none, the nearest enclosing value.
+  /// The value at a path; if no value exists there, the nearest enclosing value.
   public func nearest(to path: String) -> JSON5Value {
     var value = self
     for step in path.split(whereSeparator: { $0 == "." || $0 == "[" }) {
@@ -87,7 +82,7 @@ public struct JSON5Member: Equatable, Sendable {
   /// The value.
   public var value: JSON5Value
 
-  /// A member. Without a position, it was created in code rather than read from a file.
+  /// Creates a member. A member without a position was created in code rather than read from a file.
   public init(_ key: String, _ value: JSON5Value, at keyPosition: SourcePosition = .made) {
     self.key = key
     self.keyPosition = keyPosition
@@ -104,14 +99,14 @@ public struct JSON5Number: Equatable, Sendable {
   /// The value if it is a whole number that fits. `5.0` and `1e3` count as whole, as they do in JSON Schema.
   public var integer: Int64?
 
-  /// A number that was read from a file.
+  /// Creates a number that was read from a file.
   public init(spelling: String, value: Double, integer: Int64?) {
     self.spelling = spelling
     self.value = value
     self.integer = integer
   }
 
-  /// A whole number.
+  /// Creates a whole number.
   public init(_ integer: Int64) {
     self.init(spelling: "\(integer)", value: Double(integer), integer: integer)
   }

@@ -7,14 +7,14 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   /// The number of the column, from 1; a tab counts as one.
   public var column: Int
 
-  /// A position in a file.
+  /// Creates a position in a file.
   public init(file: String, line: Int, column: Int) {
     self.file = file
     self.line = line
     self.column = column
   }
 
-  /// The position of values that were created, not read.
+  /// The position of values that were created in code rather than read from a file.
   public static let made = SourcePosition(file: "", line: 0, column: 0)
 
   /// The start of a command-line argument, which has no lines: "quirk 'flicker,cycles=0'".
@@ -31,7 +31,6 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
     return column > 0 ? "\(file), column \(column)" : file
   }
 
-  /// The description without the file.
   var inFile: String { line > 0 ? "line \(line), column \(column)" : "column \(column)" }
 }
 
@@ -56,7 +55,7 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   /// What is wrong.
   public var message: String
 
-  /// A problem at a place.
+  /// Creates a problem at a place.
   public init(_ severity: Severity = .error, at position: SourcePosition?, path: String = "", _ message: String) {
     self.severity = severity
     self.position = position == .made ? nil : position
@@ -77,7 +76,7 @@ public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertibl
   /// The problems.
   public let problems: [SourceProblem]
 
-  /// Several problems as one error.
+  /// Combines several problems into one error.
   public init(_ problems: [SourceProblem]) {
     precondition(!problems.isEmpty, "an error needs at least one problem")
     self.problems = problems
@@ -104,7 +103,7 @@ public final class ProblemCollector {
   /// Whether a single word is being read. Messages then do not quote the word, because the caller does.
   let isOfOneWord: Bool
 
-  /// A collector without problems.
+  /// Creates a collector without problems.
   public init() { isOfOneWord = false }
 
   init(ofOneWord isOfOneWord: Bool) { self.isOfOneWord = isOfOneWord }

@@ -57,7 +57,6 @@ public struct BytePattern: Equatable, Sendable {
   }
 }
 
-/// A set of bytes.
 struct ByteSet: Equatable, Sendable {
   private var words = SIMD4<UInt64>()
 

@@ -1,4 +1,3 @@
-/// The elements of a pattern.
 indirect enum PatternNode {
   case byte(ByteSet)
   case assertion(PatternAssertion)
@@ -9,7 +8,6 @@ indirect enum PatternNode {
   case match
 }
 
-/// Reads the text of a ``BytePattern``.
 struct PatternParser {
   private let characters: [Unicode.Scalar]
   private var place = 0
@@ -77,7 +75,7 @@ struct PatternParser {
     return (least, most)
   }
 
-  /// Reads a decimal number; nil if there are no digits. It has at most four digits, so it stays small.
+  /// Reads a decimal number of at most four digits; nil if there are no digits.
   private mutating func number() -> Int? {
     var digits = ""
     while let digit = next, ("0"..."9").contains(digit), digits.count < 4 {

@@ -1,4 +1,4 @@
-/// A condition between two bytes, which consumes none.
+/// A condition on the position between two bytes; it consumes no byte.
 enum PatternAssertion: Equatable, Sendable {
   case start
   case end
@@ -25,7 +25,7 @@ enum PatternAssertion: Equatable, Sendable {
 enum PatternInstruction: Equatable, Sendable {
   case byte(ByteSet)
   case assertion(PatternAssertion)
-  /// Continues at both places; the first one takes precedence.
+  /// The run continues at both places, and the first one takes precedence.
   case split(Int, Int)
   case jump(Int)
   case save(Int)
@@ -49,7 +49,7 @@ struct PatternRun: Equatable, Sendable {
   private var index = 0
   private var previous: UInt8?
 
-  /// A run without threads. If there are no groups, nothing is captured.
+  /// Creates a run without threads. If there are no groups, nothing is captured.
   init(_ program: [PatternInstruction], groups: Int) {
     (self.program, self.groups) = (program, groups)
     seen = [Int](repeating: -1, count: program.count)
@@ -169,7 +169,7 @@ struct PatternCompiler {
       let begun = program.count
       for _ in 0..<least {
         try emit(inner)
-        // An empty expression: repeating it adds nothing.
+        // Repeating an empty expression adds nothing.
         if program.count == begun { break }
       }
       guard let most else { return try loop(inner, isLazy) }

@@ -62,7 +62,6 @@ public enum DurationText {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
   }
 
-  /// The digits of a number as written, and the number of decimal places.
   private struct Digits {
     var all: String
     var decimals: Int

@@ -9,10 +9,10 @@
 public struct JSONObject: Equatable, Sendable {
   private var members = ""
 
-  /// An object without members.
+  /// Creates an object without members.
   public init() {}
 
-  /// The object that a tree represents; empty if the tree is not an object.
+  /// Creates the object that a tree represents; the object is empty if the tree is not an object.
   public init(_ tree: JSON5Value) {
     guard case .object(let members) = tree.content else { return }
     for member in members { add(member.key, raw: JSON5Writer.line(member.value)) }
@@ -62,7 +62,7 @@ public struct JSONObject: Equatable, Sendable {
     members += "\(Self.quoted(key)):\(value)"
   }
 
-  /// A string as a JSON string: quotation marks, backslashes and invisible characters are escaped.
+  /// The text as a JSON string, in which quotation marks, backslashes and invisible characters are escaped.
   public static func quoted(_ text: String) -> String {
     var out = "\""
     for scalar in text.unicodeScalars {
@@ -82,7 +82,7 @@ public struct JSONObject: Equatable, Sendable {
 }
 
 extension Instant {
-  /// Seconds with six decimal places: "0.250113".
+  /// The time in seconds with six decimal places, for example "0.250113".
   public var secondsText: String {
     let microseconds = abs(nanoseconds) / 1_000
     let fraction = "\(microseconds % 1_000_000)".zeroPadded(to: 6)

@@ -10,7 +10,7 @@
 public struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// A generator that yields the same numbers for the same seed.
+  /// Creates a generator that yields the same numbers for the same seed.
   public init(seed: UInt64) {
     state = seed
   }
@@ -53,7 +53,7 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// Millionths: 0 for never, 1,000,000 for always.
   public let millionths: Int
 
-  /// A probability from millionths.
+  /// Creates a probability from millionths.
   public init(millionths: Int) {
     precondition((0...1_000_000).contains(millionths), "a chance lies between 0 and 1,000,000 millionths")
     self.millionths = millionths
@@ -86,7 +86,7 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
     return random.next(upperBound: 1_000_000 as UInt64) < UInt64(millionths)
   }
 
-  /// The percentage: `2.5%`.
+  /// The probability as a percentage such as `2.5%`.
   public var description: String {
     let (whole, rest) = millionths.quotientAndRemainder(dividingBy: 10_000)
     let decimals = String(10_000 + rest).dropFirst().dropping("0")
@@ -95,7 +95,6 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Substring {
-  /// The text without trailing occurrences of this character.
   fileprivate func dropping(_ character: Character) -> Substring {
     var rest = self
     while rest.last == character { rest = rest.dropLast() }

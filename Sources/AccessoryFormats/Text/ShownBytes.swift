@@ -1,4 +1,4 @@
-/// Bytes in messages.
+/// Formats bytes for messages.
 package enum ShownBytes {
   /// The maximum number of bytes that are shown.
   package static let most = 32

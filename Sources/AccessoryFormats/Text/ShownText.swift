@@ -9,7 +9,7 @@ extension StringProtocol {
   /// ```
   package var printable: String { printable(keeping: []) }
 
-  /// The same, but `kept` characters stay as they are.
+  /// The text with each unprintable character replaced, except the characters in `kept`.
   package func printable(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
   }
@@ -21,7 +21,7 @@ extension StringProtocol {
   /// ```
   package var spelledOut: String { spelledOut(keeping: []) }
 
-  /// The same, but `kept` characters stay as they are.
+  /// The text with each unprintable character escaped, except the characters in `kept`.
   package func spelledOut(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\\u{\(String($0.value, radix: 16))}" }
   }
@@ -42,7 +42,7 @@ extension StringProtocol {
 }
 
 extension Unicode.Scalar {
-  /// Zero-width joiner and non-joiner, which several scripts and many emoji need.
+  /// Whether the character is a zero-width joiner or non-joiner, which several scripts and many emoji need.
   fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
 
   /// Whether a joiner may follow this character. After a Latin letter, for example, it would only be invisible.
@@ -89,7 +89,7 @@ public enum Excerpt {
   }
 }
 
-/// Text escaped for XML and HTML.
+/// Escapes text for XML and HTML.
 package enum MarkupText {
   /// Escapes markup, and replaces characters that are invalid in XML or invisible on a page.
   package static func escaped(_ text: some StringProtocol) -> String {
@@ -139,7 +139,8 @@ extension StringProtocol {
       case "\n": word += #"\n"#
       case "\t": word += #"\t"#
       case "'", "\\": word += "\\\(scalar)"
-      // Three octal digits for each byte: in any locale, a digit that follows cannot become part of the escape.
+      // Each byte is written as three octal digits, so that in any locale a digit that follows cannot become part of
+      // the escape.
       case _ where scalar.isUnprintable:
         for byte in String(scalar).utf8 {
           word += "\\" + String(byte, radix: 8).zeroPadded(to: 3)

@@ -11,8 +11,8 @@ public enum Suggestion {
   private static let longestWord = 64
 
   /// The candidate that differs from `word` in the fewest slips (a letter missing, added, wrong, or two swapped),
-  /// ignoring case; the first one if several are equally near. If even the nearest would need more than a third of its
-  /// letters changed, returns the only candidate that begins with `word`, or nil.
+  /// ignoring case; the first one if several are equally near. If even the nearest candidate would need more than a
+  /// third of its letters changed, the result is the only candidate that begins with `word`, or nil.
   public static func nearest(to word: String, in candidates: [String]) -> String? {
     let letters = Array(word.lowercased())
     guard !letters.isEmpty, letters.count <= longestWord else { return nil }
@@ -46,7 +46,6 @@ public enum Suggestion {
     return longer.count == 1 ? longer.first : nil
   }
 
-  /// The optimal string alignment distance of two words.
   static func distance(_ from: [Character], _ to: [Character]) -> Int {
     var beforeLast = [Int](repeating: 0, count: to.count + 1)
     var last = Array(0...to.count)
