@@ -83,9 +83,7 @@ public struct PcapngWriter: Sendable {
 
   /// The contents of an interface in one of easim's files.
   public enum Kind: Sendable {
-    /// The bytes of a cable.
     case iap2
-    /// The transfers of a native channel.
     case nativeTransport
 
     var linkType: UInt64 { self == .iap2 ? 147 : 148 }

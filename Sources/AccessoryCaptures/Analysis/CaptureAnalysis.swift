@@ -37,7 +37,7 @@ public struct CaptureAnalysis {
   private static let mostLinks = 256
   private var links: [Int: LinkAnalysis] = [:]
 
-  /// Creates an analysis.
+  /// Creates an analysis of an empty capture.
   public init() {}
 
   /// Processes the next entry.
@@ -123,7 +123,7 @@ public struct LinkStatistics: Equatable, Sendable {
 
   private var meanRoundTrip: Duration? { roundTrips.count > 0 ? roundTrips.sum / roundTrips.count : nil }
 
-  /// Rounded down to whole microseconds, like the times of packets.
+  /// Formats a time rounded down to whole microseconds, like the times of packets.
   private static func text(_ time: Duration) -> String {
     DurationText.format(.microseconds(time.wholeNanoseconds / 1_000))
   }

@@ -7,7 +7,6 @@ struct CapturedEnd {
   static let mostHeld = 127
 
   var statistics: LinkStatistics
-  /// The sender, by its name in the capture.
   var name: String { statistics.from }
   var parameters: LinkParameters?
   /// The sequence number of this end's next packet; nil before the first.
@@ -160,7 +159,7 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Stops waiting for the missing packets before the held ones.
+  /// Gives up on the packets that are missing before the held ones.
   private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected,

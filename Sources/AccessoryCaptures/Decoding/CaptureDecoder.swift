@@ -160,7 +160,7 @@ public final class CaptureDecoder {
     for (run, times) in dump.takeRuns(isEnd: isEnd) {
       while captures.count <= run.stream { captures.append(PacketCapture()) }
       let capture = captures[run.stream]
-      // Many lines at once, because a `*` may stand for millions of one-byte lines.
+      // Many lines are decoded at once, because a `*` may stand for millions of one-byte lines.
       let block = min(times, max(1, Self.repeatedBytes / max(1, run.bytes.count)))
       let bytes = block == 1 ? run.bytes : [UInt8](repeatElement(run.bytes, count: block).joined())
       for _ in 0..<times / block { describe(capture.append(bytes), of: capture, run.stream, emit) }
@@ -174,7 +174,7 @@ public final class CaptureDecoder {
   ) {
     let name = form == .hex ? dump.names[stream] : form == .log ? logNames[stream] : ""
     for piece in pieces {
-      // An entry has the line of its last byte. All directions count as one cable.
+      // An entry gets the line number of its last byte. All directions count as one cable.
       let place = logRun.map {
         CaptureEntry.Place.packet($0.line, time: .origin + $0.time, cable: 1, offset: piece.range.lowerBound)
       }
@@ -206,7 +206,7 @@ public final class CaptureDecoder {
   // MARK: Transcripts
 
   private func read(_ line: LineCutter.Line, _ emit: (CaptureEntry) -> Void) {
-    // The rest of a line that is too long to be part of a transcript, or to be shown.
+    // This part continues a line that is too long to be part of a transcript, or to be shown.
     if line.offset > 0 { return }
     if let found = TranscriptLine(line.bytes) {
       pass(CaptureEntry(found, number: line.number), emit)
@@ -222,7 +222,6 @@ public struct CaptureSummary: Equatable, Sendable {
   public private(set) var entries = 0
   private var counts: [CaptureEntry.Event: Int] = [:]
   private var unsound = 0
-  /// The number of entries, apart from those that describe the file itself.
   private var contents = 0
   private var skipped = 0
 
@@ -238,7 +237,7 @@ public struct CaptureSummary: Equatable, Sendable {
     skipped = skipped.addingReportingOverflow(entry.skippedCount).overflow ? .max : skipped + entry.skippedCount
   }
 
-  /// "12 packets, 1 of them spoiled, 3 bytes skipped".
+  /// The counts as text, for example "12 packets, 1 of them spoiled, 3 bytes skipped".
   public var text: String {
     func count(_ event: CaptureEntry.Event) -> Int { counts[event] ?? 0 }
     let packets = count(.packet) + count(.spoiled)

@@ -6,19 +6,16 @@ import IAP2
 public struct CaptureEntry: Equatable, Sendable {
   /// The kind of an entry.
   public enum Event: String, Sendable {
-    /// An intact packet.
     case packet
     /// A packet with a wrong payload checksum.
     case spoiled
     /// A packet that is cut off before its end.
     case unfinished
-    /// The detection sequence.
     case detection
     /// Any other iAP1 frame.
     case iap1
     /// A control message outside a packet.
     case message
-    /// Bytes outside any packet.
     case skipped
     /// In a transcript, a line about something other than a packet, for example that an end was closed. In a capture
     /// file, a comment.
@@ -82,7 +79,6 @@ public struct CaptureEntry: Equatable, Sendable {
   /// The number of bytes that were skipped.
   let skippedCount: Int
 
-  /// An entry without bytes.
   init(
     _ event: Event, at place: Place, from: String = "", _ text: String, bytes: [UInt8] = [],
     on channel: NativeChannel? = nil

@@ -9,10 +9,9 @@ import IAP2
 final class CaptureFileDecoder {
   private static let mostCables = 64
   private static let mostStreams = 4_096
-  /// About 73 years. The difference between two times within this limit cannot overflow.
+  /// This limit is about 73 years. The difference between two times within this limit cannot overflow.
   private static let longestTime: Int64 = 1 << 61
 
-  /// A connection that carries iAP2.
   private final class Cable {
     let number: Int
     let medium: Medium
@@ -52,7 +51,6 @@ final class CaptureFileDecoder {
   private var cableCount = 0
   private var first: Int64?
   private var others = OtherContents()
-  /// The frame being read.
   private var number = 0
   private var now = Instant.origin
   private var place = 0

@@ -125,6 +125,6 @@ public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible 
     self.message = message
   }
 
-  /// "3:7: 'xyz' is not hex".
+  /// The error as text, for example "3:7: 'xyz' is not hex".
   public var description: String { "\(line):\(column): \(message)" }
 }

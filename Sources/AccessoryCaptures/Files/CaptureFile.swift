@@ -2,11 +2,8 @@ import AccessoryCore
 
 /// The items of a capture file, in file order.
 public enum CaptureFileItem: Sendable {
-  /// An interface; frames refer to it by number.
   case interface(CaptureInterface)
-  /// A recorded packet or transfer.
   case frame(CaptureFrame)
-  /// A damaged or missing part of the file.
   case problem(CaptureProblem)
 }
 
@@ -29,7 +26,6 @@ public enum CaptureLinkType: Hashable, Sendable {
   /// Any other link type; its frames are not decoded.
   case other(Int)
 
-  /// The link type with this number in pcap and pcapng.
   init(pcap number: Int) {
     self =
       switch number {
@@ -59,11 +55,8 @@ public struct CaptureInterface: Equatable, Sendable {
 
 /// The direction of a frame, from the point of view of the recorder.
 public enum CaptureDirection: Sendable {
-  /// The file does not show the direction.
   case unknown
-  /// Received by the recorder.
   case received
-  /// Sent by the recorder.
   case sent
 }
 
@@ -98,7 +91,7 @@ public struct CaptureProblem: Error, Equatable, Sendable, CustomStringConvertibl
   /// Whether the rest of the file is unreadable.
   public var isFinal = false
 
-  /// "byte 24: the file ends in the middle of a record".
+  /// The problem as text, for example "byte 24: the file ends in the middle of a record".
   public var description: String { "byte \(offset): \(message)" }
 }
 
@@ -129,7 +122,6 @@ struct CaptureFileState {
   private(set) var latest = Int64.min
   private var isBehind = false
 
-  /// Reports a problem after which nothing more can be read from the file.
   mutating func stop(_ message: String, at offset: Int? = nil, _ emit: (CaptureFileItem) -> Void) {
     guard !isOver else { return }
     isOver = true
@@ -152,7 +144,6 @@ struct CaptureFileState {
   }
 }
 
-/// The byte order of an integer.
 enum ByteOrder {
   case little
   case big
@@ -211,7 +202,6 @@ struct ByteWindow {
     return bytes[start..<start + count]
   }
 
-  /// Drops all bytes.
   mutating func clear() {
     offset += count
     (bytes, start) = ([], 0)

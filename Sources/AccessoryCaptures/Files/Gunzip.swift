@@ -20,9 +20,9 @@ final class Gunzip {
 
   private enum State {
     case member
-    /// A member has ended. The bytes after it may begin another one.
+    /// A member has ended, and the following bytes may begin another member.
     case between([UInt8])
-    /// The last member has ended. The rest is padding.
+    /// The last member has ended, and the rest is padding.
     case over
   }
 
@@ -32,7 +32,6 @@ final class Gunzip {
 
   deinit { if let zlib { clinux_gunzip_end(zlib) } }
 
-  /// Processes `bytes` and emits the unpacked bytes.
   func append(_ bytes: [UInt8], _ emit: ([UInt8]) -> Void) throws(CaptureProblem) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -57,7 +56,6 @@ final class Gunzip {
     }
   }
 
-  /// Processes the end of the file.
   func finish() throws(CaptureProblem) {
     switch state {
     case .over: return

@@ -1,6 +1,7 @@
 import AccessoryCore
 
-/// Reads pcapng files written by easim or other programs, with several sections and interfaces, in both byte orders.
+/// Reads pcapng files written by easim or other programs, including files with several sections and interfaces, in both
+/// byte orders.
 struct PcapngReader: CaptureFileReader {
   /// The type of the block that starts a section. It reads the same in both byte orders.
   static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
@@ -195,7 +196,6 @@ private struct PcapngClock {
 
 /// The options at the end of a block.
 private enum PcapngOptions {
-  /// Emits each complete option.
   static func read(_ bytes: ArraySlice<UInt8>, _ order: ByteOrder, _ emit: (Int, ArraySlice<UInt8>) -> Void) {
     var rest = bytes
     while rest.count >= 4 {

@@ -13,7 +13,6 @@ protocol RecordFormat {
   /// Why a file with this beginning cannot have this format; nil if it can.
   static func problem(of bytes: ArraySlice<UInt8>) -> String?
 
-  /// Reads the beginning of the file.
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface
 
   /// Reads a record's header; nil if the header is invalid.
@@ -80,7 +79,6 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
 
 /// pcap files, in both byte orders, with times in microseconds or nanoseconds.
 struct PcapFormat: RecordFormat {
-  /// The first bytes of each variant.
   static let magics: [[UInt8]] = [
     [0xD4, 0xC3, 0xB2, 0xA1], [0xA1, 0xB2, 0xC3, 0xD4], [0x4D, 0x3C, 0xB2, 0xA1], [0xA1, 0xB2, 0x3C, 0x4D],
   ]
@@ -113,7 +111,6 @@ struct PcapFormat: RecordFormat {
 
 /// btsnoop files, as written by Android and BlueZ.
 struct BtsnoopFormat: RecordFormat {
-  /// The first bytes of a btsnoop file.
   static let magic = Array("btsnoop\0".utf8)
   static let beginning = (needed: 16, header: 16)
   static let recordHeaderSize = 24

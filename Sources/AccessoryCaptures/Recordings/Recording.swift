@@ -11,9 +11,7 @@ import IAP2
 public struct Recording: Equatable, Sendable {
   /// An end of the cable.
   public enum End: String, CaseIterable, Sendable {
-    /// The accessory.
     case accessory
-    /// The Apple device, with its apps.
     case device
   }
 
@@ -28,7 +26,7 @@ public struct Recording: Equatable, Sendable {
     /// The bytes.
     public var bytes: [UInt8]
 
-    /// Bytes sent by one end.
+    /// Creates a step.
     public init(from: End, time: Instant, packet: Int, bytes: [UInt8]) {
       (self.from, self.time, self.packet, self.bytes) = (from, time, packet, bytes)
     }
@@ -60,7 +58,7 @@ public struct Recording: Equatable, Sendable {
     /// How the session ended.
     public var ending = Ending.open
 
-    /// A session without bytes.
+    /// Creates a session without bytes.
     public init(number: Int, protocolName: String, opened: Instant, packet: Int) {
       (self.number, self.protocolName, self.opened, self.packet) = (number, protocolName, opened, packet)
     }
@@ -75,7 +73,7 @@ public struct Recording: Equatable, Sendable {
     public var cable: Int
     /// The time of the attachment's first packet.
     public var begin: Instant
-    /// The time of its last packet, or of the cable's end if the capture contains that.
+    /// The time of the attachment's last packet, or of the cable's end if the capture contains that end.
     public var end: Instant
     /// The accessory's identification; nil if the capture does not contain it.
     public var identification: Identification?

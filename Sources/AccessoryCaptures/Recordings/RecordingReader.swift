@@ -25,7 +25,6 @@ public struct RecordingReader {
   private var names: [Int: String] = [:]
   private var channels: [Int: NativeSession] = [:]
 
-  /// Where a native channel's session is stored in the recording.
   private struct NativeSession {
     var attachment: Int
     var session: Int

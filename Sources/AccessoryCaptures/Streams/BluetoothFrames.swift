@@ -20,7 +20,6 @@ struct BluetoothFrames {
 
   private struct Half {
     var pending: [UInt8] = []
-    /// Whether a payload is being assembled from fragments.
     var isOpen = false
     var hasBegun = false
     /// The contents of each L2CAP channel, by the channel number at the receiver.
@@ -154,7 +153,7 @@ struct BluetoothFrames {
     (half.pending, half.isOpen) = ([], false)
     if payload.count > whole { emit(.problem(key, "fragments with more bytes than their payload has")) }
     let channel = payload.u16(at: 2, .little)
-    // The half is written back now because the following call uses it again.
+    // The half is stored now, because the following call reads it again.
     connections[handle, default: Connection()].halves[side] = half
     readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, emit)
     half = connections[handle, default: Connection()].halves[side]
@@ -254,7 +253,6 @@ struct RFCOMMFrame {
   var information: ArraySlice<UInt8>
   var isIntact: Bool
 
-  /// Returns nil if the bytes are not a frame.
   init?(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count >= 4 else { return nil }
     let first = bytes.startIndex

@@ -3,7 +3,7 @@ import IAP2
 /// The connection that bytes of a capture belong to.
 struct ConnectionKey: Hashable {
   var interface: Int
-  /// What tells the connections of one interface apart: an address on the bus, or a handle.
+  /// What distinguishes the connections of one interface: an address on the bus, or a handle.
   var place = 0
   /// The channel within the connection, for example an RFCOMM server channel.
   var channel = 0
@@ -25,7 +25,6 @@ enum StreamEvent {
   case bytes(StreamKey, ArraySlice<UInt8>)
   /// The connections at a place have ended. Any later bytes there belong to a new connection.
   case over(ConnectionKey, wholePlace: Bool)
-  /// Something is missing or damaged.
   case problem(ConnectionKey, String)
 }
 

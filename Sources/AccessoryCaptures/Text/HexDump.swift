@@ -12,7 +12,6 @@
 /// The reader decides which stream a line belongs to, whether its offset is the expected one, and which bytes a `*`
 /// repeats. The caller collects the results with ``takeRuns(isEnd:)`` as they come, so a dump may have any size.
 struct HexDumpReader {
-  /// The bytes of one line.
   struct Run: Equatable {
     /// The index of the stream that the bytes belong to, from 0.
     var stream: Int

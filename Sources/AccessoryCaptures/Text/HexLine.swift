@@ -1,4 +1,3 @@
-/// One parsed line of a hex dump.
 struct HexLine: Equatable {
   /// An offset as written. The next line reveals its radix.
   struct Offset: Equatable {
@@ -12,7 +11,6 @@ struct HexLine: Equatable {
   enum Content: Equatable {
     /// Bytes. `isWords` is true if they are written as two-byte words, low byte first.
     case bytes([UInt8], at: Offset?, isWords: Bool)
-    /// A `*`.
     case squeezed
     /// An offset without bytes.
     case end(Offset)
@@ -71,7 +69,6 @@ struct HexLineScanner {
     var isHex: Bool { !text.isEmpty && text.utf8.allSatisfy { HexLineScanner.isDigit($0) } }
   }
 
-  /// Parses the line; returns nil if it is empty or a comment.
   func scan() throws(CaptureError) -> HexLine? {
     var at = 0
     if skippedColumns > 0 {

@@ -2,10 +2,10 @@ import AccessoryCore
 
 /// One line of a log that contains bytes in hex: `12:00:01.250 accessoryd[77] Packet RX 6: FF 55 02 00 EE 10`.
 ///
-/// - The bytes are the longest run of pairs of digits, with blanks, commas, colons or `0x` between them, or one long word
-///   of digits. A single byte counts only at the end of a line and after a colon, as `uart-1: FF`.
+/// - The bytes are the longest run of hex digits: either pairs separated by blanks, commas, colons or `0x`, or one
+///   unbroken string. A single byte counts only at the end of a line and after a colon, as `uart-1: FF`.
 /// - The direction is a word before the bytes, or else after them: RX, in, received, recv, `<-`; TX, out, sent, `->`.
-/// - The time is the first that is written as a clock, as seconds with a fraction, or in ms.
+/// - The time is the first one written as a clock time, as seconds with a fraction, or in ms.
 struct LogLine: Equatable {
   /// "RX" or "TX"; nil if the line shows no direction.
   var direction: String?
@@ -128,7 +128,7 @@ struct LogLine: Equatable {
     return .milliseconds(count)
   }
 
-  /// Seconds with or without a fraction, of which nanoseconds count.
+  /// Reads seconds with or without a fraction, to the nanosecond.
   private static func seconds(_ text: some StringProtocol) -> Duration? {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let whole = Int(parts[0]), 0..<(1 << 32) ~= whole, parts[0].allSatisfy(\.isNumber) else { return nil }

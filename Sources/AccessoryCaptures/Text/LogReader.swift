@@ -6,7 +6,6 @@ import AccessoryCore
 /// The reader uses every line that it recognizes and counts those that it skips. Most of these formats are not fully
 /// documented, and people often paste only parts of a log, so unknown lines are not errors.
 struct LogReader {
-  /// Consecutive bytes in one direction.
   struct Run: Equatable {
     /// The direction: "RX", "TX", the name of a logic analyzer's channel, or empty.
     var name: String
@@ -111,7 +110,7 @@ struct LogReader {
     now = max(.zero, time - (first ?? time))
   }
 
-  /// btmon puts the time at the end of a line.
+  /// The time is at the end of a line in btmon's text.
   private static func lastTime(_ text: String) -> Duration? {
     text.split(separator: " ").last.flatMap(LogLine.time)
   }

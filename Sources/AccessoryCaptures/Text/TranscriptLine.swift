@@ -1,8 +1,6 @@
 /// An end of a cable, with its letter in transcripts and captures.
 public enum WireEnd: String, Sendable {
-  /// The accessory.
   case accessory = "A"
-  /// The device.
   case device = "D"
 }
 
@@ -47,7 +45,6 @@ public struct TranscriptLine: Equatable, Sendable {
 /// A line that is too long to hold is passed on in several parts. It is cut between words, or after a complete byte of
 /// a word, because hex digits may be separated there.
 struct LineCutter {
-  /// A line, or a part of one.
   struct Line {
     /// The text without its line feed.
     var bytes: ArraySlice<UInt8>
@@ -57,14 +54,12 @@ struct LineCutter {
     var offset: Int
   }
 
-  /// The maximum length of a part.
   static let longest = 1 << 16
 
   private var rest: [UInt8] = []
   private var number = 1
   private var offset = 0
 
-  /// Processes `bytes` and emits every line that is now complete.
   mutating func take<Failure>(_ bytes: [UInt8], _ emit: (Line) throws(Failure) -> Void) throws(Failure) {
     var position = 0
     while position < bytes.count {
@@ -81,7 +76,6 @@ struct LineCutter {
     }
   }
 
-  /// Processes the end of the text and emits its last line.
   mutating func finish<Failure>(_ emit: (Line) throws(Failure) -> Void) throws(Failure) {
     try emitFirst(rest.count, emit)
   }
