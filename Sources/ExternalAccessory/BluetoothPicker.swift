@@ -25,13 +25,9 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   public enum Code: Int, _ErrorCodeProtocol, Sendable {
     /// The error type.
     public typealias _ErrorType = EABluetoothAccessoryPickerError
-    /// The accessory is already connected.
     case alreadyConnected = 0
-    /// No accessory was found.
     case resultNotFound = 1
-    /// The user cancelled the picker.
     case resultCancelled = 2
-    /// The accessory did not connect.
     case resultFailed = 3
   }
 
@@ -116,7 +112,6 @@ extension AccessoryRealm {
     let end: Instant
     private let tell: (Bool) -> Void
     var timer: LoopTimer?
-    /// Whether the accessory's connect notification has been queued.
     var isPosted = false
 
     init(_ serial: String, until end: Instant, tell: @escaping (Bool) -> Void) {

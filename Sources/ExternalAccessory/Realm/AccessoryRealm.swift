@@ -81,7 +81,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     appView = device.makeApp(self, settings: app)
   }
 
-  /// The app; nil while it is not running. Used on the loop.
+  /// The app's view of the device; nil while the app is not running. Used on the loop.
   package var app: AppView? { appView }
 
   /// Ends the app's process, as if the system killed it or it crashed: the app gets no more events, and its streams
@@ -150,7 +150,6 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   func unregister() { entrance.sync { appView?.unregister() } }
 
-  /// Opens a session, or throws the reason why it cannot.
   func openSession(
     with accessory: PublishedAccessory, protocolName: String, at place: CallPlace?
   ) throws(AppSessionError) -> SessionPipe {
@@ -219,7 +218,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   // MARK: Events for the app
 
-  /// Called on the loop.
+  /// Posts the connect notification. Called on the loop.
   package func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === appView else { return }
     let object = object(accessory)
@@ -236,7 +235,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// Called on the loop.
+  /// Posts the disconnect notification. Called on the loop.
   package func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === appView else { return }
     let object = object(accessory)
@@ -252,7 +251,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     forgetLater(accessory)
   }
 
-  /// Called on the loop.
+  /// Calls the accessory's delegate. Called on the loop.
   package func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === appView else { return }
     let object = object(accessory)
@@ -260,7 +259,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     forgetLater(accessory)
   }
 
-  /// Called on the loop.
+  /// Handles the app's suspension or resumption. Called on the loop.
   package func appRuns(_ isRunning: Bool, _ app: AppView) {
     guard app === appView else { return }
     isAppRunning.withLock { $0 = isRunning }

@@ -19,8 +19,8 @@ package struct CallTrace: Equatable, Sendable {
 
   /// For example "App.swift:12 in send()"; nil if the place is unknown.
   package var place: String? {
-    // One address at a time: to find the line of an address takes a good part of a second in a large program, and the
-    // app's frame is among the first.
+    // Addresses are resolved one at a time, because finding the line of an address takes a good part of a second in a
+    // large program, and the app's frame is among the first.
     addresses.lazy.compactMap(Self.place).first
   }
 

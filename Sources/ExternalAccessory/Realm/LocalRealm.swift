@@ -28,7 +28,6 @@ enum LocalRealm {
   private static let patience = Duration.seconds(1)
   private static let period = Duration.milliseconds(5)
 
-  /// The device and the objects that keep it connected.
   private final class Holder {
     let device: Device
     var dialers: [Dialer] = []
@@ -40,7 +39,6 @@ enum LocalRealm {
     var isSettled: Bool { device.published.count >= dialers.reduce(0) { $0 + $1.openLines } }
   }
 
-  /// The loop of the local accessories' realm.
   private static let loop = Result { try EpollLoop() }
 
   static func make() -> AccessoryRealm {
@@ -65,7 +63,6 @@ enum LocalRealm {
     if case .success(let loop) = loop { loop.stop() }
   }
 
-  /// Called on the loop.
   private static func start(
     _ realm: AccessoryRealm, _ loop: EpollLoop, _ app: AppSettings, settled: @escaping () -> Void
   ) {
@@ -157,8 +154,8 @@ enum LocalRealm {
     return settings
   }
 
-  /// Where to look for Info.plist: next to the program, and in the folder above, which for `X.app/Contents/Linux/` is
-  /// in the bundle.
+  /// Where to look for Info.plist: next to the program, and in the folder above it. For `X.app/Contents/Linux/`, that
+  /// folder is inside the bundle.
   private static var places: [String] {
     guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return [] }
     let folder = URL(fileURLWithPath: program).deletingLastPathComponent()

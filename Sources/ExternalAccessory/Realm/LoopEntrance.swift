@@ -12,7 +12,7 @@ package protocol LoopEntrance: AnyObject, Sendable {
   func async(_ body: @escaping @Sendable () -> Void)
 }
 
-/// For a loop with its own thread: the local accessories, and worlds in real time.
+/// The entrance to a loop with its own thread, as used by the local accessories and by worlds in real time.
 package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   private let epoll: EpollLoop
 
@@ -47,8 +47,8 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   /// Runs `body` in a later turn of the loop.
   package func async(_ body: @escaping @Sendable () -> Void) { epoll.execute(body) }
 
-  /// Work that the caller waits for. `body` is removed before the caller continues. The loop may release the work
-  /// later, and must then not release anything that the body captured.
+  /// Work that the caller waits for. `body` is removed before the caller continues, because the loop may release the
+  /// work later, and must then not release anything that the body captured.
   private final class Work<Value>: @unchecked Sendable {
     var body: (() -> Value)?
     var value: Value?
@@ -60,7 +60,7 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   }
 }
 
-/// For a loop without a thread. The thread that holds the lock counts as the loop, and time passes only in
+/// The entrance to a loop without a thread. The thread that holds the lock counts as the loop, and time passes only in
 /// ``run(until:)``.
 package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   private let virtual: VirtualLoop

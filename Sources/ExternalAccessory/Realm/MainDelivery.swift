@@ -41,7 +41,7 @@ package final class MainDelivery: @unchecked Sendable {
   /// that checks `isMainThread` in an observer before it calls `DispatchQueue.main.sync` would then deadlock.
   private static let followsMainQueue: Void = MainThread.isAlso { DispatchQueue.getSpecific(key: mainQueueKey) == true }
 
-  /// A delivery with nothing queued.
+  /// Creates a delivery without queued work.
   package init() { Self.followsMainQueue }
 
   /// Whether the caller is on the main queue (on whichever thread that is) or on the main thread.

@@ -59,7 +59,6 @@ package enum StreamMisuse: Hashable, Sendable {
 
 /// The place and the world in which a session was opened, for messages.
 package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
-  /// The world, as text; empty for the local accessories.
   let world: String
   let place: CallPlace?
 

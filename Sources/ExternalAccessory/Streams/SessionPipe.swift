@@ -24,7 +24,6 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   let connectionID: Int
   let protocolName: String
-  /// Where the app opened the session.
   let opening: SessionOpening
   let input: StreamPort
   let output: StreamPort
@@ -39,11 +38,10 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private var backlog = Backlog.none
   /// Whether the loop will soon take the written bytes.
   private var pushIsComing = false
-  /// The accessory ended the session.
   private var isOver = false
   private var wasNeglectNoted = false
   private var readCount = 0
-  /// The unwritten rest of the last short write, until the app writes it.
+  /// What remains of the last short write, until the app writes it.
   private var rest = UnwrittenRest()
 
   // Used on the loop.
@@ -120,7 +118,6 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     return lock.withLock { isOver || outgoing.room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }
   }
 
-  /// How far the app has read.
   var reading: Reading {
     let isOpen = input.status == .open
     return lock.withLock {
@@ -173,7 +170,6 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     return count
   }
 
-  /// The result of a stream's `write`.
   func write(_ bytes: UnsafeRawBufferPointer, at place: CallPlace? = nil) -> Int {
     enum Outcome { case taken(Int, push: Bool, lost: LostRest?), failed }
     let outcome = lock.withLock { () -> Outcome in
@@ -211,10 +207,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   // MARK: The loop
 
-  /// Sends the bytes that the app wrote, as far as the wire accepts them.
   func flush() { push() }
 
-  /// Drops the bytes that the app wrote and the session has not accepted.
   func dropUnsent() {
     lock.withLock { outgoing = ByteBuffer(capacity: outgoing.capacity) }
     outbound = ByteBuffer(capacity: outbound.capacity)
@@ -273,7 +267,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if closesWhenSent, outbound.isEmpty || !session.isOpen { session.close("the app closed it") }
   }
 
-  /// Handles the end of the accessory's bytes.
+  /// Handles end-of-stream from the accessory.
   private func finish(_ end: SessionEnd) {
     lock.withLock { isOver = true }
     switch end.isLoss ? realm.settings.lossEvent : .endEncountered {
@@ -285,7 +279,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       output.fail(POSIXError(.ECONNRESET), isEvent: true)
     case .silence: break
     }
-    // In a later turn, because the disconnect in this turn still looks up the sessions that it ended.
+    // The pipe is forgotten in a later turn, because the disconnect in this turn still looks up the sessions that it
+    // ended.
     realm.entrance.async { [self] in realm.entrance.loop.schedule(after: .zero) { [self] in realm.forget(self) } }
   }
 }
@@ -307,7 +302,7 @@ package struct Reading {
   }
 }
 
-/// Empty for the same reason as ``AccessoryRealm``'s mirror.
+/// The mirror is empty for the same reason as ``AccessoryRealm``'s mirror.
 extension SessionPipe: CustomReflectable {
   var customMirror: Mirror { Mirror(self, children: []) }
 }
@@ -325,7 +320,6 @@ extension SessionEnd {
 /// A bounded FIFO buffer of bytes. Its owner protects it with a lock.
 struct ByteBuffer {
   private var bytes = ByteQueue()
-  /// The maximum number of bytes.
   let capacity: Int
 
   init(capacity: Int) { self.capacity = capacity }

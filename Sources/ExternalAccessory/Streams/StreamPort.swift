@@ -7,7 +7,6 @@ import Foundation
 /// ``StreamState`` decides which event comes next. The port then signals a run-loop source. Each time a run loop
 /// performs the source, one event is delivered, so that a busy stream shares its run loop with others.
 final class StreamPort: @unchecked Sendable {
-  /// A run loop and a mode.
   private struct Schedule {
     var loop: RunLoop
     var core: CFRunLoop
@@ -16,11 +15,10 @@ final class StreamPort: @unchecked Sendable {
     var isBesideMain = false
   }
 
-  /// The receiver of the events.
   private enum Listener {
-    /// The stream itself: either no delegate was set, or it was set to nil. On Apple's systems both have this effect.
+    /// The stream itself receives the events, because no delegate was set or the delegate was set to nil. On Apple's
+    /// systems both have this effect.
     case stream
-    /// The app's delegate.
     case app
     /// The app's delegate was deallocated.
     case gone
@@ -93,10 +91,10 @@ final class StreamPort: @unchecked Sendable {
 
   // MARK: What happens to the stream
 
-  /// Returns whether this was the first time.
+  /// Opens the stream. Returns whether this was the first call.
   func open() -> Bool { change { $0.open() } }
 
-  /// Returns whether this was the first time.
+  /// Closes the stream. Returns whether this was the first call.
   func close() -> Bool {
     let (isFirst, left) = lock.withLock { () -> (Bool, [Schedule]) in
       guard state.close() else { return (false, []) }
@@ -109,17 +107,17 @@ final class StreamPort: @unchecked Sendable {
     return isFirst
   }
 
-  /// Bytes have arrived, or there is room again.
+  /// Records that bytes have arrived, or that there is room again.
   func becomeReady() { change { $0.becomeReady() } }
 
-  /// The app has read or written; `isReady` is true if bytes or room remain.
+  /// Records that the app has read or written; `isReady` is true if bytes or room remain.
   func wasUsed(isReady: Bool) { change { $0.wasUsed(isReady: isReady) } }
 
-  /// No more bytes will arrive.
+  /// Records that no more bytes will arrive.
   func end() { change { $0.end() } }
 
-  /// The stream has failed. If `isEvent` is set, the delegate gets an event; otherwise only the status shows the
-  /// failure.
+  /// Records that the stream has failed. If `isEvent` is set, the delegate gets an event; otherwise only the status
+  /// shows the failure.
   func fail(_ error: any Error, isEvent: Bool) { change { $0.fail(error, isEvent: isEvent) } }
 
   /// Handles the release of the stream object.
@@ -161,7 +159,7 @@ final class StreamPort: @unchecked Sendable {
     if removePending(loop, mode) { schedule(in: loop, forMode: mode) }
   }
 
-  /// Returns whether there was such a schedule.
+  /// Removes a pending schedule. Returns whether there was one.
   private func removePending(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
     lock.withLock {
       let count = pending.count
@@ -267,7 +265,6 @@ final class StreamPort: @unchecked Sendable {
     }
   }
 
-  /// Records a misuse. Returns whether it is the first of its kind.
   @discardableResult
   private func noteOnce(_ misuse: StreamMisuse) -> Bool {
     let isFirst = lock.withLock { noted.insert(misuse).inserted }
@@ -309,7 +306,6 @@ final class StreamPort: @unchecked Sendable {
     while deliver() {}
   }
 
-  /// Delivers the next event. Returns whether there was one.
   @discardableResult
   private func deliver() -> Bool {
     // The delegate and the stream are released outside the lock. These may be the last references, and a deinit may

@@ -21,7 +21,6 @@ import Foundation
 /// An event stays pending until ``take(_:)`` is called, however late the app sets a delegate, or schedules or opens the
 /// stream.
 struct StreamState {
-  /// The direction of the bytes.
   enum Direction { case input, output }
 
   private enum Phase: Equatable {
@@ -32,16 +31,12 @@ struct StreamState {
     case closed
   }
 
-  /// Bytes to read, or room to write.
   private enum Readiness: Equatable {
     case none
-    /// Ready, but the delegate has not been notified yet.
     case due
-    /// Ready, the delegate was notified, and the app has not read or written since.
     case told
   }
 
-  /// How the bytes ended.
   private enum Ending: Equatable {
     case none
     case due(Stream.Event)
@@ -56,7 +51,6 @@ struct StreamState {
   /// soon as the other end is gone.
   private(set) var error: (any Error)?
 
-  /// A stream that is not open.
   init(_ direction: Direction) { self.direction = direction }
 
   /// The status as `Stream` reports it. It changes at the end of the bytes, whether or not the stream has a delegate.
@@ -68,7 +62,6 @@ struct StreamState {
     }
   }
 
-  /// The next event for the delegate.
   var dueEvent: Stream.Event? {
     switch phase {
     case .notOpen, .closed: return nil
@@ -108,21 +101,21 @@ struct StreamState {
     return true
   }
 
-  /// Bytes have arrived, or there is room again.
+  /// Records that bytes have arrived, or that there is room again.
   mutating func becomeReady() {
     if readiness == .none { readiness = .due }
   }
 
-  /// The app has read or written; `isReady` is true if bytes or room remain.
+  /// Records that the app has read or written; `isReady` is true if bytes or room remain.
   mutating func wasUsed(isReady: Bool) { readiness = isReady ? .due : .none }
 
-  /// No more bytes will arrive.
+  /// Records that no more bytes will arrive.
   mutating func end() {
     if ending == .none { ending = .due(.endEncountered) }
   }
 
-  /// The stream has failed. If `isEvent` is set, the delegate gets an event; otherwise only the status and `error` show
-  /// the failure.
+  /// Records that the stream has failed. If `isEvent` is set, the delegate gets an event; otherwise only the status and
+  /// `error` show the failure.
   mutating func fail(_ reason: any Error, isEvent: Bool) {
     guard phase != .closed else { return }
     if error == nil { error = reason }
@@ -162,6 +155,5 @@ struct LoopWatch {
     isOver = true
   }
 
-  /// Stops watching, because the stream is closed.
   mutating func stop() { since = nil }
 }

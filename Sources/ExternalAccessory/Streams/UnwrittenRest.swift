@@ -4,14 +4,12 @@
 /// begins with other bytes, or there is none. Only the first bytes of the rest are kept for comparison, so the loss
 /// goes unnoticed if the next message happens to begin with the same bytes.
 struct UnwrittenRest {
-  /// The maximum number of bytes that are compared.
   private static let most = 64
 
   private var write: LostRest?
   private var missing = 0
   private var beginning: [UInt8] = []
 
-  /// The write whose rest is still missing; nil if there is none.
   var lost: LostRest? { missing > 0 ? write : nil }
 
   /// Returns the write whose rest is missing, and stops reporting it.
@@ -45,7 +43,7 @@ package struct LostRest: Equatable, Sendable, CustomStringConvertible {
   let taken: Int
   let caller: Caller
 
-  /// For example "write took 997 of 3000 bytes at App.swift:12 in send()".
+  /// The write as text, for example "write took 997 of 3000 bytes at App.swift:12 in send()".
   package var description: String { "write took \(taken) of \(asked) bytes\(caller)" }
 
   /// The caller. For an array, the compiler supplies the place of the call; for a pointer, it is found on the stack.

@@ -3,10 +3,10 @@ import Foundation
 
 /// What an unconfigured accessory supports.
 public struct EAWiFiUnconfiguredAccessoryProperties: OptionSet, Sendable {
-  /// The bits.
+  /// The raw value.
   public let rawValue: UInt
 
-  /// Creates properties from their bits.
+  /// Creates properties from a raw value.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
   /// AirPlay.
@@ -53,11 +53,8 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
 
 /// The state of the search for unconfigured accessories.
 public enum EAWiFiUnconfiguredAccessoryBrowserState: Int, Sendable {
-  /// Wi-Fi is off.
   case wiFiUnavailable = 0
-  /// Not searching.
   case stopped = 1
-  /// Searching.
   case searching = 2
   /// Configuring an accessory, not searching.
   case configuring = 3
@@ -65,11 +62,8 @@ public enum EAWiFiUnconfiguredAccessoryBrowserState: Int, Sendable {
 
 /// How a configuration ended.
 public enum EAWiFiUnconfiguredAccessoryConfigurationStatus: Int, Sendable {
-  /// The accessory is on the network.
   case success = 0
-  /// The user cancelled the configuration.
   case userCancelledConfiguration = 1
-  /// The configuration failed.
   case failed = 2
 }
 

@@ -65,8 +65,8 @@ package final class WiFiAir: @unchecked Sendable {
       return
     }
     guard currentState != .configuring else {
-      // Only one configuration at a time. A second request for the same accessory gets the result of the first; any
-      // other fails.
+      // The search configures only one accessory at a time. A second request for the same accessory gets the result of
+      // the first; any other fails.
       if underConfiguration !== accessory { for browser in listeners { browser.reportFinished(accessory, .failed) } }
       return
     }
