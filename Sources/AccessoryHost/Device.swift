@@ -24,19 +24,15 @@ public final class Device {
   private let report: (TimelineEvent) -> Void
   // Computed or copied from the settings once, for all cables.
 
-  /// The settings of the device's end of a link.
   let peerSettings: DevicePeer.Settings
-  /// Verifies accessories.
   let authenticator: any DeviceAuthenticator
   /// The rules for control messages that the device sends on its own.
   private(set) lazy var rules = settings.profile.messageRules
-  /// The accessory messages that the rules refer to.
   private(set) lazy var heardMessages = MessageRules.heard(by: rules)
-  /// Which order of authentication and identification each accessory needs, if the device has to find that out.
+  /// The order of authentication and identification that each accessory needs, if the device has to find out.
   var orders = OrderMemory()
   /// Called when an accessory asks the device to launch an app.
   public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
-  /// Recent identifications.
   let memory = IdentificationMemory()
 
   private var attachments: [DeviceAttachment] = []
@@ -64,7 +60,7 @@ public final class Device {
     attachments.compactMap(\.published).sorted { $0.connectionID < $1.connectionID }
   }
 
-  /// For the accessory on each cable, what it is expected to do next.
+  /// The next expected step of the accessory on each cable.
   package var phases: [PeerPhase] { attachments.map(\.phase) }
 
   /// The number of cables that are plugged in.
@@ -77,7 +73,7 @@ public final class Device {
     return sum
   }
 
-  /// Plugs in a cable. The device holds it until the other end closes it or ``unplugAll(_:)`` is called. If the
+  /// Plugs in a cable. The device holds the cable until the other end closes it or ``unplugAll(_:)`` is called. If the
   /// identification differs from what was known about the accessory before, a warning is reported. With
   /// `refusesSignatures`, the device refuses even valid signatures. `key` distinguishes the accessories at one place.
   /// `worldNumber` is added to the events.
@@ -138,7 +134,7 @@ public final class Device {
     attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
   }
 
-  /// Resets the link of every accessory with this serial number. Each of them then starts again.
+  /// Resets the link of every accessory with this serial number, so that each link starts again.
   public func resetLinks(serial: String) {
     for attachment in attachments { attachment.resetLink(ifSerialIs: serial) }
   }
@@ -220,7 +216,8 @@ extension Device: CableOwner {
     plugIn(cable, at: accessory.address.description, key: accessory.identity, announced: accessory.card, ended: ended)
   }
 
-  /// The same, for callers that may unplug the cable later.
+  /// Plugs in the cable of an accessory that a dialer has connected to, and returns it, so that the caller can unplug
+  /// it later.
   @discardableResult
   public func plugIn(
     _ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void
@@ -285,7 +282,8 @@ public struct DeviceSettings {
   public var peer = DevicePeer.Settings()
   /// How long an accessory may be silent before its link is up.
   public var handshakeTimeouts = HandshakeTimeouts.ofDevice
-  /// Which step comes first. If an accessory is to be published before it is ready, identification must come first.
+  /// Which of authentication and identification comes first. If an accessory is to be published before it is ready,
+  /// identification must come first.
   public var order = HostOrder.authentication
   /// When accessories are published to apps.
   public var policy = PublicationMachine.Policy.ready
@@ -310,13 +308,13 @@ public struct DeviceSettings {
   /// Receives the files that accessories send; nil means they are dropped.
   public var keepFile: FileTransfers.Keeper?
 
-  /// The default settings, with an authenticator.
+  /// Creates the default settings with an authenticator.
   public init(authenticator: any DeviceAuthenticator) {
     self.authenticator = authenticator
   }
 
-  /// The settings of the device's end of a link. If accessories are published early, identification comes first,
-  /// because before it their names are unknown.
+  /// The settings of the device's end of a link. Identification comes first if accessories are published early, because
+  /// their names are unknown before it.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
     // The profile's rules send these messages; see `DeviceAttachment+Messages`.
@@ -332,19 +330,20 @@ public struct DeviceSettings {
   /// Whether the device tries both orders to find the one that the accessory needs.
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
-  /// How long to wait for an accessory's first answer, if there is another order to try.
+  /// How long to wait for an accessory's first response before trying the other order of authentication and
+  /// identification, if that order is still untried.
   var firstAnswerTimeout: Milliseconds { Milliseconds(min(peer.answerTimeout.count / 2, 10_000)) }
 }
 
 extension TimelineEvent.Subject {
-  /// A publication as the subject of an event.
+  /// Describes a publication as the subject of an event.
   public convenience init(_ accessory: PublishedAccessory) {
     self.init(
       name: accessory.name, serial: accessory.serialNumber, protocols: accessory.protocols,
       connectionID: accessory.connectionID)
   }
 
-  /// An accessory's identification as the subject of an event.
+  /// Describes an accessory's identification as the subject of an event.
   convenience init(_ identification: Identification) {
     self.init(
       name: identification.name, serial: identification.serialNumber,

@@ -2,7 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// The messages that a device sends on its own, and messages and files other than those of identification and sessions.
+// This file handles the messages that a device sends on its own, and messages and files other than those of
+// identification and sessions.
 extension DeviceAttachment {
   /// Starts the rules that apply to this accessory, now that its identification was accepted. They may send messages.
   func beginRules(_ identification: Identification) {

@@ -20,12 +20,10 @@ final class DeviceAttachment: ConnectionOwner {
   var files: FileTransfers?
   /// The identifier of the most recently offered artwork file.
   var offered: UInt8?
-  // Exclusivity is not checked, because every event uses this property. It is read and written without calls in
-  // between.
+  // Every event uses this property, so exclusivity is not checked. It is read and written without calls in between.
   @exclusivity(unchecked) private var publication: PublicationMachine
   /// The latest publication, as events show it.
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
-  /// The accepted identification, as events show it.
   @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?
   private let worldNumber: Int?
   private var timer: LoopTimer?
@@ -66,10 +64,8 @@ final class DeviceAttachment: ConnectionOwner {
     timer = device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
   }
 
-  /// The accessory as apps currently see it.
   var published: PublishedAccessory? { publication.current }
 
-  /// The counters of the link.
   var linkCounters: LinkCounters { connection.inspect { $0.core.counters } }
 
   func start() {
@@ -173,12 +169,10 @@ final class DeviceAttachment: ConnectionOwner {
     peerWarnings.note(warning)
   }
 
-  /// What the accessory is expected to do next.
   var phase: PeerPhase { connection.phase }
 
   // MARK: Authentication and identification in the other order
 
-  /// The last message of authentication or identification, if the accessory is not ready yet.
   private var lastMessage: MessageID? { connection.inspect { $0.unfinished?.last } }
 
   /// Chooses the other order for the next link, if the accessory did not answer the first message and the order may
@@ -294,7 +288,6 @@ final class DeviceAttachment: ConnectionOwner {
 }
 
 extension LocalCard {
-  /// Describes each difference between this card and an identification in a sentence.
   func differences(from identification: Identification) -> [String] {
     func difference(_ what: String, _ said: String, _ is: String) -> String? {
       said == `is`

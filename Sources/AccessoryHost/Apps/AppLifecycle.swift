@@ -2,9 +2,7 @@ import AccessoryCore
 
 /// The state of an app.
 public enum AppState: String, CaseIterable, Sendable {
-  /// The app is on the screen.
   case foreground
-  /// The app is running, but not visible.
   case background
   /// The app is in memory, but not running.
   case suspended
@@ -22,29 +20,22 @@ public enum AppState: String, CaseIterable, Sendable {
 ///   suspended  ── bytes arrive: runs a while ───▶ background    –
 /// ```
 struct AppLifecycle: Equatable {
-  /// The effect of a transition.
   enum Effect: Equatable {
     case nothing
-    /// The app loses its accessories.
     case loses
-    /// The app gets its accessories back.
     case regains
-    /// The app runs again, and the notifications that were held are delivered.
     case delivers
   }
 
   private(set) var state = AppState.foreground
-  /// Whether the app keeps accessories and sessions in the background.
   let keepsAccessories: Bool
-  /// When an app that was woken up by bytes is suspended again.
+  /// When to suspend the app again after bytes have woken it up.
   private(set) var deadline: Instant?
 
-  /// An app in the foreground.
   init(keepsAccessories: Bool) {
     self.keepsAccessories = keepsAccessories
   }
 
-  /// Whether notifications are held until the app runs.
   var isHeld: Bool { state == .suspended && keepsAccessories }
   /// Whether the app currently has accessories.
   var hasAccessories: Bool { state == .foreground || keepsAccessories }
@@ -57,7 +48,7 @@ struct AppLifecycle: Equatable {
     return before.isHeld && !isHeld ? .delivers : .nothing
   }
 
-  /// Bytes have arrived in one of the app's sessions, so the app runs for a while.
+  /// Records that bytes have arrived in one of the app's sessions, so the app runs for a while.
   mutating func bytesCame(now: Instant, runsFor time: Duration) -> Effect {
     guard isHeld else { return .nothing }
     let effect = move(to: .background)
@@ -65,7 +56,6 @@ struct AppLifecycle: Equatable {
     return effect
   }
 
-  /// Called at ``deadline``.
   mutating func handleTimeout(now: Instant) -> Effect {
     guard let deadline, deadline <= now else { return .nothing }
     return move(to: .suspended)
@@ -74,9 +64,9 @@ struct AppLifecycle: Equatable {
 
 /// A notification to an app.
 public enum AccessoryNotice: Equatable, Sendable {
-  /// An accessory connected.
   case connect(PublishedAccessory)
-  /// An accessory disconnected; the value is its last state, with connection ID and protocols.
+  /// An accessory disconnected; the value is the last state of the accessory, including its connection ID and
+  /// protocols.
   case disconnect(PublishedAccessory)
 
   /// The accessory.
@@ -101,7 +91,6 @@ public enum AccessoryNotice: Equatable, Sendable {
 struct NoticeQueue: Equatable {
   private(set) var notices: [AccessoryNotice] = []
 
-  /// Adds a notification, or removes a pair that cancels out.
   mutating func add(_ notice: AccessoryNotice) {
     if case .disconnect(let gone) = notice, let index = notices.firstIndex(where: { $0.isConnect(of: gone) }) {
       notices.remove(at: index)

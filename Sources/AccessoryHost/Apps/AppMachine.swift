@@ -18,15 +18,12 @@ import AccessoryCore
 struct AppMachine: Equatable {
   /// What the caller must do, in order.
   enum Action: Equatable {
-    /// Post the notification.
     case post(AccessoryNotice)
     /// Notify the accessory's delegate of the disconnect.
     case tellDelegate(PublishedAccessory)
-    /// End all sessions of the app.
     case closeSessions
     /// Start or stop holding the events of sessions.
     case hold(Bool)
-    /// Show a system alert.
     case alert(String)
     /// An explanation of what the app sees, for the log.
     case explain(String)
@@ -156,7 +153,7 @@ struct AppMachine: Equatable {
     return follow(effect, wasHeld: wasHeld)
   }
 
-  /// Bytes have arrived for a session while the app is suspended.
+  /// Handles bytes that arrive for a session while the app is suspended.
   mutating func bytesCame(now: Instant) -> [Action] {
     guard rules.wakesForBytes else { return [] }
     let wasHeld = lifecycle.isHeld
@@ -229,7 +226,7 @@ struct AppMachine: Equatable {
 
 /// The settings of an app.
 public struct AppSettings: Equatable, Sendable {
-  /// Its Info.plist.
+  /// The app's Info.plist.
   public var manifest = AppManifest.none
   /// How the system treats the app.
   public var rules = AppRules()
@@ -238,6 +235,6 @@ public struct AppSettings: Equatable, Sendable {
   /// For messages: the name of the setting that turns off the check for declared protocols.
   public var filterSwitch = "AppRules.visibility and AppRules.undeclaredSessions"
 
-  /// An app without an Info.plist, on a current system.
+  /// Creates the settings of an app without an Info.plist, on a current system.
   public init() {}
 }

@@ -74,7 +74,7 @@ public struct AppManifest: Equatable, Sendable {
 
   // MARK: For messages
 
-  /// The file that was read, or the paths that were searched: "Info.plist of /app (com.a, com.b)".
+  /// The file that was read, or the paths that were searched, for example "Info.plist of /app (com.a, com.b)".
   public var provenance: String {
     switch origin {
     case .none: return "no Info.plist was read"

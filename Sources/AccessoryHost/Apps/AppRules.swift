@@ -5,7 +5,7 @@ public struct AppRules: Equatable, Sendable {
   public enum Visibility: String, CaseIterable, Sendable {
     /// Accessories that offer a protocol declared in the app's Info.plist, and accessories that do not offer any yet.
     case declared
-    /// All accessories. Older systems listed every accessory.
+    /// Apps see all accessories, as on older systems.
     case all
   }
 
@@ -42,7 +42,6 @@ public struct AppRules: Equatable, Sendable {
   public enum Reattachment: String, CaseIterable, Sendable {
     /// The disconnect and the connect.
     case both
-    /// Nothing.
     case nothing
     /// Only the connect.
     case connectOnly
@@ -50,7 +49,6 @@ public struct AppRules: Equatable, Sendable {
 
   /// Which connect notifications are never posted, although the list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
-    /// None: all notifications are posted.
     case none
     /// All of them. An iOS 11 beta never posted one.
     case all
@@ -84,7 +82,7 @@ public struct AppRules: Equatable, Sendable {
   /// Whether a session reports available bytes once and never again, as one release of iOS 11 did.
   public var announcesBytesOnce = false
 
-  /// The rules of current systems.
+  /// Creates the rules of current systems.
   public init() {}
 
   /// The rules of iOS 3.2 and 4.

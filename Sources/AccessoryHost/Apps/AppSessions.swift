@@ -38,7 +38,6 @@ struct AppSessionTable: Equatable {
     }
   }
 
-  /// The open sessions for one protocol of one connection.
   func keys(_ connectionID: Int, _ protocolName: String) -> [Int] {
     entries.filter { $0.connectionID == connectionID && $0.protocolName == protocolName }.map(\.key)
   }
@@ -50,12 +49,10 @@ struct AppSessionTable: Equatable {
     return lastKey
   }
 
-  /// Records that a session has ended.
   mutating func ended(_ key: Int) {
     entries.removeAll { $0.key == key }
   }
 
-  /// The number of open sessions.
   var count: Int { entries.count }
 }
 

@@ -134,7 +134,7 @@ public final class AppView {
   func sessionEnded(_ session: Session) {
     guard let key = sessions.first(where: { $0.value === session })?.key else { return }
     machine.ended(key)
-    // If a session's events are held, it still has events to deliver.
+    // A session whose events are held still has events to deliver.
     if !session.isHeld { sessions[key] = nil }
   }
 

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Sends requests over one session, each after the reply to the previous one. `easim send` uses it.
+/// Sends requests over one session, each after the reply to the previous request. `easim send` uses it.
 public final class Conversation: SessionHandler {
   /// One request, and the expected reply.
   public struct Exchange: Equatable, Sendable {
@@ -19,7 +19,6 @@ public final class Conversation: SessionHandler {
 
   /// What happened in the conversation.
   public enum Event: Equatable, Sendable {
-    /// The reply to the request with this index is complete.
     case replied(Int, [UInt8])
     /// Every reply was as expected.
     case done
@@ -86,7 +85,6 @@ public final class Conversation: SessionHandler {
     finish(.ended(current, end, collector?.reply ?? []))
   }
 
-  /// Sends and reads as much as is possible now.
   private func proceed() {
     if isSettling { return readRest() }
     while onEvent != nil, let session, current < exchanges.count {

@@ -18,7 +18,6 @@ public final class Exchange: SessionHandler {
 
   /// The result of an exchange.
   public enum Outcome: Equatable, Sendable {
-    /// Everything was sent, and the expected reply arrived.
     case verified(sent: Int, received: Int)
     /// The reply differs from the stream that was sent, in these ways.
     case wrong([StreamFinding])
@@ -124,7 +123,7 @@ public final class Exchange: SessionHandler {
     told(outcome)
   }
 
-  /// Compares the bytes that have arrived.
+  /// Compares the bytes that have arrived with the expected reply.
   public func sessionIsReadable(_ session: Session) {
     session.read { bytes in
       if expectation != .none, done != nil { compare(bytes) }

@@ -1,7 +1,7 @@
 /// How Apple's framework reports events to an app, on points where its documentation is silent or systems differ.
 /// ``AppRules`` contains the rest. Each setting has a default and the other behaviors that have been reported.
 public struct FrameworkSettings: Sendable {
-  /// What is reported first at a disconnect.
+  /// What is reported first when an accessory disconnects.
   public enum EndOrder: Sendable, CaseIterable {
     /// The ends of the streams, then the notification.
     case streamsFirst
@@ -11,9 +11,7 @@ public struct FrameworkSettings: Sendable {
 
   /// What streams report when their accessory disconnects.
   public enum LossEvent: Sendable, CaseIterable {
-    /// `endEncountered` on both streams.
     case endEncountered
-    /// `errorOccurred` on both streams.
     case errorOccurred
     /// Nothing, until the next write fails.
     case silence
@@ -21,9 +19,9 @@ public struct FrameworkSettings: Sendable {
 
   /// The result of a write when there is no room.
   public enum FullWrite: Int, Sendable, CaseIterable {
-    /// 0: nothing was accepted.
+    /// The write returns 0, because nothing was accepted.
     case zero = 0
-    /// -1, as after an error.
+    /// The write returns -1, as after an error.
     case minusOne = -1
   }
 
@@ -45,15 +43,13 @@ public struct FrameworkSettings: Sendable {
 
   /// The layout of `EAAccessory.description`, which varies between generations of iOS.
   public enum DescriptionLayout: Sendable, CaseIterable {
-    /// The layout of iOS 12.
     case a
     /// A layout with a region code.
     case b
-    /// A layout without the delegate.
     case c
   }
 
-  /// Which is reported first at a disconnect: the ends of the streams or the notification.
+  /// Whether the ends of the streams or the notification are reported first when an accessory disconnects.
   public var endOrder = EndOrder.streamsFirst
   /// What streams report when their accessory disconnects.
   public var lossEvent = LossEvent.endEncountered
@@ -74,7 +70,7 @@ public struct FrameworkSettings: Sendable {
   /// How many bytes an input stream buffers between the wire and the app.
   public var receiveBufferSize = 64 * 1024
 
-  /// The defaults.
+  /// Creates the default settings.
   public init() {}
 }
 
@@ -88,7 +84,6 @@ public struct SessionLifetime: Equatable, Sendable {
     /// The session object was released, and each stream was closed or released, even if it was never opened. No app is
     /// known to fail under this rule.
     case heldOrOpen
-    /// The session object was released.
     case held
     /// The session object was released, and `close()` was called on both streams, even if they were never opened.
     case closedTwice

@@ -35,7 +35,7 @@ public struct ReplyRule: Equatable, Sendable {
     case quiet(first: Duration)
   }
 
-  /// What is expected.
+  /// The expected reply.
   public var expectation: Expectation
   /// How much to read; nil means as much as is needed to judge the reply.
   public var extent: Extent?
@@ -70,7 +70,7 @@ public struct ReplyRule: Equatable, Sendable {
 
 /// Collects one reply, and decides when it is complete.
 ///
-/// The collector is a value. It is told the time, and returns the next deadline.
+/// The collector is a value without a clock: callers pass in the time, and get the next deadline back.
 package struct ReplyCollector: Equatable {
   /// Whether the collector needs more bytes.
   package enum State: Equatable {
@@ -88,6 +88,8 @@ package struct ReplyCollector: Equatable {
   /// When the last byte arrived.
   package private(set) var lastByte: Instant?
 
+  /// Creates a collector.
+  ///
   /// - Parameter beginning: the time when the request was sent.
   package init(_ rule: ReplyRule, since beginning: Instant) {
     (self.rule, self.beginning) = (rule, beginning)
@@ -116,7 +118,7 @@ package struct ReplyCollector: Equatable {
   }
 
   /// The number of these bytes up to and including `end`, which may have begun in earlier bytes. If `end` is not
-  /// complete yet, all the bytes that fit.
+  /// complete yet, the result counts all the bytes that fit.
   private func countThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int) -> Int {
     var last = Array(reply.suffix(max(0, end.count - 1)))
     let earlier = last.count

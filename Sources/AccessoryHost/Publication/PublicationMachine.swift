@@ -30,7 +30,6 @@ public struct PublicationMachine {
 
   /// Changes to report to apps.
   public enum Action: Equatable, Sendable {
-    /// The accessory appeared.
     case connect(PublishedAccessory)
     /// The accessory disappeared; the value is its last published state.
     case disconnect(PublishedAccessory)
@@ -64,7 +63,7 @@ public struct PublicationMachine {
     self.flicker = flicker?.maker == .device && (flicker?.cycles ?? 0) > 0 ? flicker : nil
   }
 
-  /// The accessory as currently published; nil if it is not.
+  /// The accessory as currently published; nil if it is not published.
   public var current: PublishedAccessory? {
     switch state {
     case .early(let shown, _, _), .ending(let shown, _, _), .published(let shown): shown
@@ -72,7 +71,6 @@ public struct PublicationMachine {
     }
   }
 
-  /// The connection ID of the current publication; nil if there is none.
   var currentConnectionID: Int? {
     switch state {
     case .early(let shown, _, _), .ending(let shown, _, _), .published(let shown): shown.connectionID
@@ -94,7 +92,7 @@ public struct PublicationMachine {
     }
   }
 
-  /// The accessory was identified, and its identification was accepted.
+  /// Records that the accessory was identified, and that its identification was accepted.
   public mutating func identified(
     _ identification: JudgedIdentification, now: Instant, ids: inout ConnectionIDs
   ) -> Action? {
@@ -103,12 +101,12 @@ public struct PublicationMachine {
     return showEarly(now: now, cycle: 1, ids: &ids)
   }
 
-  /// The accessory sent its certificate.
+  /// Records that the accessory sent its certificate.
   public mutating func certificateCame(_ sizes: CertificateSizes) {
     certificate = sizes
   }
 
-  /// The accessory is identified and authenticated.
+  /// Records that the accessory is identified and authenticated.
   public mutating func ready(
     now: Instant, ids: inout ConnectionIDs, random: inout SeededRandom
   ) -> [Action] {
@@ -124,7 +122,8 @@ public struct PublicationMachine {
     }
   }
 
-  /// The accessory is gone or no longer ready: it was detached, its link went down, or its authentication was refused.
+  /// Records that the accessory is gone or no longer ready: it was detached, its link went down, or its authentication
+  /// was refused.
   public mutating func gone() -> Action? {
     defer {
       state = .attached
@@ -134,7 +133,7 @@ public struct PublicationMachine {
     return current.map(Action.disconnect)
   }
 
-  /// Called at ``deadline``.
+  /// Handles the timeout at ``deadline``.
   public mutating func handleTimeout(
     now: Instant, ids: inout ConnectionIDs, random: inout SeededRandom
   ) -> [Action] {

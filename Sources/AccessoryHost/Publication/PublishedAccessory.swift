@@ -28,7 +28,7 @@ public final class PublishedAccessory: Equatable, Sendable {
   public let asksForApp: Bool
   /// The length of the serial number in the authentication certificate, in bytes; 0 until the certificate arrives.
   public let certificateSerialCount: Int
-  /// The length of the authentication certificate in bytes; 0 until it arrives.
+  /// The length of the authentication certificate in bytes; 0 until the certificate arrives.
   public let certificateCount: Int
 
   init(_ identification: Identification, connectionID: Int, offersProtocols: Bool, certificate: CertificateSizes) {
@@ -80,14 +80,14 @@ extension [PublishedAccessory] {
   }
 }
 
-/// What Apple's description of an accessory shows of its certificate: two lengths.
+/// The two lengths of a certificate that Apple's description of an accessory shows.
 public struct CertificateSizes: Equatable, Sendable {
   /// The length of the serial number in bytes.
   public var serial = 0
   /// The length of the certificate in bytes.
   public var whole = 0
 
-  /// The sizes before a certificate has arrived.
+  /// Creates the sizes before a certificate has arrived.
   public init() {}
 }
 
