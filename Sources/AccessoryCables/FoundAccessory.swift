@@ -23,7 +23,7 @@ public struct FoundAccessory: Equatable, Sendable {
   public var protocols: [String]?
   /// The accessory's card, if it is in a local directory.
   public var card: LocalCard?
-  /// Why the accessory cannot be used at present; nil if it can.
+  /// Why the accessory cannot be used at present; nil if it can be used.
   public var trouble: TransportError?
 
   /// Creates an accessory for which only the place is known.
@@ -33,11 +33,11 @@ public struct FoundAccessory: Equatable, Sendable {
     self.address = address
   }
 
-  /// Whether this device merely resembles an accessory. It stays unusable until something about it changes.
+  /// Whether the device merely resembles an accessory. It stays unusable until something about it changes.
   public var isNearMiss: Bool { trouble.map { !$0.mayPass } ?? false }
 
-  /// Whether the accessory might offer a protocol, as far as its medium knows. An accessory without protocols might,
-  /// because it may be in the first half of a flicker.
+  /// Whether the accessory might offer a protocol, as far as its medium knows. An accessory that shows no protocols
+  /// might offer any, because it may be in the first half of a flicker.
   public func mayOffer(_ protocolName: String) -> Bool {
     protocols.map { $0.isEmpty || $0.contains(protocolName) } ?? true
   }
@@ -45,21 +45,19 @@ public struct FoundAccessory: Equatable, Sendable {
 
 /// A change at an address.
 public enum AccessoryChange: Equatable, Sendable {
-  /// An accessory was plugged in.
   case arrived(FoundAccessory)
   /// Something about an accessory has changed. The second value is its previous state.
   case changed(FoundAccessory, from: FoundAccessory)
-  /// The accessory was unplugged.
   case left(FoundAccessory, reason: String)
-  /// An accessory came and went before anything could be read from it. The value is the accessory as it was at another
-  /// attachment, if that is known.
+  /// An accessory came and went before anything could be read from it. The value is what is known from an earlier
+  /// attachment of the same accessory, if anything.
   case passed(FoundAccessory?)
-  /// A problem to report.
   case warning(String)
 }
 
 extension Address {
-  /// The place in words, for messages: "the local directory /run/user/1000/easim", "USB", "unix:/tmp/a.sock".
+  /// The place in words, for messages, for example "the local directory /run/user/1000/easim", "USB" or
+  /// "unix:/tmp/a.sock".
   public var place: String {
     switch self {
     case .local(let directory, let serial):
@@ -74,7 +72,7 @@ extension Address {
     if case .local(_, serial: .some) = self { true } else { false }
   }
 
-  /// The message if there is no accessory: "No Accessories Connected on USB".
+  /// The message for an address without an accessory, for example "No Accessories Connected on USB".
   public var nothingThere: String {
     switch self {
     case .local(let directory, let serial?):

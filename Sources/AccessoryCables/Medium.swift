@@ -53,7 +53,7 @@ public protocol Medium: Sendable {
 }
 
 extension Medium {
-  /// Hosts cannot connect to these addresses.
+  /// The default implementation throws, because hosts cannot connect to these addresses.
   public func makeFinder(
     for address: Address, on loop: any PollingLoop, options: TransportOptions
   ) throws
@@ -62,24 +62,24 @@ extension Medium {
     throw TransportError.simulatorsOnly(address)
   }
 
-  /// Only a connection shows whether there is an accessory.
+  /// The default implementation returns nil, because only a connection shows whether there is an accessory.
   public func look(at address: Address) throws -> Sighting? { nil }
 
-  /// Only a connection shows the serial numbers.
+  /// The default is false, because only a connection shows the serial numbers.
   public var knowsSerialNumbers: Bool { false }
 
-  /// There is nothing to release.
+  /// The default is true, because there is nothing to release.
   public var isIdle: Bool { true }
 
-  /// Simulated accessories cannot appear at these addresses.
+  /// The default is none, because simulated accessories cannot appear at these addresses.
   public var capacity: PortCapacity { .none }
 
-  /// Simulated accessories cannot appear at these addresses.
+  /// The default implementation throws, because simulated accessories cannot appear at these addresses.
   public func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
     throw TransportError.hostsOnly(address)
   }
 
-  /// A cable can be unplugged without the device noticing.
+  /// The default is false, because a cable can be unplugged without the device noticing.
   public var noticesPulledCables: Bool { false }
 }
 
@@ -106,7 +106,7 @@ public protocol AccessoryFinder: AnyObject {
   /// Whether the finder itself reports arrivals and departures. If not, only a connection shows whether an accessory is
   /// present.
   var seesArrivals: Bool { get }
-  /// How long to wait between two attempts.
+  /// How long to wait between two attempts to connect.
   var pauses: RedialPauses { get }
 
   /// Reports the accessories that are present before it returns, and later every change.
@@ -143,11 +143,8 @@ public struct OpenedCable {
 
 /// How many simulated accessories can share one address.
 public enum PortCapacity: Sendable {
-  /// None, because simulated accessories cannot appear there.
   case none
-  /// One. Each further accessory needs its own address.
   case one
-  /// Any number, as in a local directory or on a bus.
   case many
 }
 

@@ -51,11 +51,8 @@ public struct PortAppearance: Equatable, Sendable {
 
 /// A report from a port.
 public enum PortEvent {
-  /// A device connected through this cable.
   case cable(Cable, from: String)
-  /// A problem that does not stop the port.
   case warning(String)
-  /// The port ended by itself.
   case ended(String)
 }
 

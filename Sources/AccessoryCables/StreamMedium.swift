@@ -35,7 +35,7 @@ private final class StreamHub: PortHub {
   }
 }
 
-/// Assumes that there is an accessory at the address. Every attempt to connect tests that.
+/// Assumes that there is an accessory at the address; every attempt to connect tests this assumption.
 private final class StreamFinder: AccessoryFinder {
   let seesArrivals = false
   // The pauses are short because these media do not report arrivals, and the second attachment of a flicker must not be

@@ -1,10 +1,7 @@
 /// The accessory that an address selects: the matching one, if there is exactly one.
 public enum AccessoryChoice: Equatable, Sendable {
-  /// Exactly one accessory matches best.
   case one(FoundAccessory)
-  /// No accessory is at the address.
   case nothing
-  /// Several accessories match equally well.
   case several([FoundAccessory])
   /// There are accessories, but none of them offers the protocol.
   case unfit([FoundAccessory])

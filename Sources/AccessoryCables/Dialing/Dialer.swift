@@ -11,20 +11,20 @@ public final class Dialer {
     let takesOne: Bool
     let fits: (FoundAccessory) -> Bool
 
-    /// All accessories that match.
+    /// Selects all accessories that match.
     public static func every(where fits: @escaping (FoundAccessory) -> Bool) -> Wanted {
       Wanted(takesOne: false, fits: fits)
     }
 
-    /// The first accessory that matches and can be opened. Afterwards the dialer connects only to this one, each time
-    /// it is attached.
+    /// Selects the first accessory that matches and can be opened. Afterwards the dialer connects only to this
+    /// accessory, each time it is attached.
     public static func one(where fits: @escaping (FoundAccessory) -> Bool) -> Wanted {
       Wanted(takesOne: true, fits: fits)
     }
 
-    /// All accessories.
+    /// Selects all accessories.
     public static var every: Wanted { every { _ in true } }
-    /// The first accessory that can be opened.
+    /// Selects the first accessory that can be opened.
     public static var one: Wanted { one { _ in true } }
   }
 
@@ -84,15 +84,15 @@ public final class Dialer {
     for way in ways.values { abandon(way) }
   }
 
-  /// Why the last attempt did not open a cable, or opened one whose accessory never became ready. nil after a success,
-  /// and after the accessory has left.
+  /// Why the last attempt did not open a cable, or opened a cable whose accessory never became ready. nil after a
+  /// success, and after the accessory has left.
   public var trouble: TransportError? { lastTrouble?.reason }
 
   /// Whether the accessory's last cable had a link that ended before the accessory was ready.
   public var isUnfinished: Bool { if case .unfinished? = trouble { true } else { false } }
 
-  /// Why no further cable can be expected; nil if one can. Always nil if the medium reports arrivals, because another
-  /// accessory may still appear.
+  /// Why no further cable can be expected; nil if one can. The value is always nil if the medium reports arrivals,
+  /// because another accessory may still appear.
   public var failure: TransportError? {
     guard !finder.seesArrivals, ways.values.allSatisfy({ $0.line.state == .givenUp }) else { return nil }
     return trouble
@@ -148,7 +148,7 @@ public final class Dialer {
     guard !isStopped, wanted.fits(way.accessory) else { return false }
     guard wanted.takesOne else { return true }
     if let taken { return taken == way.accessory.identity }
-    // One accessory at a time, so that only the first one that can be opened is used.
+    // Only one accessory is tried at a time, so that only the first one that can be opened is used.
     return !ways.values.contains { $0 !== way && $0.line.state == .dialling }
   }
 
@@ -247,7 +247,7 @@ public struct CableOutcome: Equatable, Sendable {
   public let reason: String
   /// Whether the iAP2 link ever came up. If another host is using an accessory, the cable is closed without a link.
   public let linkWasUp: Bool
-  /// The last message of an accessory that did not become ready; nil if it did, or if it never had a link.
+  /// The last message of an accessory that did not become ready; nil if the accessory became ready or never had a link.
   public let unfinishedAt: String?
 
   /// Creates an outcome.
@@ -262,8 +262,7 @@ public struct CableOutcome: Equatable, Sendable {
 public enum DialerReport: Equatable, Sendable {
   /// Connecting to an accessory failed. The same reason is reported only once in a row.
   case trouble(TransportError, FoundAccessory)
-  /// This number of bytes from an earlier session was read from the accessory and dropped.
+  /// A number of bytes from an earlier session was read from the accessory and dropped.
   case droppedBytes(Int, FoundAccessory)
-  /// Any other problem.
   case warning(String)
 }

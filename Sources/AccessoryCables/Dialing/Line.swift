@@ -20,11 +20,8 @@ import LinuxIO
 public struct Line: Equatable, Sendable {
   /// The progress of a line.
   public enum State: Equatable, Sendable {
-    /// Nothing has been tried yet.
     case idle
-    /// Trying to connect.
     case dialling
-    /// The cable is plugged in.
     case connected
     /// The last attempt failed. The line tries again at this time.
     case waiting(until: Instant)
@@ -36,7 +33,7 @@ public struct Line: Equatable, Sendable {
 
   /// The current state.
   public private(set) var state = State.idle
-  /// Why the last attempt opened no cable, or one whose accessory never became ready.
+  /// Why the last attempt opened no cable, or opened a cable whose accessory never became ready.
   public private(set) var trouble: TransportError?
   private let pauses: RedialPauses
   private var pause: Duration

@@ -26,7 +26,7 @@ public final class RollCall {
   /// Creates a roll call without starting it.
   ///
   /// - Parameters:
-  ///   - accessories: the remembered accessories. One that already has a `trouble` is skipped.
+  ///   - accessories: the remembered accessories. An accessory that already has a `trouble` is skipped.
   ///   - finder: connects to the accessories.
   public init(
     of accessories: [FoundAccessory], by finder: any AccessoryFinder, on loop: any EventLoop,
@@ -54,7 +54,7 @@ public final class RollCall {
     }
   }
 
-  /// Ends the roll call. For each accessory without a result, the result is that it did not answer within `limit`.
+  /// Ends the roll call. Each accessory without a result counts as one that did not answer within `limit`.
   public func stop(after limit: Duration = .zero) {
     for index in accessories.indices where pending.contains(accessories[index].key) {
       accessories[index].trouble = .timedOut(accessories[index].address, after: limit)
@@ -97,7 +97,6 @@ public final class RollCall {
   }
 }
 
-/// Reads the first bytes from a connected accessory.
 private final class Listener: ChannelHandler {
   private let opened: OpenedCable
   private let address: Address
@@ -131,7 +130,6 @@ private final class Listener: ChannelHandler {
 
   func channel(_ channel: any Channel, endedWith end: ChannelEnd) { finish(.noLink(address, end.description)) }
 
-  /// Closes the connection without a result.
   func close() {
     guard !isOver else { return }
     isOver = true
@@ -150,9 +148,7 @@ private final class Listener: ChannelHandler {
 /// Searches a stream for the start of iAP2: the detection sequence, or the first bytes of a packet. An accessory whose
 /// link was reset starts with a packet.
 struct IAP2Beginning {
-  /// The number of bytes read so far.
   private(set) var count = 0
-  /// Whether the start of iAP2 was found.
   private(set) var isFound = false
   /// The first bytes of the stream, for an error message.
   private var first: [UInt8] = []
@@ -161,13 +157,13 @@ struct IAP2Beginning {
 
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
   private static let packetStart: [UInt8] = [0xFF, 0x5A]
-  /// Bytes of an earlier session may come first.
+  /// Bytes of an earlier session may precede the start of iAP2.
   private static let longest = 65_536
 
   /// Whether too many bytes have been read for the start of iAP2 still to follow.
   var isHopeless: Bool { !isFound && count > Self.longest }
 
-  /// The first bytes as text: "41 54 0d 0a …".
+  /// The first bytes in hex, for example "41 54 0d 0a …".
   var sample: String { Hex.spaced(first) + (count > first.count ? " …" : "") }
 
   mutating func read(_ bytes: RawSpan) {

@@ -15,15 +15,14 @@ public final class DirectoryWatch: DescriptorHandler {
     case vanished(String)
     /// The directory itself was removed or replaced.
     case lost
-    /// The kernel's queue overflowed, so the directory must be read again.
     case overflow
   }
 
-  /// Which events to report.
+  /// Which kinds of events to report.
   public enum Interest: Sendable {
-    /// Complete files that are moved in, and files that are removed.
+    /// Reports complete files that are moved in, and files that are removed.
     case entries
-    /// Anything that is created.
+    /// Reports anything that is created.
     case creations
   }
 
@@ -31,7 +30,7 @@ public final class DirectoryWatch: DescriptorHandler {
   private let loop: any PollingLoop
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
-  /// The kernel's number for the watched directory; -1 if there is none.
+  /// The inotify watch descriptor of the directory; -1 if there is none.
   private var directory: Int32 = -1
 
   /// Creates a watch without a directory.
@@ -75,7 +74,7 @@ public final class DirectoryWatch: DescriptorHandler {
     (descriptor, directory) = (-1, -1)
   }
 
-  /// Called by the loop.
+  /// Reads the events that the loop has announced.
   public func descriptorReady(_ readiness: Readiness) {
     while descriptor >= 0 {
       // The event is copied out of the loop's buffer before the handler is called, because the handler may borrow that

@@ -2,7 +2,7 @@ import AccessoryFormats
 import Glibc
 import LinuxIO
 
-/// An attached accessory's description of itself in the local directory, for hosts that want to look before they take a
+/// An attached accessory's description of itself in the local directory. Hosts can read this card before they take a
 /// cable.
 ///
 /// The card is only a hint. Everything that apps see comes from the identification.

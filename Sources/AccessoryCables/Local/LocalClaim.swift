@@ -12,7 +12,6 @@ public final class LocalClaim {
     case granted(LocalClaim)
     /// Another host is using the cable. The value is its process ID, if known.
     case inUse(pid: Int32?)
-    /// The accessory is no longer attached.
     case gone
   }
 
@@ -36,7 +35,7 @@ public final class LocalClaim {
     }
     let text = Array("\(getpid())\n".utf8)
     ftruncate(file.number, 0)
-    // If the process ID cannot be written, it is merely missing from another host's message.
+    // If the process ID cannot be written, only another host's message lacks it.
     _ = text.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
     return .granted(LocalClaim(file.release()))
   }

@@ -13,13 +13,9 @@ import LinuxIO
 public struct LocalDirectory: Hashable, Sendable {
   /// How the directory was chosen.
   public enum Origin: Hashable, Sendable {
-    /// An address contains it.
     case address
-    /// `$EASIM_LOCAL` contains it.
     case environment
-    /// It is in the user's runtime directory.
     case runtimeDirectory
-    /// It is in the system's temporary directory.
     case temporaryDirectory
   }
 
@@ -133,7 +129,6 @@ extension LocalDirectory: CustomStringConvertible {
 public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The environment still contains the variable that `EASIM_LOCAL` replaced.
   case oldVariable
-  /// The path leads to a file.
   case notADirectory(String)
   /// The directory belongs to another user.
   case notOwned(String, by: UInt32)
@@ -144,14 +139,11 @@ public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
   case noParent(String)
   /// The path is too long for sockets in the directory.
   case pathTooLong(String)
-  /// A system call failed.
   case system(SystemError)
 
   /// Other users who can write to a directory.
   public enum Others: String, Sendable {
-    /// All users.
     case everybody
-    /// The members of the directory's group.
     case group = "its group"
   }
 

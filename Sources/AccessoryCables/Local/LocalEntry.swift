@@ -54,7 +54,6 @@ public struct LocalEntry: Hashable, Sendable {
   public var socketPath: String { "\(directory.path)/\(socketFile)" }
   /// The card's path.
   public var cardPath: String { "\(directory.path)/\(name).json" }
-  /// The path where the card is written before it is moved into place.
   var draftPath: String { "\(directory.path)/\(name).tmp" }
 
   /// The characters that all attachments of one accessory share.
@@ -96,8 +95,8 @@ extension LocalDirectory {
       suffixes[String(file[..<dot]), default: []].insert(suffix)
     }
     let captures = capturingProcesses
-    // Checked after the files were listed and before their listeners are looked for. If no socket is being created now,
-    // every listed socket either has its listener already or will never have one.
+    // This is checked after the files were listed and before their listeners are looked for. If no socket is being
+    // created now, every listed socket either has its listener already or will never have one.
     let isSocketBeingCreated = isSocketBeingCreated
     if !isSocketBeingCreated { sweep(capturesOf: captures) }
     return suffixes.compactMap { name, found -> LocalEntry? in

@@ -2,7 +2,6 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// Local accessories: those that processes on this machine simulate, found by their cards.
 struct LocalMedium: Medium {
   let kinds = [Address.Kind.local]
   let capacity = PortCapacity.many
@@ -101,7 +100,7 @@ final class LocalFinder: AccessoryFinder {
       switch result {
       case .success(let found): completion(.success(OpenedCable(found.cable) { claim.release() }))
       case .failure(let error):
-        // The accessory may have just left. The watcher will report that.
+        // The accessory may have just left; the watcher will report that.
         claim.release()
         completion(.failure(error.at(address)))
       }
@@ -110,7 +109,6 @@ final class LocalFinder: AccessoryFinder {
 }
 
 extension FoundAccessory {
-  /// Creates the accessory that a card in a local directory describes.
   init(_ accessory: LocalAccessory) {
     let card = accessory.card
     self.init(key: accessory.entry.name, identity: card.serial, address: accessory.address)

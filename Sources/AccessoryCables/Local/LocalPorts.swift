@@ -69,7 +69,7 @@ public final class LocalPort: Port {
   /// Makes the accessory appear in the local directory.
   public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     guard let appearance else { preconditionFailure("show() must be called before open() in the local directory") }
-    // Repeated at every attachment, because the directory may have been removed during a flicker.
+    // The directory is created at every attachment, because it may have been removed during a flicker.
     try directory.make()
     let (entry, listener) = try listen(onEvent)
     let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.microseconds(), onEvent: onEvent)

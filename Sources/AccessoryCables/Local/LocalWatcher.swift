@@ -2,8 +2,8 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports which accessories are plugged in and unplugged in a local directory. It reads their cards but does not take
-/// cables.
+/// Reports which accessories are plugged in and unplugged in a local directory. It reads each accessory's card without
+/// claiming one of its cables.
 ///
 /// If the local directory does not exist, the watcher watches the nearest existing directory above it. When a simulator
 /// dies without unplugging its accessories, the watcher notices at once that the process has ended, and removes the
@@ -16,16 +16,13 @@ import LinuxIO
 public final class LocalWatcher {
   /// A change in the local directory.
   public enum Change: Equatable, Sendable {
-    /// An accessory was plugged in.
     case arrived(LocalAccessory)
     /// An accessory's card has changed. The second value is the accessory before the change.
     case changed(LocalAccessory, from: LocalAccessory)
-    /// An accessory was unplugged.
     case left(LocalAccessory, reason: String)
-    /// An accessory came and went before its card could be read. The value is the accessory at an earlier attachment,
-    /// if that is known.
+    /// An accessory came and went before its card could be read. The value is what is known from an earlier attachment
+    /// of the same accessory, if anything.
     case passed(name: String, LocalAccessory?)
-    /// A problem that does not stop the watcher.
     case warning(String)
   }
 
@@ -115,7 +112,6 @@ public final class LocalWatcher {
     throw SystemError("watch \(directory.path)", code: ENOENT)
   }
 
-  /// Watches a directory. Returns whether it exists.
   private static func look(
     at path: String, for interest: DirectoryWatch.Interest, _ watch: DirectoryWatch
   ) throws(SystemError) -> Bool {
@@ -279,7 +275,6 @@ final class OwnerWatch {
     timer = loop.makeTimer { [unowned self] in ask() }
   }
 
-  /// Counts one more card of this process.
   func add(_ process: ProcessIdentity) {
     if owners[process] == nil {
       let watch = ProcessWatch(process, on: loop) { [unowned self] in ended(process) }
@@ -289,7 +284,6 @@ final class OwnerWatch {
     owners[process]?.cards += 1
   }
 
-  /// Counts one card fewer of this process.
   func remove(_ process: ProcessIdentity) {
     guard let owner = owners[process] else { return }
     owners[process]?.cards -= 1

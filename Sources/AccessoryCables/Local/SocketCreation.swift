@@ -12,7 +12,7 @@ extension LocalDirectory {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
     var mark = flock(F_RDLCK)
-    // A file system without locks has no marks; there, a sweep leaves all sockets without a card alone.
+    // A file system without locks has no marks; on such a file system, a sweep leaves all sockets without a card alone.
     if folder >= 0 { _ = fcntl(folder, Self.lockOfOpenFile, &mark) }
     return try body()
   }

@@ -56,7 +56,6 @@ public final class CableTaps {
   }
 }
 
-/// One channel and its observers.
 private final class TappedChannel: CableWitness {
   private let cable: Int
   private let protocolName: String?

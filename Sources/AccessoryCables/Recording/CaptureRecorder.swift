@@ -40,7 +40,7 @@ public final class CaptureRecorder {
     let comments = comment.isEmpty ? [] : [comment]
     let begin = writer.begin(comments: comments)
     write(begin + writer.interface(named: "timeline", description: "events", .iap2))
-    // Written first because readers count times from the first packet.
+    // The comment is written first, because readers count times from the first packet.
     note(comment.isEmpty ? "recording" : comment, at: .origin)
   }
 
@@ -85,7 +85,6 @@ public final class CaptureRecorder {
   }
 }
 
-/// One channel of a recorded cable.
 private final class RecordedChannel: CableWitness {
   private let recorder: CaptureRecorder
   private let interface: Int
