@@ -12,35 +12,20 @@ import AccessoryFormats
 public struct Fault: Equatable, Sendable, CustomStringConvertible {
   /// The kinds of faults. Those that act on bytes come first, followed by those that act on packets.
   public enum Effect: Equatable, Sendable {
-    /// Bytes arrive later, in order.
     case latency(Latency)
-    /// Only this many bytes pass per second.
     case rate(Rate)
-    /// Chunks are cut into pieces.
     case split(Split)
-    /// Chunks are joined.
     case glue(Glue)
-    /// Nothing passes for a while.
     case stall(Stall)
-    /// One direction loses everything.
     case halfDead(HalfDead)
-    /// The cable is pulled.
     case cut(Cut)
-    /// Only this many bytes are read at a time.
     case slowReader(SlowReader)
-    /// Large writes become slow.
     case collapse(Collapse)
-    /// Bytes of an earlier session come first.
     case stale(Stale)
-    /// Packets are lost.
     case loss(Loss)
-    /// Packets arrive more than once.
     case duplicate(Duplicate)
-    /// Packets are overtaken by later ones.
     case reorder(Reorder)
-    /// Packets have a flipped bit.
     case corrupt(Corrupt)
-    /// Random bytes precede packets.
     case noise(Noise)
   }
 
@@ -65,19 +50,14 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 
   /// The directions of a channel, from the point of view of the end that has the fault.
   public enum Direction: String, Sendable, CaseIterable {
-    /// What this end receives.
     case `in`
-    /// What this end sends.
     case out
   }
 
   /// The directions in which a fault acts.
   public enum Directions: String, Sendable, CaseIterable {
-    /// Both.
     case both
-    /// What this end receives.
     case `in`
-    /// What this end sends.
     case out
   }
 
@@ -97,11 +77,11 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     acts = directions ?? effect.directions.first ?? .both
   }
 
-  /// Parses `NAME,parameter=value,…`. A parameter's name may be omitted if its value is one of its named choices:
+  /// Parses `NAME,parameter=value,…`. The name of a parameter may be omitted if its value is one of its named choices:
   /// `loss,in` means `loss,direction=in`.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
-  /// The fault's name: `loss`.
+  /// The name of the fault, for example `loss`.
   public var name: String { Self.format.name(of: self) }
 
   /// The directions in which the fault acts.
@@ -151,10 +131,8 @@ extension Fault.Effect {
 
 /// One kind of fault: its parameters, how they are written, and its state machine.
 protocol FaultKind: Equatable, Sendable {
-  /// The directions in which the fault may act. The first is the default.
   static var directions: [Fault.Directions] { get }
 
-  /// How the fault is written.
   static var format: Record<Self> { get }
 
   /// Creates the state machine for one direction.

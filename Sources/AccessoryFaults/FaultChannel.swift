@@ -36,13 +36,12 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private let outbound: FaultLane
   private var state = State.made
   private let timer: LoopTimer
-  /// Ends a close that makes no progress.
+  /// Forces a stalled close to finish.
   private var closer: LoopTimer?
   /// The orderly end of the inner channel, while the bytes before it are still in transit.
   private var ending: ChannelEnd?
   private var isPaused = false
   private var isInnerPaused = false
-  /// Whether the channel advances in the next turn, whatever the faults' deadlines are.
   private var isDue = false
   private var senderWaits = false
 
@@ -104,10 +103,10 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
 
   // MARK: - Channel
 
-  /// The inner channel's value.
+  /// Whether the inner channel keeps transfers apart.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
-  /// The inner channel's value.
+  /// The longest transfer of the inner channel.
   public var longestTransfer: Int? { inner.longestTransfer }
 
   /// The number of bytes held by the faults and the inner channel.
@@ -291,7 +290,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     closer?.cancel()
     closer = loop.schedule(after: Self.closingTime) { [weak self] in
       guard let self, case .closing = state else { return }
-      // Only bytes that the inner channel does not accept count. Faults may hold others for longer.
+      // Only bytes that the inner channel does not accept count, because faults may hold other bytes for longer.
       if outbound.waitsForSink { finishClosing() } else { limitClosing() }
     }
   }
@@ -325,7 +324,7 @@ public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
   /// What happened, for example "the cable is pulled".
   public let text: String
 
-  /// For example "cut,after=2s (out): the cable is pulled".
+  /// The event as text, for example "cut,after=2s (out): the cable is pulled".
   public var description: String { "\(fault) (\(direction.rawValue)): \(text)" }
 }
 
@@ -340,7 +339,7 @@ public struct FaultStrike: Equatable, Sendable {
   /// When the fault acted.
   public let time: Instant
 
-  /// The end that sent the packet, if the fault is at `end`.
+  /// The end that sent the packet, given the end at which the fault is.
   public func sender(at end: Cable.End) -> Cable.End { direction == .out ? end : end.other }
 }
 

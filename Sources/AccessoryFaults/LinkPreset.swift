@@ -66,7 +66,7 @@ public struct LinkPreset: Equatable, Sendable {
     Fault(.latency(Fault.Latency(delay: delay, jitter: jitter)))
   }
 
-  /// Parses faults: the name of a preset stands for its faults, and any other text describes one fault.
+  /// Parses faults. The name of a preset stands for its faults, and any other text describes one fault.
   public static func faults(_ text: String) throws(SourceProblems) -> [Fault] {
     if let preset = all.first(where: { $0.name == OptionText.trimmed(text) }) { return preset.faults }
     return [try Fault.format.read(text, others: all.map(\.name))]

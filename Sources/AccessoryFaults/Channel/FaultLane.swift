@@ -14,9 +14,8 @@ final class FaultLane {
   let direction: Fault.Direction
   private var slots: [FaultSlot]
   private let unit: FaultUnit
-  /// Whether the owner has called ``start(now:)``.
   private var hasStarted = false
-  /// Received bytes for which there is no room. They are queued here because a channel cannot refuse received bytes.
+  /// Received bytes for which there is no room. They are queued because a channel cannot refuse received bytes.
   private var entry = ChunkQueue()
   /// Accepts bytes from the beginning and returns their number. Set once, by the owner.
   var sink: (RawSpan) -> Int = { _ in 0 }
@@ -33,7 +32,7 @@ final class FaultLane {
   /// Whether to keep the packets that faults act on for ``takeStruck()``.
   private let keepsStruck: Bool
 
-  /// Creates a lane with the faults of this direction. Each has its own random numbers.
+  /// Creates a lane with the faults of this direction, each of which has its own random numbers.
   init(
     _ direction: Fault.Direction, _ faults: [(fault: Fault, random: SeededRandom)], unit: FaultUnit, keepsStruck: Bool
   ) {
@@ -50,10 +49,8 @@ final class FaultLane {
     return slot
   }
 
-  /// Whether the lane currently accepts bytes.
   var isOpen: Bool { !isDiscarded && !isSinkFull && entry.isEmpty && (slots.isEmpty || slots[0].room > 0) }
 
-  /// Whether all received bytes have been passed on.
   var isClear: Bool {
     entry.isEmpty && (!isFinishing || finished == slots.count) && slots.allSatisfy { $0.isClear }
   }
@@ -78,7 +75,6 @@ final class FaultLane {
     return earliest
   }
 
-  /// The effects of each fault so far.
   var counts: [(fault: Fault, count: FaultCount)] { slots.map { ($0.fault, $0.step.count) } }
 
   func takeTouched() -> Bool {
@@ -136,7 +132,7 @@ final class FaultLane {
     isTouched = true
   }
 
-  /// The sink accepts bytes again. The caller then calls ``advance(now:)``.
+  /// Handles the sink's report that it accepts bytes again. The caller then calls ``advance(now:)``.
   func sinkHasRoom() {
     isSinkFull = false
   }
@@ -153,7 +149,7 @@ final class FaultLane {
     return taken
   }
 
-  /// Accepts all bytes. Those for which there is no room are queued.
+  /// Accepts all bytes, and queues those for which there is no room.
   func takeAll(_ bytes: RawSpan, now: Instant) {
     let taken = take(bytes, now: now)
     if taken < bytes.byteCount, !isDiscarded {
@@ -214,7 +210,7 @@ final class FaultLane {
   func advance(now: Instant) {
     guard !isDiscarded else { return }
     isTouched = true
-    // Starts with the last fault, so that the faults before it can use the room that this makes.
+    // The loop starts with the last fault, so that the faults before it can use the room that this makes.
     for index in slots.indices.reversed() {
       drain(index, now)
       slots[index].handleTimeout(now: now)
@@ -244,7 +240,6 @@ final class FaultLane {
     }
   }
 
-  /// Drops all bytes, because the channel has ended.
   func discard() {
     isDiscarded = true
     entry.removeAll()

@@ -26,8 +26,8 @@ final class FaultSlot {
   private var isOpen = false
   /// Whether ``end(now:)`` ended the fault early.
   private(set) var isEnded = false
-  /// How many bytes the stage held after its last call. Stored, because asking the stage for every chunk that it
-  /// ignores would cost more than everything else.
+  /// How many bytes the stage held after its last call. The number is stored, because asking the stage for every chunk
+  /// that it ignores would cost more than everything else.
   private var inStage = 0
   /// Bytes that arrived after the window closed and must wait for the bytes that the stage still holds.
   private var waiting = ChunkQueue()
@@ -42,10 +42,9 @@ final class FaultSlot {
   /// Whether the fault currently does not affect bytes: its window is closed, and it holds none.
   var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
 
-  /// Whether the fault has output that was not accepted yet. Until it is, the fault accepts nothing and does nothing.
+  /// Whether the fault has output that was not accepted yet. Until then, the fault accepts nothing and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
-  /// How many bytes the slot holds.
   var held: Int { step.output.count + inStage + waiting.count }
 
   /// Whether the fault will not pass on anything unless more bytes arrive.

@@ -10,10 +10,9 @@ import AccessoryFormats
 /// Invariants: a stage accepts every chunk as a whole; `room` limits the size of the next chunk; the stage holds at
 /// most its capacity plus one chunk; and it passes on bytes in the order in which they are to arrive at the other end.
 protocol FaultStage {
-  /// The number of held bytes that the stage will still pass on. The end of the stream must wait for them.
   var held: Int { get }
 
-  /// The maximum number of bytes that it currently accepts. 0 makes the sender wait.
+  /// The maximum number of bytes that the stage currently accepts; 0 makes the sender wait.
   var room: Int { get }
 
   /// When to call ``handleTimeout(_:)``.
@@ -22,10 +21,9 @@ protocol FaultStage {
   /// Opens the window, because the channel has started or the time `after` has passed.
   mutating func begin(_ step: inout FaultStep)
 
-  /// Handles a chunk of bytes.
   mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage
 
-  /// Called at ``deadline``.
+  /// Handles the timeout at ``deadline``.
   mutating func handleTimeout(_ step: inout FaultStep)
 
   /// Closes the window. Held bytes may be passed on at the stage's own pace. Once it holds none, it gets no more
@@ -71,25 +69,22 @@ struct FaultStep {
   var keepsStruck = false
   /// The packets that the fault acted on, in their original form.
   private(set) var struck: [[UInt8]] = []
-  /// Why the channel must be cut; nil if it must not.
+  /// Why the channel must be cut; nil if it stays.
   private(set) var cut: String?
 
   init(random: SeededRandom) {
     self.random = random
   }
 
-  /// Passes bytes on.
   mutating func pass(_ bytes: RawSpan) {
     output.append(bytes)
   }
 
-  /// Records that the fault took effect on this many bytes.
   mutating func hit(bytes: Int) {
     count.hits += 1
     count.bytes += bytes
   }
 
-  /// Records that the fault acts on this packet.
   mutating func strike(_ packet: RawSpan) {
     if keepsStruck { struck.append(packet.withUnsafeBytes { [UInt8]($0) }) }
   }
@@ -99,7 +94,6 @@ struct FaultStep {
     return struck
   }
 
-  /// Reports an event that users should see.
   mutating func report(_ text: String) {
     news.append(text)
   }
@@ -146,15 +140,12 @@ struct ChunkQueue {
   private var tank = ByteQueue()
   private var entries = Queue<Entry>()
 
-  /// The number of bytes in the queue.
   var count: Int { tank.count }
 
   var isEmpty: Bool { entries.isEmpty }
 
-  /// When the first chunk becomes due; nil if the queue is empty.
   var nextDue: Instant? { entries.first?.due }
 
-  /// When the last chunk becomes due; nil if the queue is empty.
   var lastDue: Instant? { entries.last?.due }
 
   /// Adds a chunk that becomes due at `due`.

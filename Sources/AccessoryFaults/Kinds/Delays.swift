@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-// Faults that hold bytes back and pass them on later, in order.
+// These faults hold bytes back and pass them on later, in order.
 
 /// A stage that holds chunks until they are due.
 ///
@@ -37,7 +37,7 @@ extension Fault {
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
 
-    /// A delay.
+    /// Creates a delay.
     public init(delay: Duration = .milliseconds(50), jitter: Duration = .zero) {
       (self.delay, self.jitter) = (delay, jitter)
     }
@@ -77,7 +77,7 @@ extension Fault {
     /// How many bytes may be held before the sender has to wait.
     public var capacity: Int
 
-    /// A rate.
+    /// Creates a rate limit.
     public init(bytes: Int = 7_500, capacity: Int = 4_096) { (self.bytes, self.capacity) = (bytes, capacity) }
 
     static let format = Record("rate", "limits the throughput", Rate()) {
@@ -87,8 +87,8 @@ extension Fault {
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
-    /// A chunk passes in pieces of about ten milliseconds each. Every piece passes at the time of its last byte. Times
-    /// are computed from the rate, not from timers, so late timers do not slow down the line.
+    /// A chunk passes in pieces of about ten milliseconds each, and every piece passes at the time of its last byte.
+    /// Times are computed from the rate, not from timers, so late timers do not slow down the line.
     private struct Stage: HoldingStage {
       let fault: Rate
       var capacity: Int { fault.capacity }
@@ -111,8 +111,8 @@ extension Fault {
     }
   }
 
-  /// Single writes of more than about 2 KB become many times slower, while smaller ones stay fast. Reported from the
-  /// field (W10, large writes are slow).
+  /// Single writes of more than about 2 KB become many times slower, while smaller ones stay fast. This was reported
+  /// from the field (W10, large writes are slow).
   public struct Collapse: FaultKind {
     /// The largest write that is still fast, in bytes.
     public var above = 2_048
@@ -121,7 +121,7 @@ extension Fault {
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
 
-    /// The defaults.
+    /// Creates the fault with its default parameters.
     public init() {}
 
     static let directions = [Directions.out, .in, .both]
@@ -159,7 +159,7 @@ extension Fault {
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
 
-    /// The defaults.
+    /// Creates the fault with its default parameters.
     public init() {}
 
     static let format = Record(
@@ -200,7 +200,7 @@ extension Fault {
     /// The pause between two reads.
     public var every = Duration.milliseconds(20)
 
-    /// The defaults.
+    /// Creates the fault with its default parameters.
     public init() {}
 
     static let directions = [Directions.in, .out, .both]
@@ -217,7 +217,6 @@ extension Fault {
       var queue = ChunkQueue()
       var nextRead = Instant.origin
       var held: Int { queue.count }
-      /// The rest of one read. All other bytes wait where they are.
       var room: Int { fault.bytes - queue.count }
       var deadline: Instant? { queue.isEmpty ? nil : nextRead }
 

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-// Faults that act on single packets.
+// These faults act on single packets.
 
 extension Fault {
   /// Packets that never arrive.
@@ -10,7 +10,7 @@ extension Fault {
     /// Which packets are affected.
     public var packets = StruckPackets()
 
-    /// The defaults.
+    /// Creates the fault with its default parameters.
     public init() {}
 
     static let format = Record("loss", "loses packets", Loss()) { StruckPackets.format.fields(at: \.packets) }.example(
@@ -25,10 +25,10 @@ extension Fault {
   public struct Duplicate: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
-    /// How many additional times they arrive.
+    /// How many additional times each affected packet arrives.
     public var copies = 1
 
-    /// The defaults.
+    /// Creates the fault with its default parameters.
     public init() {}
 
     static let format = Record("duplicate", "delivers packets more than once", Duplicate()) {
@@ -43,14 +43,14 @@ extension Fault {
   }
 
   /// Random bytes before a packet, like those of a serial line with a bad contact. The other end must find the packet
-  /// after them.
+  /// after these bytes.
   public struct Noise: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
     /// How many bytes precede each packet.
     public var bytes = 8
 
-    /// The defaults.
+    /// Creates the fault with its default parameters.
     public init() {}
 
     static let format = Record("noise", "inserts random bytes before packets", Noise()) {
@@ -65,16 +65,13 @@ extension Fault {
     }
   }
 
-  /// Flips one bit of a packet. The checksum reveals it, unless `sum=right` corrects the checksum. Nothing on the link
-  /// can notice it then.
+  /// Flips one bit of a packet. The checksum reveals the flip, unless `sum=right` corrects the checksum; then nothing
+  /// on the link can notice the flip.
   public struct Corrupt: FaultKind, PacketFault {
     /// The part of a packet in which a bit is flipped.
     public enum Part: String, CaseIterable, Sendable {
-      /// The payload.
       case payload
-      /// The header.
       case header
-      /// The payload or the header.
       case either
     }
 
@@ -85,7 +82,7 @@ extension Fault {
     /// Whether the checksum is corrected after the bit flip.
     public var mendsSum = false
 
-    /// The defaults.
+    /// Creates the fault with its default parameters.
     public init() {}
 
     static let format = Record("corrupt", "flips one bit of a packet", Corrupt()) {
@@ -111,7 +108,7 @@ extension Fault {
     }
 
     /// The byte to change; nil if the packet has no such byte. A checksum that will be corrected is never changed, and
-    /// neither are the first bytes, without which it would not be a packet.
+    /// neither are the first bytes, without which the bytes would not be a packet.
     private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
       guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
       let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size
@@ -132,10 +129,10 @@ extension Fault {
     public var packets = StruckPackets()
     /// How many packets overtake each affected packet.
     public var by = 1
-    /// How long to wait for the packets that are to overtake it.
+    /// How long to hold the packet while waiting for others to overtake it.
     public var wait = Duration.milliseconds(50)
 
-    /// The defaults.
+    /// Creates the fault with its default parameters.
     public init() {}
 
     static let format = Record("reorder", "delivers packets late, so that later packets overtake them", Reorder()) {
@@ -149,11 +146,9 @@ extension Fault {
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(Delayed(fault: self), unit) }
 
-    /// The packets that are being overtaken.
     private struct Delayed: PacketFault {
       struct Held {
         var packet: [UInt8]
-        /// How many more packets must overtake this one.
         var left: Int
         var due: Instant
       }

@@ -4,7 +4,6 @@ import IAP2
 
 /// What a packet fault does to the packets that it affects.
 protocol PacketFault {
-  /// Which packets the fault affects.
   var packets: StruckPackets { get }
 
   /// The number of bytes in packets that are held back and will still be passed on.
@@ -63,7 +62,7 @@ struct PacketStage<Effect: PacketFault>: FaultStage {
 /// Selects the affected packets, by their kind, at random, and in bursts.
 struct PacketSelection<Effect: PacketFault> {
   var effect: Effect
-  /// How many more packets are affected without drawing another random number.
+  /// How many more packets to affect before drawing another random number.
   private var left = 0
   private var isStruck = false
 
@@ -101,7 +100,7 @@ public struct StruckPackets: Equatable, Sendable {
   /// How many packets in a row are affected.
   public var burst = 1
 
-  /// The defaults.
+  /// Creates the default selection of packets.
   public init() {}
 
   static let format = Record("packets", "which packets are affected", StruckPackets()) {
@@ -138,7 +137,6 @@ public enum PacketKind: String, CaseIterable, Sendable {
 /// The scanner decides what counts as a packet. Bytes between packets are passed on unchanged, so that a fault changes
 /// only the packets that it affects.
 struct PacketCutter {
-  /// Wraps the scanner, which cannot be copied, because a stage is kept as a value.
   private final class Box {
     var scanner = PacketScanner()
   }

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-// Faults that move the boundaries of chunks, end the stream, or add bytes to its beginning.
+// These faults move the boundaries of chunks, end the stream, or add bytes to its beginning.
 
 extension Fault {
   /// Splits chunks at random. This breaks readers that assume that each reception is one message.
@@ -14,7 +14,7 @@ extension Fault {
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
 
-    /// The defaults.
+    /// Creates the fault with its default parameters.
     public init() {}
 
     static let format = Record("split", "cuts chunks into pieces of random size", Split()) {
@@ -48,14 +48,14 @@ extension Fault {
     }
   }
 
-  /// Joins chunks, so that those sent separately arrive as one.
+  /// Joins chunks, so that separately sent chunks arrive as one.
   public struct Glue: FaultKind {
     /// How many bytes to collect before they are passed on.
     public var size = 4_096
-    /// The maximum wait for more bytes.
+    /// The maximum time to wait for more bytes.
     public var wait = Duration.milliseconds(20)
 
-    /// The defaults.
+    /// Creates the fault with its default parameters.
     public init() {}
 
     static let format = Record("glue", "merges chunks into larger ones", Glue()) {
@@ -102,9 +102,9 @@ extension Fault {
   /// Pulls the cable, either immediately or after this many bytes or packets have passed in one direction since the
   /// fault began.
   public struct Cut: FaultKind {
-    /// Cut after this many bytes in one direction; 0 means no limit.
+    /// The number of bytes in one direction after which the cable is cut; 0 means no limit.
     public var bytes: Int
-    /// Cut after this many packets in one direction; 0 means no limit.
+    /// The number of packets in one direction after which the cable is cut; 0 means no limit.
     public var packets: Int
 
     /// Creates a cut that happens immediately, or after a number of bytes or packets.
@@ -168,9 +168,9 @@ extension Fault {
     }
   }
 
-  /// One direction works. The other accepts everything and delivers nothing, which only a timeout can detect.
+  /// One direction works. The other direction accepts everything and delivers nothing, which only a timeout can detect.
   public struct HalfDead: FaultKind {
-    /// This fault has no parameters.
+    /// Creates the fault, which has no parameters.
     public init() {}
 
     static let directions = [Directions.out, .in]
@@ -192,16 +192,13 @@ extension Fault {
     }
   }
 
-  /// The endpoint still holds bytes of an earlier session, and the next handshake reads them first. Reported from the
-  /// field (W17, bytes of an earlier session).
+  /// The endpoint still holds bytes of an earlier session, and the next handshake reads them first. This was reported
+  /// from the field (W17, bytes of an earlier session).
   public struct Stale: FaultKind {
     /// The kind of bytes.
     public enum Kind: String, CaseIterable, Sendable {
-      /// The end of a packet.
       case tail
-      /// Complete packets of an earlier link.
       case packets
-      /// Random bytes.
       case noise
     }
 
@@ -210,7 +207,7 @@ extension Fault {
     /// The number of bytes. Packets are not cut short.
     public var bytes = 64
 
-    /// The defaults.
+    /// Creates the fault with its default parameters.
     public init() {}
 
     static let directions = [Directions.in, .out, .both]
