@@ -10,7 +10,7 @@ public final class SoakCrew: Sendable {
   private let seeds: WorkQueue
   private let results: Locked<SoakReport>
 
-  /// Creates a crew without starting it. If `count` is nil, it plays until it is stopped.
+  /// Creates a crew without starting it. A crew whose `count` is nil plays until it is stopped.
   public init(_ recipe: SoakRecipe, from first: UInt64, count: UInt64? = nil, jobs: Int) {
     self.recipe = recipe
     self.jobs = jobs

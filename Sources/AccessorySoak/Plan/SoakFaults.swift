@@ -4,15 +4,12 @@ import AccessoryProfiles
 
 /// Random faults of all kinds. Their parameters are chosen to have an effect within a world of a few seconds.
 enum SoakFaults {
-  /// The kinds of harm that a fault does to a world.
   private enum Harm {
     /// The fault delays, splits or holds back bytes, but all of them arrive.
     case none
     /// The fault loses, duplicates, reorders or corrupts packets.
     case packets
-    /// The fault silences one direction.
     case silence
-    /// The fault ends a cable. Steps do this too, and plans add such faults separately.
     case end
   }
 
@@ -37,7 +34,7 @@ enum SoakFaults {
     return drawn(random.pick(faults(.packets) + faults(.silence)), striking: packets, &random)
   }
 
-  /// The faults that do this kind of harm, each repeated according to its likelihood.
+  /// The faults that do the given kind of harm, each repeated according to its likelihood.
   private static func faults(_ harm: Harm) -> [Fault] {
     Fault.format.examples.flatMap { fault in
       let (harms, weight) = likelihood(of: fault.effect)
@@ -70,7 +67,7 @@ enum SoakFaults {
       rate.bytes = random.number(4_000...400_000)
       fault.effect = .rate(rate)
     case .split(var split):
-      // Single bytes would take a hundred times as long, and the scanner's own tests cover them.
+      // Pieces of a single byte would take a hundred times as long, and the scanner's own tests cover them.
       split.size = random.percent(3) ? random.number(1...15) : random.spread(16...3_000)
       if split.size > 50, random.percent(30) { split.gap = random.milliseconds(0...3) }
       fault.effect = .split(split)

@@ -53,14 +53,12 @@ public struct ScenarioWithApps: Equatable, Sendable {
     (self.about, self.plan) = (about, plan)
   }
 
-  /// Creates a scenario from a file's tree.
   init(_ tree: JSON5Value, _ names: ScenarioNames) throws(SourceProblems) {
     var names = names
     names.apps = names.apps ?? []
     self = try Self.format(names).read(tree)
   }
 
-  /// The file's tree, with everything that differs from the defaults.
   var tree: JSON5Value {
     Self.format(ScenarioNames(accessories: plan.accessories.map(\.name), apps: plan.apps.map(\.name))).tree(self)
   }
@@ -103,7 +101,6 @@ public struct ScenarioWithApps: Equatable, Sendable {
 }
 
 extension SoakPlan {
-  /// Creates an empty plan, with the defaults of files.
   fileprivate init() {
     self.init(
       seed: 1, accessories: [], apps: [], steps: [], faults: [], speed: .init(), deviceLink: SoakLinkChoices(),
@@ -117,7 +114,7 @@ extension SoakPlan {
     return JSON5Writer.write(ScenarioWithApps(about: about, plan: self).tree, under: comment)
   }
 
-  /// The size of the plan in words: "5 steps, 2 faults, 3 sessions".
+  /// The size of the plan in words, for example "5 steps, 2 faults, 3 sessions".
   public var size: String {
     let sessions = apps.reduce(0) { $0 + $1.sessions.count }
     return [steps.count.counted("step"), faults.count.counted("fault"), sessions.counted("session")].joined(

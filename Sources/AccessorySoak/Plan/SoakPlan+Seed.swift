@@ -85,7 +85,7 @@ extension SoakPlan {
         steps.append(Step(at: at, .app(.quits, of: .named(app))))
       }
     }
-    // A stable sort: steps at the same time stay in the order in which they were planned.
+    // The sort is stable, so steps at the same time stay in the order in which they were planned.
     for index in steps.indices { steps[index].at = min(steps[index].at, length) }
     steps = steps.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
   }
@@ -138,7 +138,7 @@ extension Profile.Link {
     self.init()
     maximumOutstandingPackets = UInt8(random.spread(1...127))
     switch random.number(0...99) {
-    // Too short for authentication messages, so such an accessory never becomes ready.
+    // Such packets are too short for authentication messages, so this accessory never becomes ready.
     case ..<3: maximumPacketLength = UInt16(random.number(24...51))
     case ..<50: maximumPacketLength = UInt16(random.number(52...300))
     case ..<85: maximumPacketLength = UInt16(random.number(300...4_096))
@@ -205,7 +205,6 @@ struct PlanRandom {
 
   mutating func next() -> UInt64 { random.next() }
 
-  /// Returns true with this probability in percent.
   mutating func percent(_ chance: Int) -> Bool { Int(truncatingIfNeeded: next() % 100) < chance }
 
   mutating func number(_ range: ClosedRange<Int>) -> Int {

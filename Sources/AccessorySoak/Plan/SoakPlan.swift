@@ -57,7 +57,7 @@ public struct SoakPlan: Equatable, Sendable {
   public var policy: PublicationMachine.Policy
   /// A flicker that the device causes by itself.
   public var deviceFlicker: Flicker?
-  /// Which step the device does first.
+  /// Whether the device starts with authentication or identification.
   public var order = HostOrder.authentication
   /// The identifier of the device's first session on each cable.
   public var firstSession: UInt16
@@ -121,11 +121,8 @@ public struct SoakStreamPlan: Equatable, Sendable {
 
   /// When this end closes the session.
   public enum Closing: Equatable, Sendable {
-    /// It does not close the session.
     case never
-    /// It closes the session when everything has been written.
     case afterWriting
-    /// It closes the session after this time.
     case after(Duration)
   }
 

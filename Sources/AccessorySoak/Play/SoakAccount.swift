@@ -7,9 +7,7 @@ import IAP2
 ///
 /// Invariant, checked with every read: what one end has read is a prefix of what the other has written.
 final class SoakAccount {
-  /// The record for one end.
   final class Half {
-    /// The bytes that this end writes.
     let stream: UniqueStream
     var written = 0
     var read = 0
@@ -64,7 +62,6 @@ final class SoakAccount {
     record.leaks.watch(session, "session", Int(id))
   }
 
-  /// Whether each end has read everything that the other wrote.
   var isDelivered: Bool { device.read == simulator.written && simulator.read == device.written }
 
   /// Whether the session is finished.
@@ -97,8 +94,8 @@ final class SoakAccount {
       return SoakViolation(
         .delivery, "\(name) is open, but not everything was delivered: \(account)")
     }
-    // An orderly close must come after everything that was written before it. An echo is an exception: it drops the
-    // bytes that it can no longer send back.
+    // An orderly close must come after everything that was written before it. An echo is an exception, because it drops
+    // the bytes that it can no longer send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
       return SoakViolation(
         .delivery, "\(name) was closed in order by the device, but earlier bytes are missing: \(account)")

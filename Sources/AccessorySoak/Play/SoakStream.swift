@@ -4,7 +4,6 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// What an accessory in the soak does with its sessions.
 struct SoakBehavior: AccessoryBehavior {
   let makeHandler: (Session) -> any SessionHandler
 
@@ -63,7 +62,6 @@ final class SoakStream: SessionHandler {
   private var reading: LoopTimer?
   private var closing: LoopTimer?
   private var quietTimer: LoopTimer?
-  /// Checks the bytes that this end reads.
   private var verifier: StreamVerifier
   /// How many bytes to read before this end stops reading; nil if it does not stop.
   private var readLimit: Int?
@@ -86,7 +84,6 @@ final class SoakStream: SessionHandler {
     account.open(end, session, record)
   }
 
-  /// Starts the stream. It must already be the session's handler.
   func start() {
     if left > 0 { write() } else if plan.closing == .afterWriting { closeSoon(.zero) }
     if case .after(let time) = plan.closing { closeSoon(time) }

@@ -199,7 +199,7 @@ final class SoakWorld {
     }
     guard let plans = plan.accessories[number].streams else { return SoakEcho(session, account, on: loop, record) }
     let stream = makeStream(plans[sessions.count % plans.count], session, account, .accessory)
-    // In a later turn, when the session has its handler.
+    // The stream starts in a later turn, when the session has its handler.
     loop.schedule(after: .zero) { [weak stream] in stream?.start() }
     return stream
   }
@@ -260,7 +260,6 @@ final class SoakWorld {
     world?.faultCounts.forEach { record.coverage[fault: $0.fault] += $0.count.hits }
   }
 
-  /// Releases everything, and reports objects that are still in memory.
   func release() {
     let time = loop.now
     streams.removeAll()
@@ -278,7 +277,6 @@ final class SoakWorld {
 }
 
 extension SoakLinkChoices {
-  /// Applies the settings to a link.
   func apply(to settings: inout LinkSettings) {
     settings.initialSequence = initialSequence
     if let cumulativeAcknowledgements {

@@ -15,7 +15,8 @@ extension SoakReport {
   }
 
   private var seedsText: String {
-    // If there are several shards, the seeds of the whole run, because those of the shards have gaps.
+    // If there are several shards, the headline shows the seeds of the whole run, because those of the shards have
+    // gaps.
     let low = first + UInt64(shards.only?.share(of: seeds).lowerBound ?? 0)
     let count = shards.only == nil ? seeds : worlds
     let text = count == 1 ? "seed \(low)" : "seeds \(low) to \(low + UInt64(max(count, 1)) - 1)"
@@ -90,7 +91,7 @@ extension SoakReport {
     ]
   }
 
-  /// The shrunken failing worlds, and how often each corner was reached.
+  /// The failing worlds, each reduced to a minimal reproduction, and how often each corner case was reached.
   public var sections: [PageSection] {
     let shrunk = failures.compactMap { failure in
       failure.shrunk.map {

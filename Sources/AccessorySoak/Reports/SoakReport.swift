@@ -9,11 +9,11 @@ import AccessoryRuns
 public struct SoakReport: Equatable, Sendable {
   /// A world that failed.
   public struct Failure: Equatable, Sendable {
-    /// The world's seed.
+    /// The rules that the world broke.
     public var seed: UInt64 = 0
     /// The rules that it broke.
     public var violations: [SoakViolation] = []
-    /// The world in shrunken form; only for the first few failures.
+    /// The shrunken world; only the first few failures have one.
     public var shrunk: Shrunk?
   }
 
@@ -23,7 +23,7 @@ public struct SoakReport: Equatable, Sendable {
     public var before = ""
     /// The size of the shrunken world, in words.
     public var after = ""
-    /// How many worlds were played to find it.
+    /// How many worlds were played to find the shrunken world.
     public var worlds = 0
     /// The shrunken world as a scenario file.
     public var scenario = ""
@@ -78,7 +78,6 @@ public struct SoakReport: Equatable, Sendable {
     keep([Failure(seed: outcome.seed, violations: outcome.violations)])
   }
 
-  /// Adds the worlds of another report.
   mutating func count(_ other: SoakReport) {
     worlds += other.worlds
     failureCount += other.failureCount
@@ -160,7 +159,6 @@ public struct SoakReport: Equatable, Sendable {
     corners.isEmpty ? "none" : corners.map(\.word).joined(separator: " ")
   }
 
-  /// The sum of all counts; nil if it overflows.
   var counted: Int? {
     var sum = CountSum()
     sum.add(worlds)

@@ -21,7 +21,7 @@ extension JSON5Value {
         return SmallerTree(tree: JSON5Value(.object(rest)), isWithoutPart: areParts)
       } + inside
     case .array(let values):
-      // All elements, then halves, then quarters, and finally single ones.
+      // The changes remove all elements, then halves, then quarters, and finally single ones.
       var changes: [SmallerTree] = []
       var size = values.count
       while size > 0 {
@@ -49,7 +49,7 @@ extension JSON5Value {
     switch content {
     case .object: return changes(inside: kept) { $0.plainer(keeping: kept, in: $1) }
     case .array(let values):
-      // Steps moved to the time of the previous step.
+      // Here, a step moves to the time of the previous step.
       let moved = values.indices.dropFirst().compactMap { index -> SmallerTree? in
         guard case .object(var members) = values[index].content, let time = values[index - 1]["at"],
           let place = members.firstIndex(where: { $0.key == "at" }), members[place].value != time
@@ -67,7 +67,7 @@ extension JSON5Value {
       if let time = try? DurationText.parse(text) {
         return ([.zero] + time.shorter).map { SmallerTree(tree: .duration($0)) }
       }
-      // Options of faults and quirks. For some of them, zero means "forever".
+      // The changes affect the options of faults and quirks. For some options, zero means "forever".
       let options = text.split(separator: ",").map { $0.split(separator: "=", maxSplits: 1) }
       return options.indices.flatMap { index -> [SmallerTree] in
         guard options[index].count == 2, let time = try? DurationText.parse(String(options[index][1])) else {

@@ -23,7 +23,7 @@ public struct SoakShrinker {
     /// The maximum number of loop steps for all these worlds together.
     public var steps = 10_000_000
 
-    /// The default limits, which allow a few seconds.
+    /// Creates the default limits, which allow a few seconds.
     public init() {}
   }
 
@@ -33,7 +33,7 @@ public struct SoakShrinker {
 
   /// The smallest world so far.
   public private(set) var plan: SoakPlan
-  /// The result of playing it.
+  /// The result of playing the smallest world.
   public private(set) var outcome: SoakOutcome
   /// The rule that the world breaks.
   public let rule: SoakRule
@@ -46,8 +46,8 @@ public struct SoakShrinker {
   private let isStopped: () -> Bool
   private var stepsTaken: Int
 
-  /// Creates a shrinker for a plan that breaks a rule; nil if it breaks none. If it breaks several, the first one is
-  /// used. With `keepsProfiles`, the accessories' profiles do not change.
+  /// Creates a shrinker for a plan that breaks a rule; nil if the plan breaks none. If the plan breaks several rules,
+  /// the first one is used. With `keepsProfiles`, the accessories' profiles do not change.
   public init?(
     _ plan: SoakPlan, keepsProfiles: Bool = false, effort: Effort = Effort(),
     isStopped: @escaping () -> Bool = { false }

@@ -13,7 +13,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     case connect, emptyConnect, sessionOpened, sessionRefused, sessionEndedUnread, sessionClosedByDevice
     case sessionClosedByAccessory, sessionEndedByLink, sessionEndedByCable, sessionDeniedByAPI, bytesDelivered
 
-    /// The corner's name on the command line, in files and in JSON: `giveUp`.
+    /// The corner's name on the command line, in files and in JSON, for example `giveUp`.
     public var word: String { "\(self)" }
 
     /// The corner's description in the printed table.
@@ -73,7 +73,6 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     set { if let index = Fault.format.names.firstIndex(of: fault) { faults[index] = newValue } }
   }
 
-  /// All counts.
   var all: [Int] { counts + faults }
 
   mutating func add(_ counters: LinkCounters) {

@@ -24,7 +24,6 @@ final class SoakRecord {
   /// Whether there has been an event since this was last reset.
   var hasNews = false
 
-  /// Records that a rule was broken.
   func violation(_ rule: SoakRule, _ text: @autoclosure () -> String, at time: Instant) {
     guard violations.count < Self.most else { return }
     let scalars = text().unicodeScalars
@@ -33,7 +32,6 @@ final class SoakRecord {
       SoakViolation(rule, isLong ? String(scalars.prefix(Self.longest)) + "…" : String(scalars), at: time))
   }
 
-  /// Records a violation that a watch reported.
   func violation(_ seen: SoakViolation, at time: Instant) { violation(seen.rule, seen.text, at: time) }
 
   func saw(_ event: TimelineEvent) {
@@ -60,7 +58,6 @@ struct PublicationWatch {
   /// The connection IDs of the current publications.
   private(set) var published: [Int] = []
 
-  /// Returns what is wrong with an event; nil if nothing is.
   mutating func saw(_ event: TimelineEvent) -> SoakViolation? {
     guard event.side == .device else { return nil }
     switch event.kind {
@@ -104,7 +101,6 @@ struct LeakWatch {
     entries.append(Entry(name: name, number: number, object: object))
   }
 
-  /// The names of the objects that are still in memory.
   var leaks: [String] { entries.filter { $0.object != nil }.map { "\($0.name) \($0.number)" } }
 }
 

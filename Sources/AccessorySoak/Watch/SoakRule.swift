@@ -57,8 +57,8 @@ public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
     (self.rule, self.text, self.time) = (rule, text, time)
   }
 
-  /// For example "1.5 byte 20 is not what was written".
+  /// The violation as text, for example "1.5 byte 20 is not what was written".
   public var description: String { "\(time.secondsText) \(text)" }
-  /// For example "bytes: 1.5 byte 20 is not what was written".
+  /// The violation as a line, for example "bytes: 1.5 byte 20 is not what was written".
   public var line: String { "\(rule): \(description)" }
 }

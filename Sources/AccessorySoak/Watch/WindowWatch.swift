@@ -22,11 +22,9 @@ struct WindowWatch {
     case up
   }
 
-  /// How many links without acknowledgements have come up.
   private(set) var linksWithoutAcknowledgements = 0
   private let end: Cable.End
   private var state = State.idle
-  /// The sequence numbers of this end.
   private var synSequence: UInt8 = 0
   private var lastSent: UInt8 = 0
   private var acknowledged: UInt8 = 0
@@ -89,7 +87,7 @@ struct WindowWatch {
   /// Returns what is wrong with a packet that this end sends; nil if nothing is.
   mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakViolation? {
     if header.control.contains(.syn) { return sentSynchronization(header, payload) }
-    // A reset or a sleep ends a link, so its numbers do not matter.
+    // A reset or a sleep ends a link, so the sequence numbers of such packets do not matter.
     if !header.control.isDisjoint(with: [.rst, .slp]) { return nil }
     guard let peer = peerParameters, state != .idle else {
       return SoakViolation(.numbering, "sent a packet (\(header.control)) before the link was synchronised")
@@ -114,7 +112,7 @@ struct WindowWatch {
 
   private mutating func wrongNumber(_ header: PacketHeader, _ peer: LinkParameters) -> SoakViolation? {
     let step = header.sequence &- lastSent
-    // In a retransmission, any number that was sent before is allowed.
+    // A retransmission may use any number that was sent before.
     if !isZeroAcknowledgement, step == 0 || step >= 128 { return nil }
     defer { lastSent = header.sequence }
     guard step == 1 else {

@@ -16,14 +16,14 @@ final class WireWatch: CableWitness {
   private var receiving: PacketScanner
 
   private init(at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop) {
-    // Computed as a peer does it, so that both find the same packets.
+    // The limit is computed as a peer computes it, so that both find the same packets.
     receiving = PacketScanner(maximumLength: max(maximumLength, 128))
     (self.place, self.record, self.loop) = (place, record, loop)
     window = WindowWatch(end: place.end)
   }
 
-  /// Returns a channel that is observed. `maximumLength` is the maximum length of a packet that this end accepts.
-  /// Longer ones do not count as packets.
+  /// Returns an observed channel. `maximumLength` is the maximum length of a packet that this end accepts; longer
+  /// packets do not count as packets.
   static func watch(
     _ channel: any Channel, at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop
   ) -> any Channel {
@@ -81,7 +81,6 @@ final class WireWatch: CableWitness {
     record.violation(rule, "cable \(place.cable): the \(place.end) \(what)", at: loop.now)
   }
 
-  /// Adds the link's counters to the coverage.
   private func finish() {
     record.coverage[.zeroAcknowledgementLink] += window.linksWithoutAcknowledgements
     if let connection = owner as? Connection<DeviceRole> {
