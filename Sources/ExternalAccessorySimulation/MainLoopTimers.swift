@@ -17,14 +17,14 @@ final class MainLoopTimers: @unchecked Sendable {
     var deadline: Instant
   }
 
-  /// The timers of the current world. Weak, so that a world that is no longer used can end.
+  /// The timers of the current world. The reference is weak, so that a world that is no longer used can end.
   private static let current = Locked(Weak())
   private struct Weak { weak var timers: MainLoopTimers? }
   private static let farAway = 4e9
 
   private let entrance: VirtualEntrance
   private let main: MainDelivery
-  /// Keyed by the address of the CFRunLoopTimer. Use only on the loop.
+  /// The adopted timers by the address of their CFRunLoopTimer. Use this only on the loop.
   private var adopted: [UnsafeRawPointer: Adopted] = [:]
 
   init(_ entrance: VirtualEntrance, main: MainDelivery) {
@@ -63,7 +63,7 @@ final class MainLoopTimers: @unchecked Sendable {
     return true
   }
 
-  /// The app moves a timer. Returns false if the timer was not adopted.
+  /// Moves a timer to another date. Returns false if the timer was not adopted.
   func move(_ core: UnsafeRawPointer, to date: CFAbsoluteTime) -> Bool {
     entrance.sync {
       guard adopted[core] != nil else { return false }
@@ -79,7 +79,7 @@ final class MainLoopTimers: @unchecked Sendable {
 
   /// Forgets a timer that was invalidated.
   func forget(_ core: UnsafeRawPointer) {
-    // Released outside the lock, because it may be the last reference to what the app's block captured.
+    // The timer is released outside the lock, because this may be the last reference to what the app's block captured.
     let last = entrance.sync { () -> Timer? in
       let one = adopted.removeValue(forKey: core)
       one?.own.cancel()
@@ -91,7 +91,7 @@ final class MainLoopTimers: @unchecked Sendable {
   /// Call only on the loop.
   private func arm(_ core: UnsafeRawPointer, for date: CFAbsoluteTime) {
     let remaining = min(max(0, date - CFAbsoluteTimeGetCurrent()), Self.farAway)
-    // Rounded to whole milliseconds, because some time passed between the app's call of Date() and now.
+    // The deadline is rounded to whole milliseconds, because some time has passed since the app's call of Date().
     let deadline = entrance.now + .milliseconds(Int((remaining * 1000).rounded()))
     adopted[core]?.deadline = deadline
     adopted[core]?.own.arm(at: deadline)

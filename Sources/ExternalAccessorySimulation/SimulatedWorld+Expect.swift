@@ -6,7 +6,7 @@ import Testing
 /// another closure of the same function.
 extension SimulatedWorld {
   /// Lets time pass until a condition holds, as ``run(limit:isolation:until:)`` does, and fails the test at the line of
-  /// the call if it does not. The failure shows the timeline.
+  /// the call if the condition does not hold. The failure shows the timeline.
   ///
   /// ```swift
   /// await world.expect { app.isConnected }
@@ -52,7 +52,7 @@ extension SimulatedWorld {
     if !addsReportToIssues { text += "\n\(newReport)" }
     if let failing { return failing(text, place) }
     Issue.record(Comment(rawValue: text), sourceLocation: place)
-    // Outside a test, for example in a detached task, nothing else prints it.
+    // Outside a test, for example in a detached task, nothing else prints the failure.
     if Test.current == nil { FileHandle.standardError.write(Data("\(place): \(text)\n".utf8)) }
   }
 }

@@ -54,7 +54,7 @@ extension SimulatedWorld {
     public var framework = FrameworkSettings()
     /// Whether the device shows accessories before they are authenticated, without protocols.
     public var publishesEarly = false
-    /// What the device asks accessories for first.
+    /// Whether the device asks accessories for authentication or identification first.
     public var order = HostOrder.authentication
     /// A flicker caused by the device, for accessories that do not flicker themselves.
     public var deviceFlicker: Flicker?

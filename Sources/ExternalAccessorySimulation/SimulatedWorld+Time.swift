@@ -66,7 +66,7 @@ extension SimulatedWorld {
     return true
   }
 
-  /// One call of ``run(limit:isolation:until:)``.
+  /// The state of one call of ``run(limit:isolation:until:)``.
   private struct Wait {
     /// The limit, in the world's time.
     let end: Instant
@@ -268,8 +268,8 @@ extension SimulatedWorld {
     return false
   }
 
-  /// On the main thread, runs the run loop. On another thread, waits for the main queue and runs that thread's run
-  /// loop.
+  /// Runs the run loop if called on the main thread. On another thread, waits for the main queue and runs that thread's
+  /// run loop.
   private func runHere() {
     if Thread.isMainThread {
       repeat { _ = RunLoop.main.run(mode: .default, before: Date()) } while !realm.main.isEmpty

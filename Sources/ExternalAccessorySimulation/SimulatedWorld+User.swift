@@ -33,7 +33,7 @@ extension SimulatedWorld {
     realm.main.add { MainActor.assumeIsolated { UIApplication.shared.take(step) } }
   }
 
-  /// Called when the world ends: `UIApplication` becomes active again, without notifications.
+  /// Makes `UIApplication` active again, without notifications, when the world ends.
   func endLife() {
     realm.main.add { MainActor.assumeIsolated { UIApplication.shared.reset() } }
   }
@@ -42,11 +42,8 @@ extension SimulatedWorld {
 extension SimulatedWorld {
   /// What the user does in the Bluetooth picker.
   public enum PickerAnswer: Sendable {
-    /// Chooses the accessory with this name.
     case choose(String)
-    /// Cancels the picker.
     case cancel
-    /// The picker fails with this error.
     case fail(EABluetoothAccessoryPickerError.Code)
   }
 

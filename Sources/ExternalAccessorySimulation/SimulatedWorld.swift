@@ -25,24 +25,20 @@ import Testing
 /// its own run loops. The app's timers on the main run loop fire in the world's time, and so do sleeps on ``clock``,
 /// for apps that accept a clock. Every other wait of the app happens in real time.
 public final class SimulatedWorld: @unchecked Sendable {
-  /// The realm that the manager shows.
   let realm: AccessoryRealm
   /// The entrance to the loop in virtual time; nil in real time.
   let virtual: VirtualEntrance?
   let settings: Settings
-  /// The world itself. Use only on its loop.
   private let inner: World
   /// What a failed test leaves for its developer. Use only on the loop.
   let trace: WorldTrace
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []
-  /// Other apps on the device. Use only on the loop.
   var others: [AppView] = []
   /// What `Bundle.main` declared before the world changed it.
   private var bundleBefore: BundleDeclarations?
   /// The scenario that is being played. Use only on the loop.
   var timeline: ScenarioTimeline?
-  /// The scenario's other app. Use only on the loop.
   var otherApp: ScenarioApp?
   /// The app's timers on the main run loop; nil if they fire in real time.
   private let timers: MainLoopTimers?
@@ -147,7 +143,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// How many tasks are sleeping on ``clock``.
   public var sleeperCount: Int { sleepers.count }
 
-  /// A sentence that says so if the world stood still while the app did something in real time; nil otherwise.
+  /// A sentence for the case that the world stood still while the app did something in real time; nil if it did not.
   package var standstill: String? {
     let seconds = stoodStill.withLock { $0 }
     guard seconds >= 0.1 else { return nil }
@@ -191,7 +187,6 @@ public final class SimulatedWorld: @unchecked Sendable {
     return made
   }
 
-  /// All accessories that were added.
   var added: [WorldAccessory] { lock.withLock { accessories } }
 
   /// Opens a session in another app on the device, and returns whether that succeeded. `Settings.rules.otherApps`

@@ -36,8 +36,8 @@ public func withSimulatedWorld<Value>(
   return try result.get()
 }
 
-/// A call inside the `body` of another call. It would wait for the outer world to end, which in turn waits for this
-/// call.
+/// The error for a call inside the `body` of another call. The inner call would wait for the outer world to end, which
+/// in turn waits for the inner call.
 struct NestedWorldError: Error, CustomStringConvertible {
   let description =
     "withSimulatedWorld was called inside withSimulatedWorld: use the outer world, or call it after the outer one ends"
@@ -115,7 +115,7 @@ extension SimulatedWorld {
   /// The timeline and the transcript as text.
   public var report: String { (events.map(\.json) + transcript).joined(separator: "\n") }
 
-  /// Only this many of the last lines of each are shown.
+  /// A report shows only this many of the last lines of the timeline and of the transcript.
   private static let lineLimit = 500
 
   /// The part of the report that has not been shown yet.

@@ -108,7 +108,7 @@ public final class WorldAccessory: @unchecked Sendable {
     }
   }
 
-  /// The same for a text in UTF-8.
+  /// Searches for a UTF-8 text in everything that the accessory has received.
   public func received(_ wanted: String, times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
     received(Array(wanted.utf8), times: times, on: protocolName)
   }
@@ -133,7 +133,6 @@ public final class WorldAccessory: @unchecked Sendable {
   }
 }
 
-/// Hands sessions over to a test.
 private struct TakenSessions: AccessoryBehavior {
   let world: SimulatedWorld
   let take: (WorldSession) -> Void
@@ -145,7 +144,7 @@ private struct TakenSessions: AccessoryBehavior {
   }
 }
 
-/// See the mirror of ``SimulatedWorld``.
+/// The mirror is empty for the same reason as ``SimulatedWorld``'s mirror.
 extension WorldAccessory: CustomReflectable {
   /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }
@@ -206,13 +205,13 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
 
   // MARK: On the loop
 
-  /// Bytes arrived.
+  /// Reads the bytes that have arrived.
   public func sessionIsReadable(_ session: Session) { pull() }
 
-  /// There is room again.
+  /// Sends the bytes that did not fit before.
   public func sessionIsWritable(_ session: Session) { push() }
 
-  /// The session ended.
+  /// Records that the session ended.
   public func session(_ session: Session, endedWith end: SessionEnd) { pull() }
 
   private func pull() {
@@ -232,7 +231,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   }
 }
 
-/// See the mirror of ``SimulatedWorld``.
+/// The mirror is empty for the same reason as ``SimulatedWorld``'s mirror.
 extension WorldSession: CustomReflectable {
   /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: []) }

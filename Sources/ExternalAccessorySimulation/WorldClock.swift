@@ -40,7 +40,7 @@ public struct WorldClock: Clock {
 
   /// The world's time.
   public var now: Instant { Instant(sinceBeginning: entrance.sync { entrance.loop.now } - .origin) }
-  /// Nothing is rounded.
+  /// The resolution is zero, because nothing is rounded.
   public var minimumResolution: Duration { .zero }
 
   /// Returns when the world's time reaches `deadline`, or when the world ends; throws if the task is cancelled.
@@ -60,9 +60,8 @@ public struct WorldClock: Clock {
   }
 }
 
-/// The tasks that are sleeping on a world's clock.
 final class Sleepers: @unchecked Sendable {
-  /// One task. It is resumed once: when its time has come, when it is cancelled, or when the world ends.
+  /// One sleeping task. It is resumed once: when its time has come, when it is cancelled, or when the world ends.
   final class Sleeper: @unchecked Sendable {
     private enum State {
       case new
@@ -119,10 +118,9 @@ final class Sleepers: @unchecked Sendable {
     woken.withLock { $0.resuming > 0 ? seconds < 1 : $0.awake > 0 && seconds < 0.1 }
   }
 
-  /// Stops waiting for tasks that do not go back to sleep.
   func forgetWoken() { woken.withLock { $0.awake = 0 } }
 
-  /// A task has continued.
+  /// Records that a woken task has continued.
   func hasReturned() { woken.withLock { $0.resuming -= 1 } }
 
   func add(_ sleeper: Sleeper, at deadline: Instant) {
@@ -151,7 +149,7 @@ final class Sleepers: @unchecked Sendable {
     sleeper.finish(.success(()))
   }
 
-  /// The world ends: wakes all tasks.
+  /// Wakes all tasks, because the world ends.
   func end() {
     let left = entrance.sync { () -> [Sleeper] in
       isOver = true

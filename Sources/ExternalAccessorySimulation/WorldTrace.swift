@@ -4,11 +4,10 @@ import AccessoryWorlds
 import Foundation
 import Testing
 
-/// The trace of a test's world: one HTML page with everything that happened, written when the test fails.
+/// The trace of a test's world: one HTML page that shows everything that happened, written when the test fails.
 ///
-/// Belongs to the world's loop.
+/// The trace belongs to the world's loop.
 final class WorldTrace: @unchecked Sendable {
-  /// The environment variable that can name the folder for traces.
   static let variable = "EASIM_TRACES"
 
   private let name: String
@@ -32,10 +31,10 @@ final class WorldTrace: @unchecked Sendable {
     }
   }
 
-  /// The HTML page.
   func page(because reason: String) -> [UInt8] { recorder.page(TraceVerdict("failed", reason)) }
 
-  /// The file that the page is written to: in the folder that ``variable`` names, or else in the temporary folder.
+  /// The file that the page is written to. It is in the folder that ``variable`` names, or else in the temporary
+  /// folder.
   var file: URL {
     let folder =
       ProcessInfo.processInfo.environment[Self.variable].map { URL(fileURLWithPath: $0) }
