@@ -28,7 +28,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   @exclusivity(unchecked) private var owner: (any ConnectionOwner)?
   @exclusivity(unchecked) private var isDraining = false
   @exclusivity(unchecked) private var isOver = false
-  /// Whether the cable is not read, see ``PeerCore/wantsCablePaused``.
+  /// Whether reading from the cable is paused; see ``PeerCore/wantsCablePaused``.
   @exclusivity(unchecked) private var isPaused = false
   /// How long the other end has been silent; nil if silence is allowed.
   @exclusivity(unchecked) private var watch: PhaseClock?
@@ -73,7 +73,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     return result
   }
 
-  /// Ends the connection from this side: sessions end with `reason`, the cable is closed.
+  /// Ends the connection from this side. Sessions end with `reason`, and the cable is closed.
   public func close(_ reason: String) {
     guard !isOver else { return }
     drainAndFlush()
@@ -86,8 +86,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     for session in sessions + natives.map(\.session) { session.close() }
   }
 
-  /// Drops every open session without closing it: it stays open for the other end but is no longer answered. Returns
-  /// the sessions.
+  /// Drops every open session without closing it, so that it stays open for the other end but gets no more answers.
+  /// Returns the sessions.
   public func forgetSessions() -> [Session] {
     let open = (sessions + natives.map(\.session)).filter(\.isOpen)
     for session in open {
@@ -118,7 +118,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   // MARK: Events and output
 
   private func drainAndFlush() {
-    // A handler called from here may write; the call in progress takes care of the consequences.
+    // A handler that is called from here may write; the call in progress takes care of the consequences.
     guard !isDraining, !isOver else { return }
     isDraining = true
     defer { isDraining = false }
@@ -176,7 +176,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     }
   }
 
-  /// Called at the peer's deadline.
+  /// Handles the timeout at the peer's deadline.
   public func timerFired(_ timer: LoopTimer) {
     Role.handleTimeout(&peer, now: now)
     drainAndFlush()
@@ -224,12 +224,12 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     drainAndFlush()
   }
 
-  /// There is room to send again.
+  /// Continues to send, because there is room again.
   public func channelIsWritable(_ channel: any Channel) {
     drainAndFlush()
   }
 
-  /// The cable has ended.
+  /// Handles the end of the cable.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     guard !isOver else { return }
     let last = owner
@@ -312,7 +312,7 @@ public protocol ConnectionOwner: AnyObject {
 }
 
 extension ConnectionOwner {
-  /// By default, handled like the end of the cable.
+  /// The default implementation handles silence like the end of the cable.
   public func connectionGaveUp(_ silence: Silence) {
     connectionEnded(.lost(silence.sentence(about: "it")))
   }

@@ -25,28 +25,29 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   /// The default. According to a field report, iOS waits this long for an answer.
   public static let usual = Duration.seconds(30)
 
-  /// The same limit for each step; nil means none. The limit after a refusal is ten times as long, because people read
-  /// the result.
+  /// Creates the same limit for each step; nil means no limit. The limit after a refusal is ten times as long, because
+  /// people read the result.
   public init(_ limit: Duration? = HandshakeTimeouts.usual) {
     (detection, link, authentication, identification) = (limit, limit, limit, limit)
     refusal = limit.map { $0 * 10 }
   }
 
-  /// The same limit for each step; zero means none.
+  /// Creates the same limit for each step; zero means no limit.
   public init(each limit: Duration) { self.init(limit == .zero ? nil : limit) }
 
   /// No limit at all.
   public static let unlimited = HandshakeTimeouts(nil)
 
-  /// For a device, which has its own limits for the answers to its questions: see `DevicePeer.Settings.answerTimeout`.
-  /// A refused accessory may stay connected, because a real device does not unplug an accessory either.
+  /// The limits for a device, which has its own limits for the answers to its questions: see
+  /// `DevicePeer.Settings.answerTimeout`. A refused accessory may stay connected, because a real device does not unplug
+  /// an accessory either.
   public static let ofDevice: HandshakeTimeouts = {
     var handshakeTimeouts = HandshakeTimeouts()
     (handshakeTimeouts.authentication, handshakeTimeouts.identification, handshakeTimeouts.refusal) = (nil, nil, nil)
     return handshakeTimeouts
   }()
 
-  /// The limit of a phase; nil if nothing is expected, or nothing from the other end.
+  /// The limit of a phase; nil if nothing is expected from the other end.
   public func limit(of phase: PeerPhase) -> Duration? {
     switch phase {
     case .detection, .stopped: detection
@@ -59,14 +60,15 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   }
 }
 
-/// The other end was silent for too long.
+/// A silence of the other end that lasted too long.
 public struct Silence: Equatable, Sendable {
   /// The phase that took too long.
   public let phase: PeerPhase
   /// How long the other end was allowed to be silent.
   public let limit: Duration
 
-  /// A sentence fragment that begins with the other end: "the device did not answer detection within 30 s".
+  /// A sentence fragment that begins with the name of the other end, for example "the device did not answer detection
+  /// within 30 s".
   public func sentence(about other: String) -> String {
     "\(other) did not \(missing) within \(DurationText.format(limit))"
   }
@@ -111,7 +113,7 @@ struct PhaseClock {
     begin(next, now: now)
   }
 
-  /// The deadline was reached in this phase. Returns whether the other end was silent for too long.
+  /// Handles the deadline. Returns the silence if the other end was silent for too long.
   mutating func handleTimeout(_ current: PeerPhase, now: Instant) -> Silence? {
     guard let due = deadline, due <= now else { return nil }
     // There is no event for the change from detection to synchronization, which has its own limit.

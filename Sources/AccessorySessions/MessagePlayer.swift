@@ -29,13 +29,13 @@ public final class MessagePlayer {
     machine.begin(declared: declared)
   }
 
-  /// The connection is established.
+  /// Records that the connection is established.
   public func connected() {
     machine.connected(now: loop.now)
     sendWhatIsDue()
   }
 
-  /// A message from the other end arrived.
+  /// Handles a message from the other end.
   public func heard(_ message: ControlMessage) {
     machine.heard(message, now: loop.now)
     sendWhatIsDue()

@@ -29,7 +29,7 @@ public final class PeerWarnings {
 public struct DeclarationWatch {
   private var reported: Set<MessageID> = []
 
-  /// A detector that has not reported anything yet.
+  /// Creates a detector that has not reported anything yet.
   public init() {}
 
   /// The warning about a message from the accessory. `declared` contains the messages that it declares it may send; nil

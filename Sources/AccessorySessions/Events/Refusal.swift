@@ -6,7 +6,7 @@ public enum Refusal: Equatable, Sendable {
   case authentication(String)
   /// The identification was refused (1D03), for these reasons.
   case identification([IdentificationFinding])
-  /// The accessory's SYN cannot be used.
+  /// The accessory sent iAP1 frames but no iAP2 detection; the value is one of these frames.
   case synchronization(LinkParametersError)
   /// The accessory sent iAP1 frames but no iAP2 detection; the value is one of the frames.
   case legacyAccessory(frame: [UInt8])
@@ -31,13 +31,9 @@ public enum Refusal: Equatable, Sendable {
 
   /// What a program that plays the device may offer as a remedy; each program has its own name for each remedy.
   public enum Remedy: Sendable {
-    /// Accept accessories that fail authentication.
     case acceptAuthentication
-    /// Do not ask accessories to authenticate.
     case skipAuthentication
-    /// Accept accessories whose identification breaks rules.
     case acceptIdentification
-    /// Record every packet.
     case transcript
   }
 

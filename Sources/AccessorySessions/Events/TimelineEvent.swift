@@ -7,15 +7,11 @@ import IAP2
 ///
 /// Events only report what happened; only the publication machine produces `connect` and `disconnect`.
 public struct TimelineEvent: Equatable, Sendable {
-  /// Where it happened.
+  /// Where an event happened.
   public enum Side: String, Equatable, Sendable {
-    /// In the accessory.
     case accessory
-    /// On the cable.
     case cable
-    /// In the Apple device.
     case device
-    /// In an app.
     case app
   }
 
@@ -58,17 +54,11 @@ public struct TimelineEvent: Equatable, Sendable {
     case link(isUp: Bool, String)
     /// A control message.
     indirect case message(PassedMessage)
-    /// A step of identification.
     case identification(String)
-    /// A step of authentication.
     case authentication(Authentication)
-    /// The accessory was published to apps.
     case connect
-    /// The accessory was withdrawn from apps.
     case disconnect
-    /// A session was opened.
     case sessionOpen(id: Int, protocolName: String)
-    /// A session has ended.
     indirect case sessionClose(id: Int, protocolName: String, reason: String, read: Int, written: Int)
     /// The system showed a message to the user.
     case alert(String)
@@ -86,11 +76,9 @@ public struct TimelineEvent: Equatable, Sendable {
 
   /// A step of authentication. The description is for users and for `--json`.
   public enum Authentication: Equatable, Sendable, CustomStringConvertible {
-    /// The device accepted the accessory.
     case succeeded
     /// The accessory was notified that it was accepted.
     case accepted
-    /// The device refused the accessory.
     case refused(Refusal)
     /// The accessory was notified that it was refused.
     case refusedByDevice
@@ -129,7 +117,7 @@ public struct TimelineEvent: Equatable, Sendable {
 
   /// The time, on the loop's clock.
   public var time: Instant
-  /// Where it happened.
+  /// Where the event happened.
   public var side: Side
   /// What happened.
   public var kind: Kind
@@ -173,9 +161,8 @@ extension TimelineEvent.Kind {
   }
 }
 
-/// Events that both roles report in the same way.
 extension TimelineEvent.Kind {
-  /// A session has ended; includes the number of bytes read and written.
+  /// Creates the event for a session that has ended, including the number of bytes read and written.
   public static func closed(_ session: Session, reason: String) -> Self {
     .sessionClose(
       id: Int(session.id), protocolName: session.protocolName, reason: reason, read: session.bytesRead,

@@ -24,7 +24,7 @@ public final class Session {
   public private(set) var closingReason: String?
   /// Observes the bytes that were accepted for sending, for quirks that repeat them later.
   @exclusivity(unchecked) public var writeObserver: ((RawSpan) -> Void)?
-  /// Every byte passes through this between the user and the link; nil for no filter.
+  /// The filter that every byte passes between the user and the link; nil for no filter.
   @exclusivity(unchecked) package var filter: (any SessionFilter)?
   /// The number of bytes that were read from the session.
   @exclusivity(unchecked) public private(set) var bytesRead = 0
@@ -32,12 +32,12 @@ public final class Session {
   @exclusivity(unchecked) public private(set) var bytesWritten = 0
 
   private var unacknowledgedAtEnd = 0
-  /// While this is true, the handler is not called; when it becomes false, the missed events are reported. Used for the
+  /// While this is true, the handler is not called; when it becomes false, the missed events are reported. It holds the
   /// handler of a suspended app.
   public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
   }
-  /// Called when events are held back; the argument is true for bytes.
+  /// Called when events are held back; the argument is true if bytes have arrived.
   public var onHeld: ((_ isBytes: Bool) -> Void)?
   private var held = Held()
 
@@ -47,7 +47,6 @@ public final class Session {
   @exclusivity(unchecked) private var hasAnnouncedBytes = false
 
   private unowned let carrier: any SessionCarrier
-  /// Received bytes that have not been read yet.
   @exclusivity(unchecked) private var buffer = ByteQueue()
 
   init(id: UInt16, protocolName: String, carrier: any SessionCarrier) {
@@ -82,7 +81,7 @@ public final class Session {
     }
     if buffer.isEmpty { return 0 }
     let isConsumed = filter != nil
-    // Moved out for the call, because the body may write to this same session.
+    // The buffer is moved out for the call, because the body may write to this same session.
     var lent = ByteQueue()
     swap(&lent, &buffer)
     let count =
@@ -110,7 +109,7 @@ public final class Session {
     return send(bytes)
   }
 
-  /// Writes without passing the filter.
+  /// Writes without passing the bytes through the filter.
   @discardableResult
   package func send(_ bytes: RawSpan) -> Int {
     guard isOpen, bytes.byteCount > 0 else { return 0 }
@@ -131,8 +130,8 @@ public final class Session {
 
   // MARK: The filter
 
-  /// Passes the bytes that arrived to the filter. To the other end they count as read: the amount that the user has not
-  /// read is limited to what arrives before the next call.
+  /// Passes the bytes that arrived to the filter. For the other end, these bytes count as read: the amount that the
+  /// user has not read is limited to what arrives before the next call.
   private func filterInput() {
     guard isOpen, let filter, buffer.isEmpty || filter.isEager else { return }
     var bytes: [UInt8] = []
@@ -174,7 +173,7 @@ public final class Session {
     handler?.sessionIsWritable(self)
   }
 
-  /// The session has ended; `rest` arrived before the end and has not been passed on yet.
+  /// Ends the session; `rest` arrived before the end and has not been passed on yet.
   func finish(_ end: SessionEnd, rest: [UInt8]) {
     guard isOpen else { return }
     unacknowledgedAtEnd = carrier.unacknowledged(self)
@@ -200,7 +199,6 @@ public final class Session {
 
   // MARK: Holding back
 
-  /// Events that were held back from the handler.
   private struct Held {
     var isReadable = false
     var isWritable = false
@@ -233,7 +231,6 @@ public protocol SessionHandler: AnyObject {
   func session(_ session: Session, endedWith end: SessionEnd)
 }
 
-/// Carries sessions: a connection's link, or a native channel.
 protocol SessionCarrier: AnyObject {
   var hasAcknowledgements: Bool { get }
   func write(_ bytes: RawSpan, to session: Session) -> Int
@@ -276,10 +273,10 @@ package final class Discarder: SessionHandler {
     self.ended = ended
   }
 
-  /// Bytes arrived.
+  /// Reads and discards the bytes that arrived.
   package func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
-  /// There is room; nothing is written.
+  /// Does nothing, because a discarder never writes.
   package func sessionIsWritable(_ session: Session) {}
-  /// The session has ended.
+  /// Calls the closure for the end of the session.
   package func session(_ session: Session, endedWith end: SessionEnd) { ended() }
 }

@@ -16,11 +16,9 @@ import IAP2
 package final class SessionRelay: SessionHandler, ByteStreamHandler {
   /// Why a session ended.
   package enum Ending: Equatable {
-    /// The input ended, and everything was acknowledged.
     case inputEnded
     /// The reader of the output has left.
     case readerLeft
-    /// Reading or writing failed.
     case failed(String)
     /// Neither this end nor the input ended the session.
     case session(SessionEnd)
@@ -32,7 +30,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     package var sent = 0
     /// Bytes that arrived.
     package var received = 0
-    /// Bytes that the session accepted but that had not been acknowledged when it ended.
+    /// Bytes that the session accepted but that had not been acknowledged when the session ended.
     package var lost = 0
 
     /// Creates the counts, which are 0 by default.
@@ -43,10 +41,10 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   /// What happens when the reader of the output leaves.
   package enum WhenReaderLeaves {
-    /// The session is closed: the pipeline has all it needs.
+    /// The session is closed, because the pipeline has all it needs.
     case close
-    /// The session continues until the input ends: a socket's client may have sent its last bytes and left. A relay
-    /// without a session keeps waiting for one if `whileWaiting` is set, and otherwise ends.
+    /// The session continues until the input ends, because a socket's client may have sent its last bytes and left. A
+    /// relay without a session keeps waiting for one if `whileWaiting` is set, and otherwise ends.
     case finishInput(whileWaiting: Bool)
   }
 
@@ -69,7 +67,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   private let closingReason: (Ending) -> String?
   private let ended: (SessionRelay, Ending) -> Void
   private var isOutputBroken = false
-  /// Why this end closes the session, if it does.
+  /// Why this end closes the session; nil if it does not close it.
   private var reason: Ending?
   /// Why the session ended, kept while its last bytes wait for the output.
   private var ending: Ending?
@@ -203,7 +201,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     done?()
   }
 
-  /// Closes the session from this end, or reports immediately that there will be none.
+  /// Closes the session from this end. Without a session, reports the ending immediately.
   private func conclude(_ ending: Ending) {
     guard let session else { return ended(self, ending) }
     if !session.isOpen {
