@@ -9,13 +9,11 @@ import LinuxIO
 package final class BluetoothAccessory {
   package enum Event {
     case connected(DescriptorChannel, from: String)
-    /// Reports a problem; the accessory stays plugged in.
     case warning(String)
     /// Plugging in failed permanently.
     case ended(BluetoothError)
   }
 
-  /// A connection, and the end that opened it.
   private struct Connection<Carrier> {
     var device: String
     var isMadeByHost: Bool
@@ -110,7 +108,7 @@ package final class BluetoothAccessory {
         settings.show(as: name)
       } else {
         settings?.restore()
-        // Weak, because the settings are restored after this object has been released.
+        // The reference is weak, because the settings are restored after this object has been released.
         settings = AdapterSettings(of: adapter, by: blueZ) { [weak self] error in self?.warn("\(error)") }
         settings?.show(as: name)
       }
@@ -197,7 +195,7 @@ package final class BluetoothAccessory {
 
   private func liveEnded() {
     live = nil
-    // Happens in a later turn, so that the owner of the ended connection is notified first.
+    // The new attempt happens in a later turn, so that the owner of the ended connection is notified first.
     redial = blueZ.loop.schedule(after: .zero) { [unowned self] in
       if let next = waiting {
         waiting = nil
@@ -244,7 +242,6 @@ package final class BluetoothAccessory {
 final class AdapterSettings {
   /// Whether the settings are in effect; false after the adapter was switched off or BlueZ was restarted.
   var isShown = false
-  /// The adapter's object path.
   let adapter: String
   private let before: BluetoothAdapter
   private let blueZ: BlueZ
@@ -263,7 +260,7 @@ final class AdapterSettings {
     isShown = true
     set("Alias", .string(name))
     set("Pairable", .bool(true))
-    // Set before Discoverable, because the timeout starts when the adapter becomes discoverable.
+    // DiscoverableTimeout is set before Discoverable, because the timeout starts when the adapter becomes discoverable.
     set("DiscoverableTimeout", .uint32(0))
     set("Discoverable", .bool(true))
   }

@@ -119,7 +119,6 @@ package final class BluetoothHost {
     }
   }
 
-  /// A device has connected.
   private func accept(_ path: String, _ descriptor: BusDescriptor) {
     if let (isMadeByDevice, channel) = live[path], let channel = channel() {
       // If both ends connected, the first connection is kept. Releasing the descriptor closes the other one.

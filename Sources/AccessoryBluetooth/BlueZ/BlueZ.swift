@@ -15,9 +15,7 @@ package final class BlueZ {
   package enum Event: Equatable, Sendable {
     /// BlueZ answers. Its adapters and devices were reported before this event.
     case available
-    /// BlueZ does not answer, for this reason. Its adapters and devices were reported as gone.
     case unavailable(BluetoothError)
-    /// An adapter was added or has changed.
     case adapter(BluetoothAdapter)
     case adapterGone(BluetoothAdapter)
     case deviceFound(BluetoothDevice)
@@ -120,7 +118,8 @@ package final class BlueZ {
       let bus = try MessageBus(place, on: loop) { [weak self] error in self?.busEnded(error) }
       let objectsRule = "type='signal',sender='\(Self.service)',interface='\(Self.managerInterface)'"
       let propertiesRule = "type='signal',sender='\(Self.service)',interface='\(Self.propertiesInterface)'"
-      // Weak, because the handler of one signal may release this object before the next signal is delivered.
+      // The reference is weak, because the handler of one signal may release this object before the next signal is
+      // delivered.
       try bus.onSignal(objectsRule) { [weak self] in self?.changed($0) }
       try bus.onSignal(propertiesRule) { [weak self] in self?.changed($0) }
       try bus.onSignal(

@@ -2,7 +2,6 @@ import Glibc
 
 /// Why Bluetooth or a device cannot be used, and how to fix it.
 package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// libsystemd, which speaks D-Bus, cannot be loaded; the text is the system's error message.
   case noLibrary(String)
   /// There is no D-Bus system bus.
   case noBus(String)
@@ -17,14 +16,12 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   case serviceTaken
   /// The device is not paired with this machine.
   case notPaired(String)
-  /// The device does not answer.
   case outOfRange
   /// The device refused, for this reason.
   case refused(String)
   /// The device does not offer the service.
   case noSuchService
   case timedOut
-  /// Any other error, described by the text.
   case failed(String)
 
   /// A sentence fragment that says what to do.
@@ -53,7 +50,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
-  /// The command that fixes it, if there is one.
+  /// The command that fixes the problem, if there is one.
   package var remedy: String? {
     switch self {
     case .noLibrary: "sudo apt-get install --reinstall libsystemd0"
@@ -65,7 +62,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
-  /// The command or action that fixes it, if there is one.
+  /// The command or action that fixes the problem, if there is one.
   package var fix: String? {
     switch self {
     case .noLibrary: remedy.map { "install it: \($0)" }

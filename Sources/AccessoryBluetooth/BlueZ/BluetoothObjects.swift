@@ -21,7 +21,7 @@ package struct BluetoothAdapter: Equatable, Sendable {
   /// After how many seconds the adapter stops being discoverable; 0 means never.
   package var discoverableTimeout: UInt32 = 0
 
-  /// The adapter's name, such as "hci0".
+  /// The adapter's name, for example "hci0".
   package var name: String { BlueZPath.last(path) }
 
   init(path: String) { self.path = path }
@@ -63,7 +63,7 @@ package struct BluetoothDevice: Equatable, Sendable {
 
   package var adapterPath: String { BlueZPath.parent(path) }
 
-  /// The name of the device's adapter: "hci0".
+  /// The name of the device's adapter, for example "hci0".
   package var adapter: String { BlueZPath.last(adapterPath) }
 
   /// Whether this is an accessory: a device that offers the accessory service.
@@ -111,7 +111,7 @@ enum BlueZPath {
   }
 }
 
-/// The adapters and devices of BlueZ, kept up to date from its answers and signals. Pure: no bus, no clock.
+/// The adapters and devices of BlueZ, kept up to date from its answers and signals. This type uses no bus and no clock.
 ///
 /// Signals may arrive in any order: the change or removal of an unknown device is ignored.
 package struct BluetoothObjects: Equatable, Sendable {
@@ -173,7 +173,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     }
   }
 
-  /// BlueZ is gone, and so are its adapters and devices.
+  /// Removes all adapters and devices, because BlueZ is gone.
   mutating func removeAll() -> [BlueZ.Event] { replace(with: []) }
 
   private mutating func add(_ path: String, _ interfaces: [String: BusValue]) -> [BlueZ.Event] {

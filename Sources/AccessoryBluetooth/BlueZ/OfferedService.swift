@@ -7,7 +7,6 @@ final class OfferedService {
   enum Event {
     /// A device connected; the values are its object path and the connection.
     case connected(device: String, BusDescriptor)
-    /// BlueZ asks this process to close a device's connection.
     case closeRequested(device: String)
     case failed(BluetoothError)
   }
@@ -147,7 +146,7 @@ final class RegisteredObject {
   }
 
   private func export() {
-    // Called once each time the service starts.
+    // The object is registered once each time the service starts.
     guard object == nil, let bus = blueZ.bus else { return }
     do {
       object = try bus.export(path) { [weak self] call in

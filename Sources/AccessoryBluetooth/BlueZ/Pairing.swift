@@ -7,11 +7,8 @@ import AccessoryCore
 /// ends, even in the middle of the pairing.
 package final class Pairing {
   package enum Event {
-    /// The scan found a device, or its name or signal strength has changed.
     case found(BluetoothDevice)
-    /// BlueZ asked a question.
     case question(PairingAgent.Question)
-    /// The scan found the device, and pairing began.
     case begun(BluetoothDevice)
     /// The device is paired, and may connect from now on.
     case paired(BluetoothDevice)

@@ -4,17 +4,16 @@ import AccessoryCore
 package final class PairingAgent {
   /// A question from BlueZ, to be answered once, now or later.
   package enum Question {
-    /// May the two devices pair without a number or PIN?
     case authorization(device: String, answer: (Bool) -> Void)
-    /// Do both devices show this number?
+    /// The user is asked whether both devices show this number.
     case confirmation(device: String, number: UInt32, answer: (Bool) -> Void)
-    /// Which PIN (1 to 16 characters) does the other device expect? nil refuses.
+    /// The user is asked which PIN (1 to 16 characters) the other device expects; nil refuses.
     case pin(device: String, answer: (String?) -> Void)
-    /// Which number does the other device show? nil refuses.
+    /// The user is asked which number the other device shows; nil refuses.
     case passkey(device: String, answer: (UInt32?) -> Void)
-    /// May the device use this service?
+    /// The user is asked whether the device may use this service.
     case service(device: String, uuid: String, answer: (Bool) -> Void)
-    /// Show this to the user, who enters it on the other device.
+    /// The text is shown to the user, who enters it on the other device.
     case show(device: String, String)
     /// The other device gave up, and the last question needs no answer.
     case cancelled
@@ -25,8 +24,8 @@ package final class PairingAgent {
 
   /// Registers an agent as soon as BlueZ answers, and makes it the default agent.
   ///
-  /// - capability: what the user can do: `KeyboardDisplay`, `NoInputNoOutput`, etc.
-  ///   - ready: called each time the agent was registered or could not be.
+  /// - Parameters:
+  ///   - capability: what the user can do, for example `KeyboardDisplay` or `NoInputNoOutput`.
   ///   - ready: called each time the agent is registered or registering fails.
   package init(
     by blueZ: BlueZ, at path: String, capability: String,

@@ -73,10 +73,8 @@ package final class BusCall {
 
 /// Why a call on D-Bus failed.
 package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The other program answered with an error.
   case remote(name: String, message: String)
   case timedOut
-  /// The connection to the bus has ended.
   case closed(String)
   /// libsystemd, which speaks D-Bus, cannot be loaded.
   case noLibrary(String)
@@ -93,7 +91,6 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Translates the error of a failed call.
   init(_ error: sd_bus_error, _ result: Int32) {
     guard let name = error.name.map({ String(cString: $0) }) else {
       self = result == -ETIMEDOUT ? .timedOut : .failed("call a method on D-Bus", code: -result)

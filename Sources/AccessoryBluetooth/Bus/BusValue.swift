@@ -14,10 +14,8 @@ package indirect enum BusValue: Equatable, Sendable {
   case integer(Int64, BusInteger)
   case double(Double)
   case descriptor(BusDescriptor)
-  /// Values that all have one signature.
   case array(of: String, [BusValue])
   case structure([BusValue])
-  /// A key and its value. A dictionary is an array of these.
   case entry(BusValue, BusValue)
   /// A value together with its signature.
   case variant(BusValue)
@@ -97,7 +95,6 @@ package enum BusInteger: Character, Sendable {
   case int64 = "x"
   case uint64 = "t"
 
-  /// The number in the lowest bits of `bits`; the other bits are 0.
   fileprivate func number(_ bits: UInt64) -> Int64 {
     switch self {
     case .int16: Int64(Int16(truncatingIfNeeded: bits))
@@ -120,7 +117,6 @@ package final class BusDescriptor: @unchecked Sendable, Equatable {
     if number >= 0 { close(number) }
   }
 
-  /// The descriptor number, until it is taken.
   var borrowed: Int32 { number }
 
   /// Whether the other end has already gone.
@@ -160,7 +156,7 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
   case "b": return .bool(try readBasic(message, type, Int32(0)) != 0)
   case "d": return .double(try readBasic(message, type, 0))
   case "h":
-    // Duplicated, because the message closes its own descriptor.
+    // The descriptor is duplicated, because the message closes its own descriptor.
     let copy = fcntl(try readBasic(message, type, Int32(0)), F_DUPFD_CLOEXEC, 3)
     if copy < 0 { throw .failed("keep a descriptor of a message", code: errno) }
     return .descriptor(BusDescriptor(taking: copy))
@@ -177,8 +173,8 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
     return .variant(inner)
   default:
     guard let kind = BusInteger(rawValue: code) else { throw .failed("read a message", code: EBADMSG) }
-    // sd-bus writes as many bytes as the type has. These are the lowest ones, because Linux is little-endian on all
-    // supported machines.
+    // sd-bus writes exactly as many bytes as the type occupies. These are the lowest ones, because Linux is
+    // little-endian on all supported machines.
     return .integer(kind.number(try readBasic(message, type, UInt64(0))), kind)
   }
 }
@@ -212,7 +208,7 @@ func append(_ values: [BusValue], to message: OpaquePointer) throws(BusError) {
 private func append(_ value: BusValue, to message: OpaquePointer) throws(BusError) {
   switch value {
   case .string(let text), .objectPath(let text):
-    // Text on D-Bus must not contain zero bytes; C would cut it at the first one.
+    // Text on D-Bus must not contain zero bytes, because C would cut it at the first one.
     let result = text.withCString { sd_bus_message_append_basic(message, value.typeCode, $0) }
     _ = try checked(result, "write a message")
   case .bool(let truth): try appendBasic(value, Int32(truth ? 1 : 0), to: message)

@@ -29,7 +29,6 @@ package final class MessageBus: TimerHandler {
   private let timer: LoopTimer
   private var watch: (any DescriptorWatch)?
   private var descriptor: Int32 = -1
-  /// The sd-bus connection; nil once it has ended.
   private(set) var raw: OpaquePointer?
   /// Messages that arrived during a call to sd-bus, to be delivered afterwards.
   private var arrivals: [() -> Void] = []
@@ -54,7 +53,8 @@ package final class MessageBus: TimerHandler {
     let bus = try Self.open(place)
     raw = bus
     timer.handler = self
-    // Duplicated, because sd-bus closes its own descriptor when the bus ends, and the watch must be cancelled first.
+    // The descriptor is duplicated, because sd-bus closes its own descriptor when the bus ends, and the watch must be
+    // cancelled first.
     descriptor = fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 3)
     do {
       watch = try loop.watch(descriptor, for: .readable, Readiness(of: self))
@@ -80,7 +80,7 @@ package final class MessageBus: TimerHandler {
     if sd_bus_is_ready(bus) > 0, let message = try? makeCall(bus, daemon, "/org/freedesktop/DBus", daemon, "GetId", [])
     {
       var reply: OpaquePointer?
-      // The timeout in microseconds, so that a daemon that does not answer cannot block the program.
+      // The timeout is in microseconds. It keeps a daemon that does not answer from blocking the program.
       sd_bus_call(bus, message, 1_000_000, nil, &reply)
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)
@@ -319,7 +319,7 @@ package final class BusSlot {
       if let kept { this.deliver(kept) }
       sd_bus_message_unref(kept)
     }
-    // 1 means handled. Signals are passed to other rules in either case.
+    // The value 1 means handled. Signals are passed to other rules in either case.
     return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
   }
 }

@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// One attempt to connect to a service of a Bluetooth device: looks up the service's channel over SDP, then connects
+/// One attempt to connect to a service of a Bluetooth device. It looks up the service's channel over SDP, then connects
 /// over RFCOMM.
 ///
 /// It uses a raw socket instead of BlueZ's `ConnectProfile`: connecting takes 45 to 60 ms instead of half a second, and
@@ -54,7 +54,8 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     self.remote = remote
     self.completion = completion
     limit = loop.schedule(after: Self.timeout) { [unowned self] in finish(.failure(.timedOut)) }
-    // Started in a later turn, so that an immediate failure is reported only after this function has returned.
+    // The attempt starts in a later turn, so that an immediate failure is reported only after this function has
+    // returned.
     pause = loop.schedule(after: .zero) { [unowned self] in open(.serviceDiscovery, .connectingSDP) }
   }
 
@@ -97,7 +98,6 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     }
   }
 
-  /// Called by the loop.
   func descriptorReady(_ readiness: Readiness) {
     switch phase {
     case .connectingSDP:
@@ -163,7 +163,6 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
 }
 
 extension BluetoothError {
-  /// Translates the error number of a failed connection.
   init(connecting code: Int32) {
     switch code {
     case EHOSTDOWN, ETIMEDOUT: self = .outOfRange

@@ -12,11 +12,9 @@ import AccessoryCore
 struct ServiceSearch {
   /// What the caller does next.
   enum Step: Equatable {
-    /// Send these bytes as one packet.
     case send([UInt8])
     /// The service listens on this channel.
     case found(channel: UInt8)
-    /// The device does not offer the service.
     case absent
     /// The answer is not valid SDP; the text explains why.
     case failed(String)
@@ -37,12 +35,11 @@ struct ServiceSearch {
     uuid = (try? Hex.parse(digits)) ?? []
   }
 
-  /// The first packet.
   func start() -> [UInt8] { request(continuing: []) }
 
   private func request(continuing state: [UInt8]) -> [UInt8] {
-    // The pattern: a sequence containing one UUID. The attributes: a sequence containing one number, 0004 (the
-    // protocols).
+    // The search pattern is a sequence that contains one UUID. The attribute list is a sequence that contains one
+    // number, 0004 (the protocols).
     let pattern: [UInt8] = [0x35, 0x11, 0x1C] + uuid
     let attributes: [UInt8] = [0x35, 0x03, 0x09, 0x00, 0x04]
     let parameters = pattern + [0xFF, 0xFF] + attributes + [UInt8(state.count)] + state
@@ -103,13 +100,11 @@ struct ServiceSearch {
 }
 
 enum DataElement: Equatable {
-  /// An unsigned number of up to 64 bits.
   case number(UInt64)
   /// A UUID of 16 or 32 bits, or the short form of one with 128 bits.
   case uuid(UInt32)
   /// Elements, or alternatives.
   case sequence([DataElement])
-  /// Any other type: text, a URL, a Boolean, a signed number, a long UUID.
   case other
 
   private static let deepest = 8
