@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-// Values that several kinds of reports contain.
+// These values occur in several kinds of reports.
 
 extension Format<Int> {
   /// A count; see ``CountSum/most``.

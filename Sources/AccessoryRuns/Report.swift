@@ -13,27 +13,27 @@ import AccessoryFormats
 ///
 /// Adding the reports of all shards gives the report of the whole run.
 public protocol Report: WritableReport, Equatable {
-  /// The kind of report, as its files name it: "soak report".
+  /// The kind of report, as its files name it, for example "soak report".
   static var kind: String { get }
   /// The version, increased when older reports can no longer be read.
   static var version: Int { get }
   /// The limits for files that are read.
   static var limits: JSON5.Limits { get }
-  /// The report's keys in files.
+  /// The JSON keys used in report files.
   static var format: Record<Self> { get }
 
   /// Which shards the report contains.
   var shards: ShardSet { get }
   /// Why a shard is incomplete; nil if it is complete. An incomplete shard is not added to others.
   var unfinished: String? { get }
-  /// Whether a run passes in which nothing was compared.
+  /// Whether a run that compared nothing passes.
   var allowsEmpty: Bool { get set }
   /// The outcome of the run, derived from its figures and its plan.
   var verdict: Verdict { get }
-  /// The outcome of comparing with an earlier run; without one, ``verdict``.
+  /// The outcome of comparing with an earlier run; without an earlier run, ``verdict``.
   var outcome: Verdict { get }
 
-  /// The description of the run, for the title of a page: "easim check: Echo".
+  /// The description of the run, for the title of a page, for example "easim check: Echo".
   var title: String { get }
   /// The result, as a sentence without a full stop.
   var headline: String { get }
@@ -61,20 +61,20 @@ public protocol Report: WritableReport, Equatable {
 }
 
 extension Report {
-  /// By default, the first version.
+  /// The default is the first version.
   public static var version: Int { 1 }
   /// The formats of all reports.
   public static var forms: [ReportForm] { [.json, .html, .xml] }
   /// The verdict if there is no earlier run.
   public var outcome: Verdict { verdict }
-  /// No additional sections by default.
+  /// There are no additional sections by default.
   public var sections: [PageSection] { [] }
-  /// No date by default.
+  /// There is no date by default.
   public var date: String { "" }
-  /// No differences by default.
+  /// There are no differences by default.
   public func differences(from other: Self) -> [String] { [] }
 
-  /// No comparison by default.
+  /// There is no comparison by default.
   public mutating func compare(with earlier: Self, tolerance: Double) -> Bool { false }
 
   /// Whether the run passed.
@@ -83,7 +83,7 @@ extension Report {
   /// Why this is not the report of a whole run or of a whole shard.
   public var gap: String? { unfinished ?? shards.gap }
 
-  /// Reads the tree of a file; the error lists everything that is wrong with it. Keys added by later versions are
+  /// Reads the tree of a file; the error lists everything that is wrong with the file. Keys added by later versions are
   /// ignored.
   public init(tree: JSON5Value) throws(SourceProblems) {
     _ = try Self.headerFormat.readKnown(tree)
@@ -100,7 +100,7 @@ extension Report {
   /// The JSON defined by ``format``.
   public var json: JSONObject { JSONObject(Self.format.tree(self)) }
 
-  /// JUnit as XML, for CI servers.
+  /// JUnit XML, for CI servers.
   public var junit: String { suite.xml }
 
   /// A page for people, complete in one file.
@@ -112,7 +112,7 @@ extension Report {
   /// The report in one of the formats that every report has.
   public func text(as form: ReportForm) -> String { commonText(as: form) }
 
-  /// The same, to be called by reports that have additional formats.
+  /// The report in one of the common formats, to be called by reports that have additional formats.
   public func commonText(as form: ReportForm) -> String {
     switch form {
     case .json: json.text + "\n"

@@ -2,11 +2,11 @@ import AccessoryFormats
 
 /// A condition that a run must meet, such as a limit on one of its figures.
 public struct ReportCheck: Equatable, Sendable {
-  /// What is checked, as the user wrote it: "p99>50ms".
+  /// What is checked, as the user wrote it, for example "p99>50ms".
   public let name: String
-  /// The condition for passing: "p99 ≤ 50 ms".
+  /// The condition for passing, for example "p99 ≤ 50 ms".
   public let goal: String
-  /// Whether it passed.
+  /// Whether the check passed.
   public let passed: Bool
   /// The measured value; if it begins with the goal, the goal is not repeated.
   public let text: String
@@ -14,15 +14,15 @@ public struct ReportCheck: Equatable, Sendable {
   /// Why the condition does not hold, if that is known.
   package var cause: String?
 
-  /// Creates a check; if it has no name, `text` must begin with the goal.
+  /// Creates a check. If the check has no name, `text` must begin with the goal.
   package init(name: String? = nil, goal: String, passed: Bool, text: String, cause: String? = nil) {
     (self.name, self.goal, self.passed, self.text, self.cause) = (name ?? goal, goal, passed, text, cause)
     saysGoal = name == nil
   }
 
-  /// The measured value, whether it passes, and the cause if it does not: "56.8 ms ✗".
+  /// The measured value, whether it passes, and the cause if it does not, for example "56.8 ms ✗".
   public var result: String { "\(text) \(passed ? "✓" : "✗")\(cause.map { " (\($0))" } ?? "")" }
-  /// "p99 ≤ 50 ms: 56.8 ms ✗".
+  /// The check as a line, for example "p99 ≤ 50 ms: 56.8 ms ✗".
   public var line: String { saysGoal ? result : "\(goal): \(result)" }
 
   /// Compares the checks stored in a file under `key` with those derived from its other keys. Their texts are not

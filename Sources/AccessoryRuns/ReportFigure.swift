@@ -4,13 +4,9 @@ import AccessoryCore
 public struct ReportFigure: Sendable {
   /// The kind of value, which determines how it is written.
   public enum Unit: Sendable {
-    /// Nanoseconds.
     case time
-    /// Bytes per second.
     case rate
-    /// A count.
     case count
-    /// A number per second, or another number that is not whole.
     case number
   }
 
@@ -19,7 +15,7 @@ public struct ReportFigure: Sendable {
   /// The value.
   public let value: Double
   package let unit: Unit
-  /// Whether a higher value is better; nil if neither is better.
+  /// Whether a higher value is better; nil if neither direction is better.
   package let moreIsBetter: Bool?
   /// Whether the figure is shown at the top of a page.
   let isMain: Bool
@@ -35,7 +31,6 @@ public struct ReportFigure: Sendable {
     self.init(name, Double(count), .count, moreIsBetter: moreIsBetter, isMain: isMain)
   }
 
-  /// The value in a readable form.
   var text: String { unit.text(value) }
 }
 
@@ -51,7 +46,6 @@ extension ReportFigure.Unit {
     }
   }
 
-  /// The unit of the figure in charts.
   var axis: Axis.Unit {
     switch self {
     case .time: .time

@@ -1,6 +1,5 @@
 /// A format of reports; its name is the file extension.
 public enum ReportForm: String, CaseIterable, Sendable {
-  /// JSON, for programs and for reading reports back.
   case json
   /// Text for a terminal.
   case text
@@ -14,7 +13,6 @@ public enum ReportForm: String, CaseIterable, Sendable {
 
 /// A report that can be written to a file in the format given by the file's extension.
 public protocol WritableReport: Sendable {
-  /// The available formats.
   static var forms: [ReportForm] { get }
   /// The contents of the file; `form` is one of ``forms``, or text.
   func text(as form: ReportForm) -> String

@@ -4,7 +4,6 @@ import AccessoryFormats
 public struct ReportCase: Equatable, Sendable {
   /// The outcome of the check.
   public enum Outcome: Equatable, Sendable {
-    /// The check passed.
     case passed
     /// The check could not be judged, for this reason.
     case skipped(String)
@@ -32,7 +31,7 @@ public struct ReportCase: Equatable, Sendable {
     (self.note, self.more, self.traced) = (note, more, traced)
   }
 
-  /// The part of the run that the check is about: "check.loss" becomes "loss".
+  /// The part of the run that the check is about, for example "loss" for "check.loss".
   var part: String { group.split(separator: ".", maxSplits: 1).dropFirst().first.map(String.init) ?? "" }
 
   /// How pages show the outcome.
@@ -50,7 +49,7 @@ public struct ReportCase: Equatable, Sendable {
 
 /// The checks of a run, as CI servers show them when written as JUnit XML.
 public struct ReportSuite: WritableReport {
-  /// JUnit only.
+  /// A suite has only one format, JUnit.
   public static let forms = [ReportForm.xml]
 
   private let name: String
@@ -58,7 +57,7 @@ public struct ReportSuite: WritableReport {
   private let output: String?
   let cases: [ReportCase]
 
-  /// Checks with a common name; `output` is what the run printed.
+  /// Creates a suite of checks with a common name; `output` is what the run printed.
   public init(_ name: String, time: Duration, _ cases: [ReportCase], output: String? = nil) {
     (self.name, self.time, self.cases, self.output) = (name, time, cases, output)
   }
@@ -89,7 +88,7 @@ public struct ReportSuite: WritableReport {
       """
   }
 
-  /// Seconds with three decimal places.
+  /// A time in seconds with three decimal places.
   public static func seconds(_ time: Duration) -> String {
     let milliseconds = max(0, time.wholeNanoseconds) / 1_000_000
     return "\(milliseconds / 1_000).\("\(milliseconds % 1_000)".zeroPadded(to: 3))"

@@ -5,12 +5,11 @@ import AccessoryFormats
 /// A verdict is computed from the figures and the plan of a report whenever it is needed; no report stores one. Only
 /// ``passed`` gives exit code 0.
 public enum Verdict: Equatable, Sendable {
-  /// Everything in the plan was done, and every check passed.
   case passed
   /// Something failed; the sentences give the reasons.
   case failed([String])
-  /// The run was stopped before it had completed its plan; the text says by what: "SIGTERM". Nothing had failed until
-  /// then.
+  /// The run was stopped before it had completed its plan, and nothing had failed until then. The text names what
+  /// stopped it, for example "SIGTERM".
   case stopped(by: String)
   /// Nothing was compared, for this reason.
   case empty(String)
@@ -18,8 +17,8 @@ public enum Verdict: Equatable, Sendable {
   /// A failed verdict with these reasons; passed if there are none.
   public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
 
-  /// The arguments are in order of importance: what failed, what stopped the run, what was not done, and why there was
-  /// nothing to judge.
+  /// Creates a verdict. The arguments are in order of importance: what failed, what stopped the run, what was not done,
+  /// and why there was nothing to judge.
   public init(wrong: [String], stoppedBy: String?, gap: String?, nothing: String?) {
     if !wrong.isEmpty {
       self = .failed(wrong)
@@ -68,7 +67,8 @@ extension Format<String?> {
   ) { text in
     if text == "complete" { return .some(nil) }
     let stopped = "stopped by "
-    // Written out, because `nil` in a conditional expression would mean the inner optional, that is, a complete run.
+    // The type is written out, because `nil` in a conditional expression would mean the inner optional, that is, a
+    // complete run.
     guard text.hasPrefix(stopped), text != stopped else { return Optional<String?>.none }
     return .some(String(text.dropFirst(stopped.count)))
   } text: {

@@ -7,11 +7,8 @@ import Glibc
 package struct Axis {
   /// The kind of value, which determines how values are written.
   package enum Unit {
-    /// Nanoseconds.
     case time
-    /// Bytes per second.
     case rate
-    /// A count.
     case count
     /// A number of nines: 0 is 0 %, 1 is 90 %, 2 is 99 %.
     case nines
@@ -22,7 +19,7 @@ package struct Axis {
   package let isLogarithmic: Bool
   package let marks: [(value: Double, text: String)]
 
-  /// An axis from 0, or from `low`, to at least `high`, with about this many marks.
+  /// Creates an axis from 0, or from `low`, to at least `high`, with about the given number of marks.
   package init(from low: Double = 0, to high: Double, _ unit: Unit, marks count: Int) {
     let high = high > low ? high : low + 1
     let step = Self.step((high - low) / Double(count), unit)
@@ -36,7 +33,7 @@ package struct Axis {
     self.init(low: low, high: high, isLogarithmic: false, values.map { ($0, Self.text($0, step, size, unit)) })
   }
 
-  /// A logarithmic axis for values from `low` to `high`, which must be above 0.
+  /// Creates a logarithmic axis for values from `low` to `high`, which must be above 0.
   package init(logarithmic low: Double, _ high: Double, _ unit: Unit) {
     let low = max(low, 1)
     var bottom = pow(10, floor(log10(low) + 1e-9))
@@ -63,7 +60,7 @@ package struct Axis {
     self.init(low: bottom, high: top, isLogarithmic: true, values.map { ($0, Self.text($0, $0, $0, unit)) })
   }
 
-  /// An axis for percentiles, up to `most` nines.
+  /// Creates an axis for percentiles, up to `most` nines.
   package init(nines most: Double) {
     let most = max(1, most)
     // If there are many nines, there is no room for half a nine.
@@ -77,7 +74,7 @@ package struct Axis {
       texts.filter { $0.0 <= most })
   }
 
-  /// An axis with named positions, evenly spaced from 0 to `high`.
+  /// Creates an axis with named positions, evenly spaced from 0 to `high`.
   package init(rows: [(Double, String)], high: Double) {
     (low, self.high, isLogarithmic) = (0, high, false)
     marks = rows.map { (value: $0.0, text: $0.1) }
@@ -103,7 +100,7 @@ package struct Axis {
     }
     let power = pow(10, floor(log10(max(least, 1e-9))))
     let step = [1.0, 2, 5, 10].map { $0 * power }.first { $0 >= least * (1 - 1e-9) } ?? power * 10
-    // There is no such thing as half a burst.
+    // A count has only whole marks, because there is no such thing as half a burst.
     if case .count = unit { return max(1, step) }
     return step
   }
@@ -117,7 +114,7 @@ package struct Axis {
       case .count, .nines: [("", 1)]
       }
     if value == 0 { return "0" }
-    // Use minutes and hours only if each mark is a whole number of them.
+    // Minutes and hours are used only if each mark is a whole number of them.
     let fitting = units.filter {
       $0.size <= size * 1.001 && ($0.size < 60e9 || step.remainder(dividingBy: $0.size) == 0)
     }

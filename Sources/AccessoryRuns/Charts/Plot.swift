@@ -67,12 +67,12 @@ package struct Plot {
     }
   }
 
-  /// A line through points.
+  /// Draws a line through points.
   package mutating func line(_ style: String, _ points: [(x: Double, y: Double)]) {
     path(style, points.map { (xPlace($0.x), yPlace($0.y)) })
   }
 
-  /// A stepped line, on which each value extends from one bound to the next.
+  /// Draws a stepped line, on which each value extends from one bound to the next.
   package mutating func steps(_ style: String, bounds: [Double], _ values: [Double]) {
     var points: [(Double, Double)] = []
     for (index, value) in values.enumerated() {
@@ -92,14 +92,14 @@ package struct Plot {
     parts.append("<path class=\"line \(style)\"\(data) d=\"\(d.joined(separator: " "))\"/>")
   }
 
-  /// A point with a tooltip.
+  /// Draws a point with a tooltip.
   package mutating func dot(_ style: String, x: Double, y: Double, data: String = "", _ title: String) {
     parts.append(
       "<circle class=\"dot \(style)\"\(data) cx=\"\(Self.number(xPlace(x)))\" cy=\"\(Self.number(yPlace(y)))\" r=\"3\">"
         + "\(Self.title(title))</circle>")
   }
 
-  /// A rectangle between two values on each axis.
+  /// Draws a rectangle between two values on each axis.
   package mutating func cell(
     _ style: String, x: (Double, Double), y: (Double, Double), data: String = "", _ title: String
   ) {
@@ -110,12 +110,12 @@ package struct Plot {
         + "\(Self.title(title))</rect>")
   }
 
-  /// A full-height strip with a tooltip.
+  /// Draws a full-height strip with a tooltip.
   package mutating func strip(_ style: String, from: Double, to: Double, _ title: String) {
     cell(style, x: (from, to), y: (y.low, y.high), title)
   }
 
-  /// Vertical lines, each with a symbol above the chart. Lines that would overlap are merged.
+  /// Draws vertical lines, each with a symbol above the chart. Lines that would overlap are merged.
   package mutating func marks(_ marks: [TimeMark]) {
     for kind in TimeMark.Kind.allCases {
       var drawn: [(place: Double, times: [Double], texts: [String])] = []
@@ -196,7 +196,7 @@ package struct TimeMark {
       }
     }
 
-    /// A triangle for errors, as on the live page, and a dot for everything else.
+    /// Draws a triangle for errors, as on the live page, and a dot for everything else.
     package func sign(x: Double, y: Double) -> String {
       let (x, y) = (FixedText.text(x, places: 1), FixedText.text(self == .error ? y - 4 : y, places: 1))
       return self == .error
@@ -204,7 +204,7 @@ package struct TimeMark {
         : "<circle class=\"sign\" cx=\"\(x)\" cy=\"\(y)\" r=\"4\"/>"
     }
 
-    /// Symbols of different kinds at the same time are drawn slightly apart.
+    /// The distance by which a symbol is shifted, so that symbols of different kinds at the same time do not coincide.
     package var offset: Double {
       switch self {
       case .plug, .warm: 0
@@ -215,7 +215,7 @@ package struct TimeMark {
   }
 
   package let kind: Kind
-  /// Nanoseconds since the first burst began.
+  /// The time in nanoseconds since the first burst began.
   package let time: Double
   package let text: String
 

@@ -8,13 +8,11 @@ import AccessoryFormats
 /// try ChangeLimit("throughput<-5%")
 /// ```
 public struct ChangeLimit: Equatable, Sendable {
-  /// The figure that the limit applies to.
   let figure: String
-  /// Whether the comparison fails above the bound; otherwise below it.
   let isUpper: Bool
   /// The bound as a fraction: 0.1 for 10%.
   let bound: Double
-  /// The condition for passing: "p50 ≤ +10 %".
+  /// The condition for passing, for example "p50 ≤ +10 %".
   public let goal: String
 
   private static let examples = "'p50>+10%' or 'throughput<-5%'"

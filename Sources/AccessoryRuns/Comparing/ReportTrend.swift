@@ -22,7 +22,7 @@ public struct ReportTrend: WritableReport {
 
     func show(_ value: Double) -> String { unit.text(value) }
 
-    /// The change from the first run to the last: "+3.1 %"; empty if a change has no meaning.
+    /// The change from the first run to the last, for example "+3.1 %"; empty if a change has no meaning.
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
       if first == last { return "0 %" }
@@ -41,7 +41,7 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// The data of one run that is compared.
+  /// One of the compared runs.
   private struct Run {
     let name: String
     let date: String
@@ -56,7 +56,6 @@ public struct ReportTrend: WritableReport {
   private let runs: [Run]
   /// The figures, one row for each.
   public let rows: [Row]
-  /// How much figures may change.
   let limits: [ChangeLimit]
 
   /// Compares runs of one kind; the names may be file names.
@@ -101,7 +100,8 @@ public struct ReportTrend: WritableReport {
   /// The headline omits changes smaller than this.
   private static let slight = 0.05
 
-  /// What changed from the first run to the last: "worse: p50 +59 %, throughput −39 %"; or why they cannot be compared.
+  /// What changed from the first run to the last, for example "worse: p50 +59 %, throughput −39 %", or why the runs
+  /// cannot be compared.
   public var headline: String {
     if runs.count < 2 { return "nothing to compare with: this is one run" }
     if !warnings.isEmpty { return "not comparable: \(warnings.joined(separator: "; "))" }
@@ -118,7 +118,7 @@ public struct ReportTrend: WritableReport {
     rows.compactMap { row in
       guard row.verdict == verdict, row.unit != .number, let first = row.values.first, let last = row.values.last
       else { return nil }
-      // Even one more error counts.
+      // Even a single additional error counts.
       if row.unit == .count {
         return "\(row.name) \(row.show(first)) → \(row.show(last))"
       }

@@ -20,7 +20,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// The number of parts.
   public let count: Int
 
-  /// Part `index` of `count`; nil if there is no such part.
+  /// Creates part `index` of `count`; nil if there is no such part.
   public init?(_ index: Int, of count: Int) {
     guard 1...Self.most ~= count, 1...count ~= index else { return nil }
     self.init(unchecked: index, of: count)
@@ -30,7 +30,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
     (self.index, self.count) = (index, count)
   }
 
-  /// Reads `3/8`.
+  /// Reads a shard such as `3/8`.
   public init(_ text: String) throws(OptionError) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Self.number($0) }
     guard parts.count == 2, let index = parts[0], let count = parts[1] else {

@@ -10,7 +10,7 @@ public struct ShardSet: Equatable, Sendable {
   /// The shards in the report, as ordered ranges with gaps between them.
   private var ranges: [ClosedRange<Int>]
 
-  /// A single shard.
+  /// Creates the set of a single shard.
   public init(_ shard: Shard) {
     (count, ranges) = (shard.count, [shard.index...shard.index])
   }
@@ -87,7 +87,7 @@ public struct ShardSet: Equatable, Sendable {
     if present == count { self = .whole }
   }
 
-  /// "shard 3/8", "shards 1-4 and 6 of 8"; empty for a whole run.
+  /// The shards as text, for example "shard 3/8" or "shards 1-4 and 6 of 8"; empty for a whole run.
   public var text: String {
     if isComplete { return "" }
     if ranges.count == 1, ranges[0].count == 1 { return "shard \(ranges[0].lowerBound)/\(count)" }
@@ -100,7 +100,7 @@ public struct ShardSet: Equatable, Sendable {
     return "shards \(list) of \(count)"
   }
 
-  /// For the sum of several reports: what is missing and what to do about it; nil if nothing is missing.
+  /// What is missing from the sum of several reports, and what to do about it; nil if nothing is missing.
   public var missingText: String? {
     guard missingCount > 0 else { return nil }
     var names = missing(atMost: 20).map(\.description)
@@ -147,11 +147,11 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
 
 /// A sum of non-negative counts; nil once it exceeds the bound.
 public struct CountSum: Sendable {
-  /// The maximum sum of all counts in a report. It ensures that any sum of some of them fits, and so does the sum of
-  /// two reports.
+  /// The maximum sum of all counts in a report. It ensures that any sum of some of these counts fits into an integer,
+  /// and so does the sum of two reports.
   public static let most = 1 << 56
 
-  /// The sum.
+  /// The sum; nil once it exceeds the bound.
   public private(set) var value: Int? = 0
 
   /// Creates a sum of zero.

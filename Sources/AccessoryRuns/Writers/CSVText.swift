@@ -1,9 +1,9 @@
 import AccessoryCore
 
-/// Tables for spreadsheets.
+/// Writes tables for spreadsheets.
 package enum CSVText {
-  /// CSV according to RFC 4180. Text that a spreadsheet would interpret as a formula, for example in an accessory's
-  /// name, is kept as text.
+  /// A cell of CSV according to RFC 4180. Text that a spreadsheet would interpret as a formula, for example in an
+  /// accessory's name, is kept as text.
   package static func cell(_ text: String) -> String {
     var text = String(text.printable(keeping: ["\t", "\n"]))
     if let first = text.first, "=+-@".contains(first), Double(text) == nil { text = "'\(text)" }

@@ -12,7 +12,7 @@ public struct PageSection: Sendable {
     (self.title, self.html, self.isChart) = (title, html, isChart)
   }
 
-  /// The same, but nil if there is nothing to show.
+  /// Creates a section with a heading; nil if there is nothing to show.
   public init?(_ title: String, _ html: String?) {
     guard let html, !html.isEmpty else { return nil }
     self.init(title, html)
@@ -62,7 +62,6 @@ struct ReportPage {
     (self.title, self.sentence, self.isGood) = (title, sentence, isGood)
   }
 
-  /// The contents of the file.
   var html: String {
     var body = [header]
     if !figures.isEmpty { body.append(figureCards) }
