@@ -13,10 +13,10 @@ import AccessoryCore
 /// try coprocessor.respond(to: challenge)   // 64 bytes
 /// ```
 public final class SimulatedCoprocessor: AccessoryAuthenticator {
-  /// The generation that it simulates.
+  /// The generation that the coprocessor simulates.
   public let generation: CoprocessorGeneration
 
-  /// Which part of a challenge it signs.
+  /// Which part of a challenge the coprocessor signs.
   public let reading: ChallengeReading
 
   private let seed: SeedStream
@@ -61,7 +61,6 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   }
 }
 
-/// What a coprocessor stores: its key and the key's certificate.
 private struct Identity: Sendable {
   let key: any SigningKey
   let certificate: [UInt8]
@@ -126,8 +125,8 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// The length of a simulated coprocessor's certificate in AA01: the most common length. Real ones differ by a byte or
-  /// two.
+  /// The length of a simulated coprocessor's certificate in AA01, which is the most common length. Real certificates
+  /// differ by a byte or two.
   public var certificateByteCount: Int { traits.certificate }
 
   /// The size of the serial in the certificate, the `certSerial` that apps see.
@@ -139,7 +138,6 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
   /// The size of the response in AA03: the numbers r and s, one after the other, or one RSA number.
   public var responseByteCount: Int { traits.response }
 
-  /// The kind of key, for messages.
   var keyName: String { traits.key }
 }
 

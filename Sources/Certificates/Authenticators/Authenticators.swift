@@ -21,7 +21,7 @@ public protocol AccessoryAuthenticator: Sendable {
 }
 
 extension AccessoryAuthenticator {
-  /// The default: software answers at once.
+  /// The default is false, because software answers at once.
   public var isSlow: Bool { false }
 }
 

@@ -15,10 +15,10 @@ import Synchronization
 /// device.judge(response: try accessory.respond(to: challenge), to: challenge, certificate: accessory.certificate)
 /// ```
 public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticator {
-  /// The generation whose sizes it uses as an accessory.
+  /// The generation whose sizes the stub uses as an accessory.
   public let generation: CoprocessorGeneration
 
-  /// The certificate: as long as a real one, and readable in a hex dump as "easim stub certificate".
+  /// The certificate, which is as long as a real one and readable in a hex dump as "easim stub certificate".
   public let certificate: [UInt8]
 
   private let seed: UInt64
@@ -66,7 +66,6 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     read(certificate).map { Self.serial(seed: $0.seed, $0.generation) }
   }
 
-  /// Whether bytes begin like a stub's certificate.
   static func isStub(_ certificate: [UInt8]) -> Bool { certificate.starts(with: mark) }
 
   private static func certificate(seed: UInt64, _ generation: CoprocessorGeneration) -> [UInt8] {

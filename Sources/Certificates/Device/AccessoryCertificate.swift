@@ -9,15 +9,14 @@ import Glibc
 /// print(certificate.serial.count)     // 16
 /// ```
 struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
-  /// A certificate that cannot be read belongs to an older coprocessor if it is longer than this. Other device
+  /// A certificate that cannot be read counts as one from an older coprocessor if it is longer than this. Other device
   /// emulators decide about every certificate in this way.
   static let olderAboveByteCount = 800
 
-  /// The bytes as they were received.
   let bytes: [UInt8]
-  /// The subject that the certificate was issued to: "O=easim, CN=IPA_EASIM_0000000000000007". Cut after 400 bytes.
+  /// The subject that the certificate was issued to, for example "O=easim, CN=IPA_EASIM_0000000000000007", cut after
+  /// 400 bytes.
   let subject: String
-  /// The signer named in the certificate.
   let issuer: String
   /// The serial, most significant byte first, without a sign.
   let serial: [UInt8]
@@ -49,13 +48,12 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   var dateProblem: String? {
     let (first, last) = (X509_getm_notBefore(parsed.leaf), X509_getm_notAfter(parsed.leaf))
     defer { LibraryReasons.take() }
-    // Negative means before now, 0 an unreadable date.
+    // A negative result means before now, and 0 means an unreadable date.
     if X509_cmp_time(first, nil) > 0 { return "the certificate is not valid before \(Self.day(first))" }
     if X509_cmp_time(last, nil) < 0 { return "the certificate expired on \(Self.day(last))" }
     return nil
   }
 
-  /// "2026-03-09".
   private static func day(_ date: OpaquePointer?) -> String {
     var parts = tm()
     guard ASN1_TIME_to_tm(date, &parts) == 1 else { return "an unreadable date" }
@@ -68,7 +66,6 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
     "\(byteCount) bytes, \(generation.keyName), serial \(Hex.excerpt(serial, limit: 20)), \(subject), signed by \(issuer)"
   }
 
-  /// Two certificates are equal if their bytes are.
   static func == (left: AccessoryCertificate, right: AccessoryCertificate) -> Bool { left.bytes == right.bytes }
 
   private static func generation(of certificate: OpaquePointer) throws(CertificateError) -> CoprocessorGeneration {
@@ -100,7 +97,8 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
     return Array(UnsafeBufferPointer(start: data, count: Int(ASN1_STRING_length(number))))
   }
 
-  /// A name on one line. Everything except printable ASCII is escaped, because the name may be shown on a terminal.
+  /// A distinguished name, formatted on one line. Everything except printable ASCII is escaped, because the name may be
+  /// shown on a terminal.
   private static func text(_ name: OpaquePointer?) -> String {
     guard let name else { return "" }
     let output = Owned(BIO_new(BIO_s_mem()), { BIO_free($0) })
@@ -114,7 +112,6 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
 ///
 /// Cases about bytes include the first wrong ones, at most sixteen.
 public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// There are no bytes.
   case empty
   /// The certificate is a stub's, which only another stub can verify.
   case stub
@@ -126,7 +123,6 @@ public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertibl
   case notDER(first: [UInt8], byteCount: Int)
   /// The bytes begin correctly but are invalid from this offset.
   case damaged(offset: Int, what: String, bytes: [UInt8])
-  /// The bytes are valid DER, but not an envelope with certificates; the reason is libcrypto's.
   case notAnEnvelope(reason: String, first: [UInt8])
   /// There are bytes after the envelope.
   case trailingBytes(offset: Int, bytes: [UInt8])

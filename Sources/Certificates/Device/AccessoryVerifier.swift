@@ -86,10 +86,11 @@ extension AccessoryCertificate {
   fileprivate func isSigned(_ digest: [UInt8], _ response: [UInt8]) -> Bool {
     defer { LibraryReasons.take() }
     let key = X509_get0_pubkey(parsed.leaf)
-    // 0 means that the signature is wrong, less than 0 that it cannot be read; a device treats both alike.
+    // The result 0 means that the signature is wrong, and a negative result that it cannot be read; a device treats
+    // both alike.
     switch generation {
     case .current:
-      // EVP is not used: it would need the signature encoded as DER, only to decode it again.
+      // EVP is not used, because it would need the signature encoded as DER, only to decode it again.
       guard let curveKey = EVP_PKEY_get0_EC_KEY(key) else { return false }
       let signature = P256Signature(raw: response).parsed()
       return ECDSA_do_verify(digest, Int32(digest.count), signature.pointer, curveKey) == 1
@@ -161,8 +162,8 @@ struct CertificateCache {
 }
 
 extension [UInt8] {
-  /// Whether both have the same bytes. Uses `memcmp`, because certificates are long and looked up several times for
-  /// each accessory: with a loop over the elements, comparing took most of the time of a look-up.
+  /// Whether both arrays have the same bytes. The comparison uses `memcmp`, because certificates are long and looked up
+  /// several times for each accessory: with a loop over the elements, comparing took most of the time of a look-up.
   func isSame(as other: [UInt8]) -> Bool {
     guard count == other.count else { return false }
     return withUnsafeBufferPointer { own in

@@ -1,11 +1,9 @@
 /// The certificates of one envelope, held by libcrypto.
 final class ParsedCertificates: @unchecked Sendable {
-  /// More than any accessory sends: its own certificate and those between it and a root.
+  /// A limit above what any real accessory sends, which is its own certificate plus the intermediates below the root.
   static let limit = 8
 
-  /// The accessory's own certificate.
   let leaf: OpaquePointer
-  /// Every certificate in the envelope, including the leaf.
   let all: [OpaquePointer]
 
   /// Takes ownership of the certificates. The leaf is the first one that does not belong to an authority.
@@ -42,7 +40,6 @@ final class ParsedCertificates: @unchecked Sendable {
     return ParsedCertificates(owning: certificates, leaf: leaf)
   }
 
-  /// Parses one X.509 certificate; nil if the bytes are something else.
   static func bare(_ bytes: [UInt8]) -> ParsedCertificates? {
     let (parsed, consumed) = parse(bytes, d2i_X509)
     guard let parsed else {
@@ -96,7 +93,7 @@ struct DERFault: Equatable {
   let offset: Int
   let what: String
 
-  /// Deeper than any certificate, yet shallow enough for any stack.
+  /// The limit is deeper than any certificate, yet shallow enough for any stack.
   private static let depthLimit = 24
 
   /// The first error in `bytes`, which should contain exactly one value; nil if there is no error.
@@ -108,7 +105,6 @@ struct DERFault: Equatable {
     }
   }
 
-  /// Checks one value and advances past it.
   private static func fault(
     _ start: UnsafePointer<UInt8>, _ position: inout Int, end: Int, depth: Int
   ) -> DERFault? {
@@ -143,14 +139,15 @@ struct DERFault: Equatable {
 final class TrustedChain: @unchecked Sendable {
   static let simulation = TrustedChain(to: CertificateAuthority.simulation.parsed)
 
-  // libcrypto locks the store itself.
+  // The store is locked by libcrypto itself.
   private let store: OpaquePointer
 
   private init(to root: ParsedCertificates) {
     guard let store = X509_STORE_new() else { preconditionFailure("libcrypto is out of memory") }
     self.store = store
     LibraryReasons.must(X509_STORE_add_cert(store, root.leaf), "root certificate")
-    // Critical extensions that libcrypto does not know are also ignored: Apple marks some of its own as critical.
+    // Critical extensions that libcrypto does not know are also ignored, because Apple marks some of its own as
+    // critical.
     let flags = X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_IGNORE_CRITICAL
     LibraryReasons.must(X509_STORE_set_flags(store, UInt(flags)), "how chains are judged")
     LibraryReasons.must(X509_STORE_set_depth(store, Int32(ParsedCertificates.limit)), "maximum length of chains")

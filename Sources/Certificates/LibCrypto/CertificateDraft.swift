@@ -86,7 +86,6 @@ struct CertificateDraft {
 
 /// A certificate's envelope: PKCS#7 SignedData that contains certificates but no signed content.
 enum Envelope {
-  /// Puts one X.509 certificate, in DER, into an envelope.
   static func around(_ certificate: [UInt8]) -> [UInt8] {
     guard let parsed = ParsedCertificates.bare(certificate) else {
       preconditionFailure("our own certificate cannot be read")

@@ -1,11 +1,9 @@
 /// The hashes used in authentication.
 enum Digests {
-  /// Returns 20 bytes, which the older coprocessor signs.
   static func sha1(_ bytes: [UInt8]) -> [UInt8] {
     digest(bytes, EVP_sha1(), count: 20)
   }
 
-  /// Returns 32 bytes.
   static func sha256(_ bytes: [UInt8]) -> [UInt8] {
     digest(bytes, EVP_sha256(), count: 32)
   }
@@ -32,7 +30,7 @@ enum Digests {
 /// Computes keyed hashes, several in a row with one context. libcrypto's SHA-256 is looked up once for all of them;
 /// otherwise the look-up would account for two thirds of a hash's cost.
 struct KeyedDigests: ~Copyable {
-  // Never freed and never changed, so any thread may use it.
+  // The algorithm is never freed and never changed, so any thread may use it.
   private nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)
   private let context = Owned(HMAC_CTX_new(), HMAC_CTX_free)
 
@@ -40,7 +38,6 @@ struct KeyedDigests: ~Copyable {
     LibraryReasons.must(HMAC_Init_ex(context.pointer, "", 0, Self.sha256, nil), "HMAC")
   }
 
-  /// Returns 32 bytes.
   func hmacSHA256(key: [UInt8], _ bytes: [UInt8]) -> [UInt8] {
     LibraryReasons.must(HMAC_Init_ex(context.pointer, key, Int32(key.count), nil, nil), "HMAC")
     LibraryReasons.must(HMAC_Update(context.pointer, bytes, bytes.count), "HMAC")

@@ -32,7 +32,6 @@ struct Owned<Pointer>: ~Copyable {
   }
 }
 
-/// The errors that libcrypto recorded on this thread.
 enum LibraryReasons {
   /// Returns the reasons, oldest first, and clears them. Called after each call that may fail because of outside bytes,
   /// so that the next failure does not show an old reason.

@@ -6,7 +6,6 @@ final class P256Key: SigningKey, @unchecked Sendable {
   private let curveKey: OpaquePointer
   private let scalar: [UInt8]
 
-  /// The order of the group: scalars and nonces are smaller.
   static var order: [UInt8] { P256Order.shared.bytes }
 
   /// Creates the key of a scalar; nil unless the scalar is 32 bytes long, at least 1 and smaller than the order.
@@ -84,7 +83,6 @@ final class P256Key: SigningKey, @unchecked Sendable {
 /// A P-256 signature in its two forms: the two numbers one after the other on the wire, and DER in certificates and
 /// libcrypto.
 struct P256Signature: Equatable {
-  /// The numbers r and s, 32 bytes each: 64 bytes in total.
   let raw: [UInt8]
 
   init(raw: [UInt8]) {
@@ -118,7 +116,6 @@ struct P256Signature: Equatable {
 final class P256Order: @unchecked Sendable {
   static let shared = P256Order()
 
-  /// The order, most significant byte first.
   let bytes: [UInt8]
   let number: OpaquePointer
   private let montgomery: OpaquePointer
