@@ -6,7 +6,7 @@ import AccessorySimulator
 import IAP2
 
 extension Profile {
-  /// The accessory of a recording, including the flicker that it showed.
+  /// Creates the profile of a recorded accessory, including the flicker that it showed.
   public init(_ recording: Recording) throws(RecordingError) {
     guard let identification = recording.identification else { throw .noIdentification }
     self.init(recorded: identification)
@@ -21,7 +21,7 @@ extension Profile {
     }
   }
 
-  /// The accessory that identified itself this way in a capture.
+  /// Creates the profile of the accessory that identified itself this way in a capture.
   ///
   /// What a profile cannot express is omitted: the transport of wireless CarPlay, HID components and unknown
   /// parameters.
@@ -49,7 +49,7 @@ extension Profile {
     if !found.isEmpty { transports = found }
   }
 
-  /// A file name for a model: "Lawk View" becomes `lawk-view`.
+  /// A file name for a model, for example `lawk-view` for "Lawk View".
   private static func name(for model: String) -> String {
     let words = model.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
     return words.isEmpty ? "recorded" : words.joined(separator: "-")

@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryProfiles
 
 extension Profile {
-  /// A self-contained profile: the recorded accessory, with scripts of the recorded requests and answers.
+  /// Creates a self-contained profile: the recorded accessory, with scripts of the recorded requests and answers.
   ///
   /// - Parameter other: a second recording of the same actions; where its requests differ, the script has a wildcard.
   /// - Returns: the profile, and notes about each protocol for people to read, as sentences.
@@ -55,7 +55,6 @@ struct RecordedExchanges {
     /// The answer, with parts of the request inserted.
     var template: ScriptTemplate?
 
-    /// Identifies what the rule matches.
     fileprivate var key: Key { pattern.map { .pattern($0.text) } ?? .request(request) }
   }
 
@@ -163,7 +162,7 @@ struct RecordedExchanges {
     }
   }
 
-  /// If several requests were sent together, the last one gets the answer.
+  /// Splits an exchange in which several requests were sent together; the last request gets the answer.
   private static func split(_ exchange: Exchange, at delimiter: [UInt8]) -> [Exchange] {
     var (parts, start, index) = ([Exchange](), 0, 0)
     while index + delimiter.count <= exchange.request.count {
@@ -182,7 +181,6 @@ struct RecordedExchanges {
     return parts
   }
 
-  /// Whether every answer equals its request.
   var isEcho: Bool {
     guard greetings.isEmpty else { return false }
     let end: [UInt8] = if case .delimiter(let bytes) = framing { bytes } else { [] }

@@ -13,7 +13,6 @@ import AccessoryProfiles
 /// wildcard?.answer(Array("OK 9".utf8), Array("OK 12".utf8))                          // OK ${1}
 /// ```
 struct RecordedWildcard {
-  /// A pattern that matches both requests.
   let pattern: BytePattern
   /// The bytes of each group in both recordings.
   private let values: [(one: [UInt8], other: [UInt8])]
@@ -92,7 +91,7 @@ struct RecordedWildcard {
     _ range: Range<Int>, _ twin: Range<Int>, _ one: [UInt8], _ other: [UInt8]
   ) -> (one: Range<Int>, other: Range<Int>) {
     guard one[range].allSatisfy(isDigit), other[twin].allSatisfy(isDigit) else { return (range, twin) }
-    // The bytes around it are either the same in both recordings, or differ and are extended themselves.
+    // The bytes around the range are either the same in both recordings, or differ and are extended themselves.
     let before = zip(one[..<range.lowerBound].reversed(), other[..<twin.lowerBound].reversed())
       .prefix { isDigit($0) && isDigit($1) }.count
     let after = zip(one[range.upperBound...], other[twin.upperBound...]).prefix { isDigit($0) && isDigit($1) }.count

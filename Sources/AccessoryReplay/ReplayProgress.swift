@@ -8,10 +8,9 @@ public struct ReplaySettings: Sendable {
   public enum Speed: Equatable, Sendable {
     /// This many times the recorded speed.
     case times(Double)
-    /// Bytes are sent without delay.
     case max
 
-    /// The delay to wait when playing a recorded delay.
+    /// How long to actually wait when replaying a recorded delay.
     func played(_ delay: Duration) -> Duration {
       switch self {
       case .times(let factor): delay > .zero ? delay / factor : .zero
@@ -29,7 +28,7 @@ public struct ReplaySettings: Sendable {
   /// How much later than recorded the other end may send its bytes; nil means no limit.
   public var patience: Duration?
 
-  /// How long to watch for further bytes after a session's last recorded one; any that arrive are a difference.
+  /// How long to watch for further bytes after a session's last recorded byte; any that arrive are a difference.
   public var settle = Duration.milliseconds(200)
 
   /// Creates the default settings: recorded speed, and every byte must be as recorded.
@@ -40,7 +39,7 @@ public struct ReplaySettings: Sendable {
 public struct ReplayProgress: Equatable, Sendable {
   /// One session of the recording.
   public struct Session: Equatable, Sendable {
-    /// The session's number in the recording.
+    /// The number of the session in the recording.
     public var number: Int
     /// The session's protocol.
     public var protocolName: String

@@ -49,11 +49,9 @@ public final class ReplayedAccessory {
   private let report: (TimelineEvent) -> Void
   private var accessory: SimulatedAccessory?
   private var index = 0
-  /// The sessions of the attachment that are being played or have not been opened yet.
   private var waiting: [Recording.Session] = []
   private var players: [SessionPlayer] = []
   private var wasIdentified = false
-  /// When the last session ended.
   private var lastEnd = Instant.origin
   private var timer: LoopTimer?
 
@@ -71,8 +69,8 @@ public final class ReplayedAccessory {
 
   deinit { timer?.cancel() }
 
-  /// The profile for an attachment: how the accessory identified itself during that attachment or, if it did not,
-  /// during another.
+  /// The profile for an attachment. It contains the accessory's identification during that attachment or, if there was
+  /// none, during another attachment.
   public static func profile(of recording: Recording, attachment: Recording.Attachment? = nil) -> Profile? {
     (attachment?.identification ?? recording.identification).map(Profile.init(recorded:))
   }
@@ -190,7 +188,7 @@ public final class ReplayedAccessory {
   }
 }
 
-/// Has the recording handle every session.
+/// A behavior that lets the recording handle every session.
 private struct ReplayBehavior: AccessoryBehavior {
   private unowned let replay: ReplayedAccessory
 
@@ -204,7 +202,7 @@ private struct ReplayBehavior: AccessoryBehavior {
 }
 
 extension Recording.Session {
-  /// When the session ended: when it was closed, or at its last byte.
+  /// When the session ended. A session that was never closed ends at its last byte.
   var last: Instant {
     if case .closed(_, let time) = ending { return time }
     return steps.last?.time ?? opened

@@ -26,11 +26,9 @@ public final class ReplayedApp: AppHandler {
   private let settings: ReplaySettings
   private let loop: any EventLoop
   private var index = 0
-  /// The accessory in the attachment being played.
   private var accessory: PublishedAccessory?
   private weak var app: AppView?
   private var sawAccessory = false
-  /// The index of the next session in the attachment.
   private var next = 0
   private var ended: Set<Int> = []
   /// When the last event happened, now and in the recording.
@@ -56,7 +54,7 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: AppHandler
 
-  /// An accessory connected; one without protocols is in the first half of a flicker.
+  /// Handles a connect; an accessory without protocols is in the first half of a flicker.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     guard !isOver, self.accessory == nil, !accessory.protocols.isEmpty else { return }
@@ -66,7 +64,7 @@ public final class ReplayedApp: AppHandler {
     openSessions()
   }
 
-  /// The accessory disconnected; its sessions have already ended.
+  /// Handles a disconnect; the accessory's sessions have already ended.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard self.accessory?.connectionID == accessory.connectionID else { return }
     self.accessory = nil
@@ -76,8 +74,6 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: Sessions
 
-  /// Opens the sessions that are due: each after the previous one, and after the sessions that had already ended when
-  /// it was opened in the recording.
   private func openSessions() {
     while !isOver, let accessory, let app, next < attachments[index].sessions.count {
       let session = attachments[index].sessions[next]

@@ -122,8 +122,8 @@ final class SessionPlayer: SessionHandler {
   }
 }
 
-/// One end of a recorded session, as a machine: it decides what to send and when, and whether the other end does what
-/// it did in the recording.
+/// The state machine of one end of a recorded session. It decides what to send and when, and whether the other end does
+/// what it did in the recording.
 ///
 /// Before this end sends, it waits for all bytes that had arrived by that time in the recording, and for the recorded
 /// delay. The other end's bytes are compared as one stream, however they are split, and may arrive earlier than
@@ -135,17 +135,14 @@ final class SessionPlayer: SessionHandler {
 /// while case .send(let bytes)? = session.due(at: now) { … }
 /// ```
 struct ReplayedSession {
-  /// What this end does next.
   enum Action: Equatable {
-    /// Send these bytes.
     case send([UInt8])
-    /// Close the session.
     case close
   }
 
   private struct Plan {
     var action: Action
-    /// The number of bytes from the other end that must have arrived before.
+    /// The number of bytes from the other end that must have arrived before the action.
     var after: Int
     /// The delay after those bytes and after the previous action.
     var delay: Duration
@@ -163,10 +160,9 @@ struct ReplayedSession {
   private(set) var maskedCount = 0
   /// The last bytes that arrived, shown as context with a difference.
   private var recent: [UInt8] = []
-  /// When the last action was done, or when the bytes that the next one needs had arrived.
+  /// When the last action was done, or when the bytes that the next action needs had arrived.
   private var since: Instant
 
-  /// The other end.
   var other: Recording.End { role == .accessory ? .device : .accessory }
 
   init(_ recorded: Recording.Session, as role: Recording.End, _ settings: ReplaySettings, at now: Instant) {
@@ -208,13 +204,11 @@ struct ReplayedSession {
     return plans[next - 1].action
   }
 
-  /// Whether this end has done everything.
   var hasActed: Bool { next == plans.count }
 
-  /// How many bytes have not arrived yet.
   var missing: Int { expected.count - received }
 
-  /// Whether all bytes passed as recorded; the session need not have ended.
+  /// Whether all bytes have matched the recording; the session may still be open.
   var isComplete: Bool { hasActed && missing == 0 }
 
   // MARK: The other end
@@ -245,7 +239,7 @@ struct ReplayedSession {
   /// The other end ended the session, or the cable was unplugged.
   func ended(_ how: String) -> ReplayDifference? {
     if isComplete { return nil }
-    // Nothing of the recording is missing, except that this end has not closed the session yet.
+    // The recording is complete, except that this end has not closed the session yet.
     if missing == 0, plans[next...].allSatisfy({ $0.action == .close }) { return nil }
     return difference(.ended(how, missing: missing + plans[next...].reduce(0) { $0 + $1.action.count }))
   }
@@ -273,8 +267,8 @@ struct ReplayedSession {
         break
       }
     }
-    // Start at the beginning of a line of sixteen bytes, so that recorded and received bytes can be printed one below
-    // the other.
+    // The context starts at the beginning of a line of sixteen bytes, so that recorded and received bytes can be
+    // printed one below the other.
     let lead = min(recent.count, received % 16 + (received >= 16 ? 16 : 0))
     difference.contextOffset = received - lead
     difference.expected = Array(expected[(received - lead)..<min(expected.count, received + 32)])
