@@ -15,17 +15,17 @@ public struct Instant: Comparable, Hashable, Sendable {
   /// The loop's origin.
   @inlinable public static var origin: Instant { Instant(nanoseconds: 0) }
 
-  /// Later than every deadline.
+  /// An instant later than every deadline.
   @inlinable public static var distantFuture: Instant { Instant(nanoseconds: .max) }
 
-  /// Seconds since the origin, for output.
+  /// The seconds since the origin, for output.
   public var seconds: Double { Double(nanoseconds) / 1e9 }
 
   /// Whether `left` is earlier than `right`.
   @inlinable
   public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
-  /// Whether both are the same instant.
+  /// Whether both instants are equal.
   @inlinable
   public static func == (left: Instant, right: Instant) -> Bool { left.nanoseconds == right.nanoseconds }
 
@@ -36,10 +36,10 @@ public struct Instant: Comparable, Hashable, Sendable {
     return overflows ? .distantFuture : Instant(nanoseconds: sum)
   }
 
-  /// How long after `earlier` this instant is.
+  /// The time from `earlier` to this instant.
   @inlinable
   public static func - (later: Instant, earlier: Instant) -> Duration {
-    // Duration.nanoseconds(_:) would call the standard library several times.
+    // A call of Duration.nanoseconds(_:) would call the standard library several times.
     Duration(attoseconds: Int128(later.nanoseconds - earlier.nanoseconds) * 1_000_000_000)
   }
 }

@@ -16,7 +16,7 @@ public struct Queue<Element> {
   /// The index of the front. Invariant: 0 when the queue is empty.
   @usableFromInline var head = 0
 
-  /// An empty queue.
+  /// Creates an empty queue.
   @inlinable
   public init() {}
 
@@ -50,7 +50,8 @@ public struct Queue<Element> {
   @inlinable
   public mutating func popFirst() -> Element? {
     if isEmpty { return nil }
-    // The usual case in a queue that is drained after every event: the element is moved out, and nothing is copied.
+    // This is the usual case in a queue that is drained after every event: the element is moved out, and nothing is
+    // copied.
     if elements.count == 1 { return elements.removeLast() }
     let front = elements[head]
     head += 1
@@ -66,7 +67,7 @@ public struct Queue<Element> {
     if head == elements.count { removeAll() }
   }
 
-  /// Removes everything but keeps the memory.
+  /// Removes all elements and keeps the allocated memory.
   @inlinable
   public mutating func removeAll() {
     elements.removeAll(keepingCapacity: true)
@@ -92,7 +93,7 @@ public struct Queue<Element> {
 
 extension Queue: Sendable where Element: Sendable {}
 extension Queue: Equatable where Element: Equatable {
-  /// Whether both contain the same elements.
+  /// Whether both queues contain the same elements.
   public static func == (left: Queue, right: Queue) -> Bool {
     left.elements[left.head...] == right.elements[right.head...]
   }
@@ -144,7 +145,7 @@ extension Queue where Element == UInt8 {
     body(&elements)
   }
 
-  /// Appends bytes: `body` adds them to an array.
+  /// Appends the bytes that `body` adds to an array.
   @inlinable
   public mutating func write(_ body: (inout [UInt8]) -> Void) {
     reclaim()

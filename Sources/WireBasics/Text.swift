@@ -1,4 +1,4 @@
-/// Reading and writing bytes and numbers in hex.
+/// Reads and writes bytes and numbers in hex.
 ///
 /// ```swift
 /// Hex.spaced([0xFF, 0x5A])           // "ff 5a"
@@ -8,7 +8,7 @@
 public enum Hex {
   private static let digits = Array("0123456789abcdef".utf8)
 
-  /// Two lower-case digits per byte, with a space between bytes: `ff 5a 00`.
+  /// The bytes as two lower-case digits each, separated by spaces: `ff 5a 00`.
   public static func spaced(_ bytes: some Sequence<UInt8>) -> String {
     var text: [UInt8] = []
     for byte in bytes {
@@ -25,7 +25,7 @@ public enum Hex {
     return bytes.count > limit ? "\(shown) … (\(bytes.count) bytes)" : shown
   }
 
-  /// Two lower-case digits per byte without spaces: `ff5a00`.
+  /// The bytes as two lower-case digits each, without spaces: `ff5a00`.
   public static func plain(_ bytes: some Sequence<UInt8>) -> String {
     var text: [UInt8] = []
     for byte in bytes {
@@ -68,11 +68,9 @@ public enum Hex {
 
 /// Why a string is not valid hex. Positions count characters from 1.
 public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// A character that is not a hex digit.
   case notADigit(Character, position: Int)
   /// White space between the two digits of a byte.
   case splitByte(position: Int)
-  /// The last byte has only one digit.
   case oddDigits
 
   /// What is wrong and where.
