@@ -136,7 +136,7 @@ def bench(machine: Machine) -> Iterator[str]:
         yield address
 
 
-# Runs only a few cases, because all of them would take a minute.
+# The check runs only a few cases, because all of them would take a minute.
 BENCH = {"CASES": "101,201-205", "EASIM_AT": ""}
 
 

@@ -190,7 +190,7 @@ def test_half_open_connections_cost_their_place_only(server: Server) -> None:
             session = app.open("com.example.echo")
             silent = session.detach()
             silent.shutdown(socket.SHUT_WR)
-            # A session has no half-close: it ends when nothing has arrived for a while.
+            # A session has no half-close, so it ends when nothing has arrived for a while.
             assert silent.recv(1) == b""
             silent.close()
         assert server.works()

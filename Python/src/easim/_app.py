@@ -123,7 +123,7 @@ class App:
                 if error.kind != "refused":
                     raise
                 refusal = error
-            # A refusal does not say what time it is.
+            # The error for a refusal does not contain the time.
             stopped = {} if not self.world.is_virtual else await self.world.call("time.now")
             return {"stopped": "limit", **stopped}
 

@@ -85,7 +85,7 @@ class Driver:
         try:
             result = self._run_here(work) if self._take_turn(thread) else self._run_there(work)
         except EasimError as error:
-            # Where the loop was is of no use to the caller.
+            # The traceback of the loop is of no use to the caller.
             raise error.with_traceback(None) from error.__cause__
         if isinstance(result, _Exit):
             raise result.error
@@ -118,7 +118,7 @@ class Driver:
             try:
                 return self._loop.run_until_complete(task)
             except BaseException:
-                # Ctrl-C: the call notices that it is cancelled.
+                # After Ctrl-C, the call notices that it is cancelled.
                 if not task.done():
                     task.cancel()
                     with contextlib.suppress(BaseException):

@@ -45,7 +45,7 @@ def _run(job: dict[str, Any], arguments: list[str], codes: tuple[int, ...] = (0,
 def soak(job: dict[str, Any]) -> dict[str, Any]:
     """Run the worlds of one shard of a range of seeds."""
     arguments = ["soak", *([job["profile"]] if job["profile"] else []), "--json", "--jobs", "1"]
-    # Always passed: otherwise the worker's environment, if it is part of another job, could divide the work again.
+    # The option is always passed: otherwise the environment of a worker in another job could divide the work again.
     arguments += ["--seed", str(job["first"]), "--seeds", str(job["seeds"]), "--shard", job["shard"]]
     for what in job["forbid"]:
         arguments += ["--forbid", what]
@@ -84,7 +84,7 @@ def burst(job: dict[str, Any]) -> dict[str, Any]:
     """Run a load test and return its report."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "burst.json"
-        # With these exit codes easim writes a report; with any other the job has failed.
+        # easim writes a report if it exits with one of these codes; any other code means that the job has failed.
         done = _run(
             job, ["burst", *job["addresses"], *job["arguments"], "--report", str(path)], codes=(0, 1, 3, 4, 5, 6)
         )

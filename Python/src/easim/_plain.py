@@ -475,7 +475,7 @@ class Session(InWorld[aio.Session], Context):
                 if not pieces[-1]:
                     raise self._ended(got)
         except BaseException:
-            # What has arrived can still be read.
+            # Bytes that have arrived can still be read.
             rest += b"".join(pieces)
             raise
         return b"".join(pieces)

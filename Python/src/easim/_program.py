@@ -66,7 +66,7 @@ class ServerProcess:
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=self._errors,
-                # Ctrl-C should reach only the tests; the server ends when its input does.
+                # Ctrl-C should reach only the tests; the server ends when its input ends.
                 start_new_session=True,
             )
         except OSError as error:

@@ -229,7 +229,7 @@ class Session:
                 limit = None if self.timeout is None else max(0.0, self.timeout - passed)
                 if limit == 0:
                     raise self.timed_out("the other end accepted nothing")
-                # Time must pass until there is room.
+                # Time must pass before there is room to send.
                 if self._is_behavior:
                     await self.world.clock.sleep(self, _ROOM if limit is None else min(limit, _ROOM))
                 else:

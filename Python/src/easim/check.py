@@ -136,7 +136,7 @@ class Session:
         while not done():
             left = limit - time.monotonic()
             if self.is_open and left > 0:
-                # easim stops a case that says nothing for long.
+                # easim stops a case that prints nothing for a long time.
                 self._rest += self._ask(receive=min(left, 1.0))
                 continue
             got = f"{bytes(self._rest)!r} arrived" if self._rest else "nothing arrived"
@@ -191,7 +191,7 @@ def _judge(one: _Case, session: Session, file: str) -> dict[str, Any]:
 def main() -> None:
     """Serve the cases of the file in the arguments to easim; ``easim check --cases`` runs this."""
     line = _Line(sys.stdin, os.fdopen(os.dup(1), "w"))
-    # What the file's code prints goes to easim's stderr.
+    # The output of the file's code goes to easim's stderr.
     sys.stdout = sys.stderr
     file = str(Path(sys.argv[1]).absolute())
     sys.path.insert(0, str(Path(file).parent))
