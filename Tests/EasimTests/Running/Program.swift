@@ -26,7 +26,8 @@ final class Program {
     var outLines: [String] { out.split(separator: "\n").map(String.init) }
   }
 
-  /// How long a wait may last before it counts as hung. It is generous, because sanitizers and busy machines are slow.
+  /// How long a wait may last before it counts as hung. The limit is generous, because sanitizers and busy machines are
+  /// slow.
   static let hangLimit = 60_000
 
   private let command: String

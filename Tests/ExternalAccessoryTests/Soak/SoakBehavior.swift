@@ -40,8 +40,8 @@ enum SoakBytes {
   static func token(_ head: ArraySlice<UInt8>) -> UInt32 { head.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
 }
 
-/// The accessory's side: checks every byte, records it in the ledger and sends it back. It stops reading while too many
-/// bytes wait to be sent.
+/// The accessory's side: checks every byte, records it in the ledger and sends it back. The accessory stops reading
+/// while too many bytes wait to be sent.
 struct SoakBehavior: AccessoryBehavior {
   let ledger: SoakLedger
 

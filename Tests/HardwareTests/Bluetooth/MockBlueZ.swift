@@ -201,7 +201,7 @@ final class MockBlueZ {
     }
   }
 
-  /// Calls that get no answer. They are retained, because releasing a call answers it with an error.
+  /// Calls that get no answer. The mock retains these calls, because releasing a call answers it with an error.
   private var forgotten: [BusCall] = []
 
   private func register(_ call: BusCall) {

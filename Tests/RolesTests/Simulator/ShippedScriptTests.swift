@@ -160,8 +160,8 @@ import Testing
     #expect(try answer(ear, [1], within: .milliseconds(10)) == [0x80, 1, 0])
   }
 
-  /// Every shipped script receives bytes of every kind at any time. It must never stop, and never store more than it
-  /// may.
+  /// Every shipped script receives bytes of every kind at any time. A script must never stop, and never store more than
+  /// its limit.
   @Test(arguments: 0..<4) func hostileBytesAreSurvivedByEveryScript(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
     for name in ["scanner", "printer", "gps", "terminal", "card-reader", "heart-rate", "scripted"] {

@@ -1,6 +1,7 @@
 import AccessoryCore
 
-/// Checks that every kind of channel must pass. They are the same for memory, sockets, ptys, USB/IP and FunctionFS.
+/// The checks that every kind of channel must pass. The checks are the same for memory, sockets, ptys, USB/IP and
+/// FunctionFS.
 ///
 /// A check is a plain function that throws a sentence, so a program without a test library (inside a virtual machine)
 /// can run the suite as well:

@@ -1,10 +1,10 @@
 import AccessoryCore
 import Glibc
 
-/// One end of a channel, operated by the suite. It sends a known pattern, compares received bytes with that pattern,
-/// and in every check enforces the rules that hold for all channels.
+/// One end of a channel, operated by the suite. The probe sends a known pattern, compares received bytes with that
+/// pattern, and in every check enforces the rules that hold for all channels.
 final class Probe: ChannelHandler {
-  /// The period of the pattern. It is a prime, so that lost or duplicated blocks of any round size are noticed.
+  /// The period of the pattern. The period is a prime, so that lost or duplicated blocks of any round size are noticed.
   static let period = 65_521
   private static let longestSpan = 256 * 1024
   static let pattern: [UInt8] = (0..<period + longestSpan).map {

@@ -5,8 +5,8 @@ import Glibc
 import LinuxIO
 
 extension ChannelFactory {
-  /// The accessory as a FunctionFS gadget on this machine's only device port (dummy_hcd). Its close is an unplug, so
-  /// bytes that it has sent but the host has not requested yet are lost.
+  /// The accessory as a FunctionFS gadget on this machine's only device port (dummy_hcd). An accessory that closes is
+  /// unplugged, so bytes that the host has not requested yet are lost.
   static let gadget = USBRig.factory("FunctionFS gadget", traits: [.leftCloseDelivers, .canBeCut]) {
     try GadgetEnd(on: $0)
   }

@@ -5,8 +5,8 @@ import Glibc
 import LinuxIO
 
 extension ChannelFactory {
-  /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. Its close is an unplug, so
-  /// bytes that it has sent but the host has not requested yet are lost.
+  /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. An accessory that closes is
+  /// unplugged, so bytes that the host has not requested yet are lost.
   static let usbip = USBRig.factory(
     "USB/IP", traits: [.leftCloseDelivers, .canBeCut]
   ) { try USBIPEnd(on: $0) }

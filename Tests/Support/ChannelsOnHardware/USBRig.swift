@@ -18,7 +18,8 @@ struct RigError: Error, CustomStringConvertible {
 /// Two ends of one USB cable on one loop. The left one is the host's, which uses libusb. The host learns of the
 /// accessory from libudev.
 final class USBRig {
-  /// The time limit for one check. It is long because an emulated processor that is shared with other guests is slow.
+  /// The time limit for one check. The limit is long, because an emulated processor that is shared with other guests is
+  /// slow.
   static let hangLimit = Duration.seconds(60)
   static let tearDownLimit = Duration.seconds(20)
   /// How soon an accessory must notice that a program uses it.

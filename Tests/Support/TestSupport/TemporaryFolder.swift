@@ -9,7 +9,7 @@ import Foundation
 ///
 /// If there is no place to write, the tests are meaningless, so an error here ends the run with a message.
 public final class TemporaryFolder {
-  /// The path of the folder. It is short, so that the path of a socket in it is not too long.
+  /// The path of the folder. The path is short, so that the path of a socket in the folder is not too long.
   public let path: String
   /// Whether to keep the folder after the last reference is gone, so that it can be examined.
   public var isKept = false

@@ -27,7 +27,8 @@ extension Trait where Self == Waits {
   /// For suites whose tests wait for programs, descriptors, threads or real time.
   public static var waits: Self { Self() }
 
-  /// For tests that take a minute but do little. They start before the others, so that the run does not end with them.
+  /// For tests that take a minute but do little. Such tests start before the others, so that the run does not have to
+  /// wait for them at its end.
   public static var waitsLong: Self { Self(isLong: true) }
 }
 
@@ -39,7 +40,7 @@ public func onItsOwnThread<Result>(_ body: @escaping @Sendable () throws -> send
   }
 }
 
-/// Runs all work of one test in order. It has a thread from the test's first work to its end.
+/// Runs all work of one test in order. The lane has a thread from the test's first work to the test's end.
 private final class Lane: TaskExecutor {
   let isLong: Bool
   private let condition = NSCondition()

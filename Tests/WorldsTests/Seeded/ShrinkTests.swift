@@ -75,8 +75,8 @@ import Testing
     #expect(again.hash == shrinker.outcome.hash)
   }
 
-  /// A failure that depends on random choices may disappear because removing something shifted those choices. It is
-  /// then found again with another seed.
+  /// A failure that depends on random choices may disappear because removing something shifted those choices. The
+  /// failure is then found again with another seed.
   @Test(arguments: [
     (SoakCoverage.Corner.giveUp, 300), (.cutInAuthentication, 300), (.windowFull, 60), (.sessionRefused, 200),
   ]) func everyFailureIsShrunkToOneThatBreaksTheSameRule(corner: SoakCoverage.Corner, seeds: Int) throws {
