@@ -22,7 +22,7 @@ public struct MediumTable: Sendable {
     for medium in media { add(medium) }
   }
 
-  /// Adds a medium. It replaces any other medium for the same kinds of addresses.
+  /// Adds a medium. The new medium replaces any other medium for the same kinds of addresses.
   public mutating func add(_ medium: any Medium) {
     for kind in medium.kinds { media[kind] = medium }
   }

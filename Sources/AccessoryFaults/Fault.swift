@@ -3,14 +3,14 @@ import AccessoryFormats
 /// A fault of a channel, such as `--fault loss,chance=5%,in`.
 ///
 /// ``FaultChannel`` applies it, to simulated and to real accessories. This type contains what all faults have in
-/// common. Its ``effect`` is the kind of the fault, with its parameters.
+/// common. The fault's ``effect`` is its kind and its parameters.
 ///
 /// ```swift
 /// let slow = try Fault("rate,bytes=7500,for=20s")
 /// let channel = FaultChannel(around: socket, [slow], random: SeededRandom(seed: 7), on: loop)
 /// ```
 public struct Fault: Equatable, Sendable, CustomStringConvertible {
-  /// The kinds of faults. Those that act on bytes come first, followed by those that act on packets.
+  /// The kinds of faults: first the kinds that act on bytes, then the kinds that act on packets.
   public enum Effect: Equatable, Sendable {
     case latency(Latency)
     case rate(Rate)

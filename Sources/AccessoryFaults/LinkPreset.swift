@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// A kind of link as found in the field, as a chain of faults. It is the value of `--fault bluetooth`. A preset only
-/// changes timing, at whatever address is used; to use Bluetooth itself, use the address `bt:`.
+/// A kind of link as found in the field, as a chain of faults. A preset is the value of `--fault bluetooth`, for
+/// example. A preset only changes timing, at whatever address is used; to use Bluetooth itself, use the address `bt:`.
 ///
 /// ```swift
 /// let chain = try LinkPreset.faults("bluetooth-scanning")   // also accepts any fault: "loss,chance=5%"

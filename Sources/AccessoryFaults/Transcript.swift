@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// The transcript of one channel of a cable. It has one line for each packet, with its direction:
+/// The transcript of one channel of a cable. The transcript has one line for each packet and its direction:
 ///
 /// ```
 /// 0.000000 A DETECT

@@ -6,8 +6,8 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The Apple device. It takes cables, identifies and authenticates the accessory at the other end of each, and
-/// publishes it to apps.
+/// The Apple device. The device takes cables, identifies and authenticates the accessory at the other end of each
+/// cable, and publishes the accessory to apps.
 ///
 /// ```swift
 /// let device = Device(settings: DeviceSettings(), on: loop) { print($0.json) }

@@ -5,7 +5,8 @@ import IAP2
 // This file handles the messages that a device sends on its own, and messages and files other than those of
 // identification and sessions.
 extension DeviceAttachment {
-  /// Starts the rules that apply to this accessory, now that its identification was accepted. They may send messages.
+  /// Starts the rules that apply to this accessory, now that its identification was accepted. The rules may send
+  /// messages.
   func beginRules(_ identification: Identification) {
     let declared = identification.messagesReceived
     guard player != nil || MessageRules.concern(device.rules, declared: declared) else { return }

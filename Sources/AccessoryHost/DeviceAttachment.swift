@@ -4,8 +4,8 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The accessory at the other end of one cable, as the device sees it. It connects three machines: identification and
-/// authentication inside the peer, and publication here.
+/// The accessory at the other end of one cable, as the device sees it. An attachment connects three state machines:
+/// identification and authentication inside the peer, and publication here.
 final class DeviceAttachment: ConnectionOwner {
   unowned let device: Device
   private let place: String
@@ -20,7 +20,8 @@ final class DeviceAttachment: ConnectionOwner {
   var files: FileTransfers?
   /// The identifier of the most recently offered artwork file.
   var offered: UInt8?
-  // Every event uses this property, so exclusivity is not checked. It is read and written without calls in between.
+  // Every event uses this property, so exclusivity is not checked. The property is read and written without calls in
+  // between.
   @exclusivity(unchecked) private var publication: PublicationMachine
   /// The latest publication, as events show it.
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?

@@ -25,8 +25,8 @@ public struct ReportCheck: Equatable, Sendable {
   /// The check as a line, for example "p99 ≤ 50 ms: 56.8 ms ✗".
   public var line: String { saysGoal ? result : "\(goal): \(result)" }
 
-  /// Compares the checks stored in a file under `key` with those derived from its other keys. Their texts are not
-  /// compared, because another version may have written them differently.
+  /// Compares the checks stored in a file under `key` with those derived from its other keys. The texts of the checks
+  /// are not compared, because another version may have written them differently.
   package static func compare(_ checks: [ReportCheck], with object: ObjectReader, under key: String) {
     guard let given = object.value(key), case .array(let stored) = given.content else { return }
     if stored.count != checks.count {

@@ -37,8 +37,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// Packets are combined into one send of up to this size, unless the medium keeps transfers separate.
   private static var gatherLimit: Int { 256 * 1024 }
 
-  /// Creates a connection that has not started. It closes the cable when the other end is silent for longer than
-  /// `handshakeTimeouts` allows. Call on the loop.
+  /// Creates a connection that has not started. The connection closes the cable when the other end is silent for longer
+  /// than `handshakeTimeouts` allows. Call on the loop.
   public init(
     peer: consuming Peer<Role>, cable: Cable, handshakeTimeouts: HandshakeTimeouts = .unlimited, on loop: any EventLoop
   ) {
@@ -250,7 +250,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     return session
   }
 
-  /// Adds a session over a native channel. Its handler can be set before anything about it is reported.
+  /// Adds a session over a native channel. The session's handler can be set before anything about the session is
+  /// reported.
   func adoptNative(_ channel: any Channel, _ protocolName: String, closes: NativeCarrier.Closing) -> Session {
     let native = NativeCarrier(channel, protocolName, closes: closes) { [unowned self] native, end in
       natives.removeAll { $0 === native }
@@ -303,7 +304,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 public protocol ConnectionOwner: AnyObject {
   /// The peer reported something that does not concern an open session.
   func connectionTold(_ event: PeerEvent)
-  /// A session ended. Its own handler has already been notified.
+  /// A session ended, and the session's own handler has already been notified.
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd)
   /// The cable has ended; every session has already ended.
   func connectionEnded(_ end: ChannelEnd)

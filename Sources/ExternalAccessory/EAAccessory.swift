@@ -33,7 +33,7 @@ open class EAAccessory: NSObject {
 
   /// Whether the accessory is still connected and visible to the app.
   open var isConnected: Bool { realm.isConnected(published.connectionID) }
-  /// The number of this connection. It stays the same after the disconnect.
+  /// The number of this connection. The number stays the same after the disconnect.
   open var connectionID: Int { published.connectionID }
   /// The manufacturer.
   open var manufacturer: String { published.manufacturer }
@@ -53,7 +53,7 @@ open class EAAccessory: NSObject {
   /// The protocols for which the app can open sessions.
   open var protocolStrings: [String] { published.protocols }
 
-  /// The delegate, which is called when the accessory disconnects. It is not retained.
+  /// The delegate, which is called when the accessory disconnects. The delegate is not retained.
   open var delegate: (any EAAccessoryDelegate)? {
     get { delegateLock.withLock { delegateObject } }
     set { delegateLock.withLock { delegateObject = newValue } }

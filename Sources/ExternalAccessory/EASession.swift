@@ -57,8 +57,10 @@ open class EASession: NSObject {
   open var accessory: EAAccessory? { peer }
   /// The protocol.
   open var protocolString: String? { pipe.protocolName }
-  /// The stream of bytes from the accessory. It is always the same object, and the app must open it.
+  /// The stream of bytes from the accessory. The property always returns the same object, and the app must open the
+  /// stream.
   open var inputStream: InputStream? { input }
-  /// The stream of bytes to the accessory. It is always the same object, and the app must open it.
+  /// The stream of bytes to the accessory. The property always returns the same object, and the app must open the
+  /// stream.
   open var outputStream: OutputStream? { output }
 }

@@ -40,7 +40,7 @@ extension SimulatedWorld {
     /// Whether ``FrameworkSettings/sendBufferSize`` is derived from the seed, as an odd number of at most 4,095.
     public var variesSendBuffer = false
     /// How long, in real time, a wait in virtual time continues while nothing happens in the world, because the app's
-    /// threads and tasks may be working. It never exceeds the limit of the wait.
+    /// threads and tasks may be working. This time never exceeds the limit of the wait.
     public var patience = Duration.seconds(5)
     /// The protocols that the app's Info.plist declares. nil means an app without an Info.plist, which sees every
     /// accessory.

@@ -103,7 +103,7 @@ extension SimulatedWorld {
   /// Ends the configuration.
   public func finishConfiguration(_ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) { realm.air.finish(status) }
 
-  /// Turns Wi-Fi on or off. It is on at the start.
+  /// Turns Wi-Fi, which is on at the start, on or off.
   public func turnWiFi(on isOn: Bool) { realm.air.turn(on: isOn) }
 }
 
@@ -118,10 +118,10 @@ extension SimulatedWorld {
 /// app = App()                   // registers, and reads connectedAccessories
 /// ```
 ///
-/// A test has only one process, so the objects of the killed app exist until the test releases them. They no longer
-/// receive anything: no notification, no stream event, no completion. Their streams are closed. Remove their observers
-/// from `NotificationCenter`: otherwise these receive the new app's notifications, which cannot happen with real
-/// processes.
+/// A test has only one process, so the objects of the killed app exist until the test releases them. These objects no
+/// longer receive anything: no notification, no stream event, no completion. The streams of these objects are closed.
+/// Remove their observers from `NotificationCenter`: otherwise these receive the new app's notifications, which cannot
+/// happen with real processes.
 extension SimulatedWorld {
   /// What happens to the sessions of an app whose process ends.
   public enum SessionsOfEndedApp: Sendable {
@@ -146,8 +146,8 @@ extension SimulatedWorld {
     endProcess("crashed", sessions)
   }
 
-  /// Launches the app again, in the foreground. It is not registered for notifications, and connected accessories are
-  /// in its list without having been announced. Does nothing if the app is running.
+  /// Launches the app again, in the foreground. The launched app is not registered for notifications, and connected
+  /// accessories are in its list without having been announced. Does nothing if the app is running.
   public func launchApp() {
     perform { [realm, settings] inner in
       guard realm.app == nil else { return }

@@ -61,7 +61,8 @@ public struct WorldClock: Clock {
 }
 
 final class Sleepers: @unchecked Sendable {
-  /// One sleeping task. It is resumed once: when its time has come, when it is cancelled, or when the world ends.
+  /// One sleeping task. A sleeper is resumed once: when its time has come, when it is cancelled, or when the world
+  /// ends.
   final class Sleeper: @unchecked Sendable {
     private enum State {
       case new

@@ -33,7 +33,7 @@ final class WorldTrace: @unchecked Sendable {
 
   func page(because reason: String) -> [UInt8] { recorder.page(TraceVerdict("failed", reason)) }
 
-  /// The file that the page is written to. It is in the folder that ``variable`` names, or else in the temporary
+  /// The file that the page is written to. The file is in the folder that ``variable`` names, or else in the temporary
   /// folder.
   var file: URL {
     let folder =

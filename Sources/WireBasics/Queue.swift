@@ -1,7 +1,7 @@
 /// A queue: elements are removed from the front in the order in which they were appended.
 ///
-/// It is an array whose memory is reused: a queue that becomes empty from time to time does not allocate in a steady
-/// state, and removing from the front takes the same time at any length. Index 0 is the front.
+/// The queue is an array whose memory is reused: a queue that becomes empty from time to time does not allocate in a
+/// steady state, and removing from the front takes the same time at any length. Index 0 is the front.
 ///
 /// ```swift
 /// var queue = Queue<Int>()

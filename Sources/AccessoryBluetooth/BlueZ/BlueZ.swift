@@ -1,8 +1,8 @@
 import AccessoryCore
 
-/// A connection to BlueZ, the Bluetooth service of Linux. It reports changes of adapters and devices, calls BlueZ with
-/// typed errors, and offers services. All objects on a loop share one connection, because BlueZ gives a service to one
-/// D-Bus client only.
+/// A connection to BlueZ, the Bluetooth service of Linux. The connection reports changes of adapters and devices, calls
+/// BlueZ with typed errors, and offers services. All objects on a loop share one connection, because BlueZ gives a
+/// service to one D-Bus client only.
 ///
 /// When BlueZ restarts, adapters and devices disappear and come back, and services are registered again.
 ///
@@ -13,7 +13,7 @@ import AccessoryCore
 /// ```
 package final class BlueZ {
   package enum Event: Equatable, Sendable {
-    /// BlueZ answers. Its adapters and devices were reported before this event.
+    /// BlueZ answers. Adapters and devices were reported before this event.
     case available
     case unavailable(BluetoothError)
     case adapter(BluetoothAdapter)

@@ -91,9 +91,9 @@ final class OfferedService {
   }
 }
 
-/// An object of this process that BlueZ calls. It is exported and registered each time BlueZ starts, and unregistered
-/// when this object is released. Calls from other programs are refused, because they could pass connections that are
-/// not Bluetooth connections.
+/// An object of this process that BlueZ calls. The object is exported and registered each time BlueZ starts, and
+/// unregistered when this object is released. Calls from other programs are refused, because they could pass
+/// connections that are not Bluetooth connections.
 final class RegisteredObject {
   private let kind: String
   private let path: String

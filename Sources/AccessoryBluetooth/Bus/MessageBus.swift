@@ -80,7 +80,7 @@ package final class MessageBus: TimerHandler {
     if sd_bus_is_ready(bus) > 0, let message = try? makeCall(bus, daemon, "/org/freedesktop/DBus", daemon, "GetId", [])
     {
       var reply: OpaquePointer?
-      // The timeout is in microseconds. It keeps a daemon that does not answer from blocking the program.
+      // The timeout is in microseconds. The timeout keeps a daemon that does not answer from blocking the program.
       sd_bus_call(bus, message, 1_000_000, nil, &reply)
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)

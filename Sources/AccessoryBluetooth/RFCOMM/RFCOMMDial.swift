@@ -2,11 +2,11 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// One attempt to connect to a service of a Bluetooth device. It looks up the service's channel over SDP, then connects
-/// over RFCOMM.
+/// One attempt to connect to a service of a Bluetooth device. An attempt looks up the service's channel over SDP, then
+/// connects over RFCOMM.
 ///
-/// It uses a raw socket instead of BlueZ's `ConnectProfile`: connecting takes 45 to 60 ms instead of half a second, and
-/// no service has to be registered with BlueZ, which only one process can do.
+/// An attempt uses a raw socket instead of BlueZ's `ConnectProfile`: connecting takes 45 to 60 ms instead of half a
+/// second, and no service has to be registered with BlueZ, which only one process can do.
 ///
 /// For a few milliseconds after a connection has ended, the kernel reports its channel as busy, so the attempt is
 /// repeated a few times.

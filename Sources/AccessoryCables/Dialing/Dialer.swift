@@ -1,8 +1,9 @@
 import AccessoryCore
 import LinuxIO
 
-/// Keeps a host connected to the accessories at an address. It connects to each accessory as soon as it appears, and
-/// again whenever it returns, so the host follows a flicker to its end. Each accessory has its own ``Line``.
+/// Keeps a host connected to the accessories at an address. The dialer connects to each accessory as soon as the
+/// accessory appears, and again whenever it returns, so the host follows a flicker to its end. Each accessory has its
+/// own ``Line``.
 ///
 /// Created by ``MediumTable/makeDialer(to:for:on:options:wanted:wrap:)``.
 public final class Dialer {

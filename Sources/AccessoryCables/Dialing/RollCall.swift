@@ -5,8 +5,8 @@ import LinuxIO
 /// Connects once to each of several accessories, to find out which of them currently speak iAP2. This is for media such
 /// as Bluetooth, which remember devices without knowing whether they are in range.
 ///
-/// It sends nothing, because an iAP2 accessory sends its detection sequence unasked. Each connection is closed as soon
-/// as its result is known.
+/// A roll call sends nothing, because an iAP2 accessory sends its detection sequence unsolicited. Each connection is
+/// closed as soon as its result is known.
 public final class RollCall {
   /// The accessories in the original order. If one cannot be used, its `trouble` is the reason.
   public private(set) var accessories: [FoundAccessory]

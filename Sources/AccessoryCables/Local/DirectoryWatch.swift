@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports in order which files appear in and disappear from a directory. It watches one directory at a time.
+/// Reports in order which files appear in and disappear from a directory. A watch watches one directory at a time.
 ///
 /// The kernel keeps events until they are read, so none is missed. If its queue overflows (at 16,384 events on most
 /// systems), the watch reports ``Event/overflow``.

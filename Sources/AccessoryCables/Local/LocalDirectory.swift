@@ -5,9 +5,9 @@ import LinuxIO
 /// The directory in which simulated accessories are plugged in, and in which hosts in other processes find them.
 ///
 /// The standard local directory is `$EASIM_LOCAL`; if that is not set, `easim` in `$XDG_RUNTIME_DIR`; otherwise
-/// `easim-UID` in the system's temporary directory. It is created with mode 0700. A directory that another user owns,
-/// or that the group or other users can write to, is refused, because anyone who can write there can pretend to be an
-/// accessory.
+/// `easim-UID` in the system's temporary directory. The directory is created with mode 0700. A directory that another
+/// user owns, or that the group or other users can write to, is refused, because anyone who can write there can pretend
+/// to be an accessory.
 ///
 /// ``LocalEntry`` describes the files in the directory.
 public struct LocalDirectory: Hashable, Sendable {

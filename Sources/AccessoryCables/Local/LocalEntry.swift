@@ -59,8 +59,8 @@ public struct LocalEntry: Hashable, Sendable {
   /// The characters that all attachments of one accessory share.
   public var accessoryName: Substring { name.prefix { $0 != "-" } }
 
-  /// Random characters for an accessory. They come from the system's random source: with a world's own source, two
-  /// processes with the same seed would choose the same name.
+  /// Random characters for an accessory. The characters come from the system's random source, because two processes
+  /// with the same seed would otherwise choose the same name.
   public static func freshAccessoryName() -> String {
     String((0..<letterCount).map { _ in letters.randomElement() ?? "a" })
   }

@@ -2,8 +2,8 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The local directory for this process's simulators. It is created if it does not exist, checked, and cleared of dead
-/// processes' stale files.
+/// The local directory for this process's simulators. The directory is created if it does not exist, checked, and
+/// cleared of dead processes' stale files.
 ///
 /// ```swift
 /// let local = try LocalPorts(LocalDirectory.standard())

@@ -2,8 +2,8 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports which accessories are plugged in and unplugged in a local directory. It reads each accessory's card without
-/// claiming one of its cables.
+/// Reports which accessories are plugged in and unplugged in a local directory. The watcher reads each accessory's card
+/// without claiming one of its cables.
 ///
 /// If the local directory does not exist, the watcher watches the nearest existing directory above it. When a simulator
 /// dies without unplugging its accessories, the watcher notices at once that the process has ended, and removes the
@@ -253,8 +253,9 @@ extension LocalDirectory {
   }
 }
 
-/// Notices when the processes that own the cards in a local directory end. It notices at once if the kernel reports it,
-/// and otherwise by checking once a second (on old kernels, and for processes that are not visible from here).
+/// Notices when the processes that own the cards in a local directory end. The watch notices an end at once if the
+/// kernel reports it, and otherwise by checking once a second (on old kernels, and for processes that are not visible
+/// from here).
 final class OwnerWatch {
   /// How often to check processes whose end the kernel does not report.
   static let period = Duration.seconds(1)

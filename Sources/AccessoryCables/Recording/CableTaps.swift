@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryFaults
 
-/// Observers of an owner's cables, such as captures and transcripts. They can be added and removed while the cables are
-/// in use.
+/// Observers of an owner's cables, such as captures and transcripts. Observers can be added and removed while the
+/// cables are in use.
 ///
 /// A new observer sees all later cables, and the current ones from their next byte on.
 ///

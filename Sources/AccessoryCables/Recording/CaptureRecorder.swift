@@ -114,7 +114,7 @@ private final class RecordedChannel: CableWitness {
 }
 
 extension Cable {
-  /// Returns the same cable, recorded at this end. Its channels become separate interfaces.
+  /// Returns the same cable, recorded at this end. The channels of the cable become separate interfaces.
   public func recorded(
     by recorder: CaptureRecorder, at end: Cable.End, named name: String, description: String,
     on loop: any EventLoop

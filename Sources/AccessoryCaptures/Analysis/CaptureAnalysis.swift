@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Follows the links in a capture. It reports the bytes of each session in order, rates and round-trip times, and each
-/// rule that an end violated.
+/// Follows the links in a capture. The analysis reports the bytes of each session in order, rates and round-trip times,
+/// and each rule that an end violated.
 ///
 /// ```swift
 /// var analysis = CaptureAnalysis()

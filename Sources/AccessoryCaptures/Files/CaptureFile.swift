@@ -43,7 +43,7 @@ public enum CaptureLinkType: Hashable, Sendable {
 
 /// An interface of a capture file.
 public struct CaptureInterface: Equatable, Sendable {
-  /// The interface's number, from 0. It is unique in the file.
+  /// The interface's number, counted from 0 and unique in the file.
   public var number: Int
   /// What the interface's frames contain.
   public var linkType: CaptureLinkType

@@ -10,8 +10,8 @@
 ) -> Int32
 @_extern(c) func clinux_gunzip_end(_ gunzip: UnsafeMutableRawPointer?)
 
-/// Unpacks gzip data that arrives in chunks and has any number of members. It uses zlib, which is loaded only if there
-/// is something to unpack.
+/// Unpacks gzip data that arrives in chunks and has any number of members. The decompressor uses zlib, which is loaded
+/// only if there is something to unpack.
 final class Gunzip {
   /// The first bytes of a gzip file.
   static let magic: [UInt8] = [0x1F, 0x8B, 0x08]

@@ -3,11 +3,11 @@ import AccessoryCore
 /// Reads pcapng files written by easim or other programs, including files with several sections and interfaces, in both
 /// byte orders.
 struct PcapngReader: CaptureFileReader {
-  /// The type of the block that starts a section. It reads the same in both byte orders.
+  /// The type of the block that starts a section. The type reads the same in both byte orders.
   static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
 
   private struct Interface {
-    /// The interface's number. It is unique in the file.
+    /// The interface's number, which is unique in the file.
     var number: Int
     var snapLength: Int
     var clock = PcapngClock()

@@ -15,7 +15,7 @@ final class FaultLane {
   private var slots: [FaultSlot]
   private let unit: FaultUnit
   private var hasStarted = false
-  /// Received bytes for which there is no room. They are queued because a channel cannot refuse received bytes.
+  /// Received bytes for which there is no room. These bytes are queued, because a channel cannot refuse received bytes.
   private var entry = ChunkQueue()
   /// Accepts bytes from the beginning and returns their number. Set once, by the owner.
   var sink: (RawSpan) -> Int = { _ in 0 }
@@ -58,8 +58,8 @@ final class FaultLane {
   /// How many received bytes have not been passed on yet.
   var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
 
-  /// Whether the lane will not pass on anything more. It is either fully drained or permanently stuck, for example in
-  /// an endless stall.
+  /// Whether the lane will not pass on anything more. The lane is either fully drained or permanently stuck, for
+  /// example in an endless stall.
   var isDone: Bool { isClear || (!isSinkFull && deadline == nil) }
 
   /// Whether the sink accepted only part of a chunk and has not reported room since.

@@ -108,7 +108,7 @@ final class FaultSlot {
     releaseWaiting()
   }
 
-  /// Ends the fault early. It still passes on the bytes that it holds, at its own pace, and affects no others.
+  /// Ends the fault early. The fault still passes on the bytes that it holds, at its own pace, and affects no others.
   func end(now: Instant) {
     step.now = now
     let wasOpen = isOpen

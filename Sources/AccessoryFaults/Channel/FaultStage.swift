@@ -1,11 +1,11 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in one direction, as a pure state machine. Its input is chunks and times; its output is the bytes to pass
-/// on.
+/// One fault in one direction, as a pure state machine. The input of a stage is chunks and times; the output is the
+/// bytes to pass on.
 ///
-/// A stage has no timer and no channel. Its lane gives it a chunk only if all its earlier output was accepted, calls it
-/// at its deadline, and tells it when its window opens and closes.
+/// A stage has no timer and no channel. The lane gives a stage a chunk only if all the stage's earlier output was
+/// accepted, calls the stage at its deadline, and tells it when its window opens and closes.
 ///
 /// Invariants: a stage accepts every chunk as a whole; `room` limits the size of the next chunk; the stage holds at
 /// most its capacity plus one chunk; and it passes on bytes in the order in which they are to arrive at the other end.

@@ -33,7 +33,8 @@ extension FaultKind where Self: PacketFault {
   func makeStage(_ unit: FaultUnit) -> any FaultStage { PacketStage(self, unit) }
 }
 
-/// The stage for packet faults. It finds the packets, selects some of them at random, and passes these to the fault.
+/// The stage for packet faults. The stage finds the packets, selects some of them at random, and passes these to the
+/// fault.
 struct PacketStage<Effect: PacketFault>: FaultStage {
   private var cutter: PacketCutter
   private var selection: PacketSelection<Effect>

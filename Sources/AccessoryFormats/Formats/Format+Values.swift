@@ -185,7 +185,7 @@ extension Format {
     }
   }
 
-  /// An object whose keys the user chooses. Their order is preserved.
+  /// An object whose keys the user chooses. The order of the keys is preserved.
   public static func named<Element>(of format: Format<Element>, atLeast least: Int = 0) -> Format
   where Value == [Named<Element>] {
     named(atLeast: least) { _ in format }

@@ -1,7 +1,7 @@
 extension RecordShape {
-  /// The JSON Schema for documents of this shape. It leaves out rules that only the reader can check, such as those
-  /// between several keys. A document with the key `extending` is applied on top of another, so it may omit required
-  /// keys.
+  /// The JSON Schema for documents of this shape. The schema leaves out rules that only the reader can check, such as
+  /// those between several keys. A document with the key `extending` is applied on top of another, so it may omit
+  /// required keys.
   public func schema(id: String, extending key: String? = nil) -> JSON5Value {
     var definitions = SchemaDefinitions()
     var members: [JSON5Member]

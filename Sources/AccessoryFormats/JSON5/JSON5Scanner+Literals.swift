@@ -108,7 +108,7 @@ extension JSON5Scanner {
     }
   }
 
-  /// Reads a number. It extends to the next blank or punctuation mark, so `12px` and `1-2` are errors.
+  /// Reads a number. A number extends to the next blank or punctuation mark, so `12px` and `1-2` are errors.
   mutating func number() throws(SourceProblem) -> JSON5Number {
     let here = self
     while let (value, _) = scalar, Self.mayStand(value, first: false) || ".+-".unicodeScalars.contains(value) {

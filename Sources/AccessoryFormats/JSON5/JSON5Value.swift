@@ -1,7 +1,7 @@
 /// A JSON5 document as a tree in which every value and every key has its position.
 ///
-/// It keeps everything that an error message might need: the order of members, duplicate members, and the spelling of
-/// numbers.
+/// The tree keeps everything that an error message might need: the order of members, duplicate members, and the
+/// spelling of numbers.
 public struct JSON5Value: Equatable, Sendable {
   /// The content of the value.
   public var content: Content

@@ -32,7 +32,7 @@ enum PatternInstruction: Equatable, Sendable {
   case match
 }
 
-/// All threads of a pattern. They advance over the input together.
+/// All threads of a pattern. The threads advance over the input together.
 struct PatternRun: Equatable, Sendable {
   private struct Thread: Equatable {
     var place: Int

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// The part of iOS that serves one app. It decides which accessories the app sees, when the app is notified of them,
-/// and what happens to its accessories and notifications when it leaves the foreground.
+/// The part of iOS that serves one app. The machine decides which accessories the app sees, when the app is notified of
+/// them, and what happens to its accessories and notifications when it leaves the foreground.
 ///
 /// ```
 ///   device: published, withdrawn ──▶ declared? ──▶ running? ──yes──▶ list, notification if registered, delegate

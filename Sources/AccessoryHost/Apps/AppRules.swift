@@ -23,7 +23,8 @@ public struct AppRules: Equatable, Sendable {
     case closesFirst
     /// No session is opened while the first is open, as reported from the field since iOS 11.
     case refused
-    /// Both sessions are open. iAP2 allows this, but no system does it. It is for testing accessories, not apps.
+    /// Both sessions are open. iAP2 allows this, but no system does it. This setting is for testing accessories, not
+    /// apps.
     case sideBySide
   }
 

@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryProfiles
 import IAP2
 
-/// Decides when an accessory is shown to apps, and with which contents. It is the only source of connects and
+/// Decides when an accessory is shown to apps, and with which contents. This machine is the only source of connects and
 /// disconnects.
 ///
 /// ```
@@ -24,7 +24,7 @@ public struct PublicationMachine {
   public enum Policy: String, CaseIterable, Sendable {
     /// Once an accessory is identified and authenticated.
     case ready
-    /// As soon as an accessory is identified. It has no protocols until it is authenticated.
+    /// As soon as an accessory is identified. The accessory has no protocols until it is authenticated.
     case early
   }
 

@@ -5,7 +5,7 @@ import IAP2
 /// All values come from identification and authentication, none from a card or an address. The object is immutable,
 /// because every publication is shared by many parts of the program.
 public final class PublishedAccessory: Equatable, Sendable {
-  /// The number of this publication, issued by the device. It is never sent on the wire.
+  /// The number of this publication, issued by the device. The number is never sent on the wire.
   public let connectionID: Int
   /// The display name.
   public let name: String

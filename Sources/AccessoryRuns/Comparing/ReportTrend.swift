@@ -128,8 +128,8 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// The relative change of a figure: 0.1 means 10 % more. It is rounded, so that a change of exactly 10 % equals a
-  /// limit of 10 %.
+  /// The relative change of a figure: 0.1 means 10 % more. The change is rounded, so that a change of exactly 10 %
+  /// equals a limit of 10 %.
   package static func change(from first: Double, to last: Double) -> Double {
     ((last / first - 1) * 1e12).rounded() / 1e12
   }

@@ -147,8 +147,8 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
 
 /// A sum of non-negative counts; nil once it exceeds the bound.
 public struct CountSum: Sendable {
-  /// The maximum sum of all counts in a report. It ensures that any sum of some of these counts fits into an integer,
-  /// and so does the sum of two reports.
+  /// The maximum sum of all counts in a report. This limit ensures that any sum of some of these counts fits into an
+  /// integer, and so does the sum of two reports.
   public static let most = 1 << 56
 
   /// The sum; nil once it exceeds the bound.

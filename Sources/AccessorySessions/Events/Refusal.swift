@@ -1,6 +1,6 @@
 import IAP2
 
-/// Why a host cannot use an accessory, reported as soon as it is known. It ends a command with exit code 6.
+/// Why a host cannot use an accessory, reported as soon as it is known. A refusal ends a command with exit code 6.
 public enum Refusal: Equatable, Sendable {
   /// The accessory failed authentication (AA04), for this reason.
   case authentication(String)

@@ -16,7 +16,7 @@ public final class Session {
   public let protocolName: String
   // Exclusivity is not checked, as in all code on the path of a burst: a session belongs to one loop and makes no calls
   // while these properties change, and a reader has exclusive use of the buffer.
-  /// Receives the session's events. It is retained until the session ends.
+  /// Receives the session's events. The session retains its handler until it ends.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// Why the session ended; nil while it is open.
   @exclusivity(unchecked) public private(set) var end: SessionEnd?
@@ -32,8 +32,8 @@ public final class Session {
   @exclusivity(unchecked) public private(set) var bytesWritten = 0
 
   private var unacknowledgedAtEnd = 0
-  /// While this is true, the handler is not called; when it becomes false, the missed events are reported. It holds the
-  /// handler of a suspended app.
+  /// While this is true, the handler is not called; when it becomes false, the missed events are reported. This
+  /// property holds the events for a suspended app.
   public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
   }
@@ -240,8 +240,8 @@ protocol SessionCarrier: AnyObject {
   func unacknowledged(_ session: Session) -> Int
 }
 
-/// Sits between a session and its user at this end, for accessories that treat bytes oddly. It sees every byte in both
-/// directions, and may drop, delay or split the data.
+/// Sits between a session and its user at this end, for accessories that treat bytes oddly. A filter sees every byte in
+/// both directions, and may drop, delay or split the data.
 ///
 /// ```
 ///   user ── write ──▶ filter.write ──▶ session.send ──▶ carrier

@@ -2,7 +2,8 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Random faults of all kinds. Their parameters are chosen to have an effect within a world of a few seconds.
+/// Random faults of all kinds. The parameters of the faults are chosen to have an effect within a world of a few
+/// seconds.
 enum SoakFaults {
   private enum Harm {
     /// The fault delays, splits or holds back bytes, but all of them arrive.

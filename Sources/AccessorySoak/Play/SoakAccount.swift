@@ -13,7 +13,7 @@ final class SoakAccount {
     var read = 0
     var end: SessionEnd?
     weak var session: Session?
-    /// Whether the session was opened at this end. It is not if the accessory refuses or ignores it.
+    /// Whether the session was opened at this end. A session that the accessory refuses or ignores is not opened.
     var isOpen = false
 
     /// Whether this end is open and everything that it wrote has been acknowledged. In this state, it cannot find out
@@ -77,7 +77,7 @@ final class SoakAccount {
   /// What is wrong with the result; nil if nothing is.
   ///
   /// A link has no keep-alive, so if one end has given up and the other has nothing to send, the other cannot know.
-  /// That is correct as long as the other end is not waiting for an acknowledgement.
+  /// Such an open session is correct as long as the other end is not waiting for an acknowledgement.
   func fault(linkWentDown: Bool) -> SoakViolation? {
     for (half, other, names) in [
       (simulator, device, ("accessory", "device")), (device, simulator, ("device", "accessory")),

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// An app in a seeded world. It opens the sessions of its plan when an accessory offers their protocol.
+/// An app in a seeded world. The app opens the sessions of its plan when an accessory offers their protocol.
 final class SoakApp: AppHandler {
   private let plan: SoakPlan.App
   private let loop: any EventLoop
@@ -65,7 +65,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // The accessory has disconnected in the meantime. Its next connect starts over.
+      // The accessory has disconnected in the meantime. The accessory's next connect starts over.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

@@ -52,8 +52,8 @@ extension SoakReport {
     return "seed \(failure.seed): \(first)\n  repeat: \(command)"
   }
 
-  /// The report for CI servers. It has one case for each rule, with the seeds that broke it, and one for the corners
-  /// that should have been reached.
+  /// The report for CI servers. The suite has one case for each rule, which lists the seeds that broke the rule, and
+  /// one case for the corners that should have been reached.
   public var suite: ReportSuite {
     var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
     // Rules from a later version's report are kept.

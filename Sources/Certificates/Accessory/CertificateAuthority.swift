@@ -1,10 +1,10 @@
 import AccessoryFormats
 
-/// The authority that signs simulated coprocessors' certificates. Its name makes clear that it is not Apple's, and no
-/// Apple device trusts it.
+/// The authority that signs simulated coprocessors' certificates. The authority's name makes clear that it is not
+/// Apple's, and no Apple device trusts it.
 ///
-/// Its key is derived from a seed in this file, so that two processes have the same key without sharing a file. For the
-/// same reason a signature proves nothing: anyone can derive the key.
+/// The authority's key is derived from a seed in this file, so that two processes have the same key without sharing a
+/// file. For the same reason a signature proves nothing: anyone can derive the key.
 public final class CertificateAuthority: Sendable {
   /// The issuer name in certificates. X.509 allows 64 characters, and this name has exactly 64.
   public static let name = "easim Simulation Accessories Certification Authority - NOT APPLE"
@@ -58,8 +58,8 @@ struct SeedStream {
     Digests.stretched(prefix + Array("\(purpose)\0".utf8) + [attempt], to: count)
   }
 
-  /// The serial of a certificate. It has the same size for every seed, so it must be positive and must not begin with
-  /// zeros.
+  /// The serial of a certificate. The serial has the same size for every seed, so it must be positive and must not
+  /// begin with zeros.
   func serial(byteCount: Int) -> [UInt8] {
     var serial = bytes("serial", count: byteCount)
     serial[0] = serial[0] & 0x3F | 0x40

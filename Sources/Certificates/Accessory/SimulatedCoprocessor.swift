@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// An authentication coprocessor in software. Its certificate and signatures have the sizes of real ones, but no Apple
-/// device trusts its authority.
+/// An authentication coprocessor in software. The coprocessor's certificate and signatures have the sizes of real ones,
+/// but no Apple device trusts their authority.
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and the certificate
 /// are created when first needed and kept: this takes about 0.5 ms for the current generation and about 15 ms for the
@@ -104,7 +104,7 @@ private struct Identity: Sendable {
 
 /// The private key of a coprocessor of either generation.
 protocol SigningKey: AnyObject, Sendable {
-  /// The key in the form that X.509 needs. It is valid as long as this object exists.
+  /// The key in the form that X.509 needs. The pointer is valid as long as this object exists.
   var key: OpaquePointer { get }
 
   /// The content of AA03 for a digest of the generation's size; the same digest always gives the same bytes.
@@ -144,7 +144,8 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
 /// How a coprocessor computes its signature for a challenge. The specification is not public and the sources disagree,
 /// so this is a setting, both for a simulated coprocessor and for what a verifier accepts.
 public enum ChallengeReading: Equatable, Sendable {
-  /// The challenge is the digest to be signed. Its size suggests this: 32 bytes is SHA-256, 20 is SHA-1.
+  /// The challenge is the digest to be signed. The size of the challenge suggests this: 32 bytes is SHA-256, 20 is
+  /// SHA-1.
   case digest
   /// The challenge is a message, which is hashed first.
   case hashed

@@ -3,7 +3,7 @@ import AccessoryCore
 /// The accessory's end of authentication: a simulated coprocessor or a stub.
 ///
 /// The accessory role uses it twice per attachment: for the certificate (message AA01) and for the response to the
-/// device's challenge (AA02 to AA03). It may be called from any thread.
+/// device's challenge (AA02 to AA03). An authenticator may be called from any thread.
 ///
 /// ```swift
 /// let coprocessor: any AccessoryAuthenticator = SimulatedCoprocessor(seed: 7)
@@ -25,7 +25,7 @@ extension AccessoryAuthenticator {
   public var isSlow: Bool { false }
 }
 
-/// The device's end of authentication. It may be called from any thread.
+/// The device's end of authentication. An authenticator may be called from any thread.
 ///
 /// ```swift
 /// let verifier: any DeviceAuthenticator = AccessoryVerifier()
@@ -101,7 +101,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
   }
 
   /// Returns the challenge for a certificate. If the certificate cannot be read, the certificate's length determines
-  /// the size of the challenge. It need not be random, because the response proves nothing.
+  /// the size of the challenge. The challenge need not be random, because the response proves nothing.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     do {
       return try strict.challenge(for: certificate)

@@ -112,7 +112,7 @@ struct P256Signature: Equatable {
 /// The order of the group P-256, which scalars and nonces must be smaller than, and arithmetic modulo it. Created once
 /// for all keys.
 ///
-/// It is only read after it was created, so any thread may use it.
+/// The object is only read after it was created, so any thread may use it.
 final class P256Order: @unchecked Sendable {
   static let shared = P256Order()
 
@@ -160,8 +160,8 @@ struct DeterministicNonces: ~Copyable {
   private let order: [UInt8]
   private var isFirst = true
 
-  /// `digest` has 32 bytes. It is reduced modulo the order by at most one subtraction, because a 32-byte number is less
-  /// than twice the order.
+  /// `digest` has 32 bytes. The digest is reduced modulo the order by at most one subtraction, because a 32-byte number
+  /// is less than twice the order.
   init(scalar: [UInt8], digest: [UInt8], order: [UInt8], extra: [UInt8] = []) {
     precondition(scalar.count == 32 && digest.count == 32 && order.count == 32, "P-256 and SHA-256 are 32 bytes each")
     self.order = order

@@ -8,7 +8,7 @@ internal import Certificates
 import Foundation
 internal import LinuxIO
 
-/// The realm of a program that no test controls. It has the local accessories and those at the addresses in
+/// The realm of a program that no test controls. The realm has the local accessories and those at the addresses in
 /// `EASIM_ENDPOINTS`, and runs in real time on its own thread.
 ///
 /// | variable | meaning |

@@ -16,7 +16,7 @@ package protocol LoopEntrance: AnyObject, Sendable {
 package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   private let epoll: EpollLoop
 
-  /// Starts the loop. It runs until this object is released.
+  /// Starts the loop, which runs until this object is released.
   package init(_ loop: EpollLoop) throws {
     epoll = loop
     try loop.start()

@@ -4,8 +4,8 @@ internal import LinuxIO
 
 /// Runs work on the main thread, in order: notifications, delegate calls and picker completions.
 ///
-/// It uses `OperationQueue.main`: posting a notification blocks until observers on the main queue have received it, and
-/// in a block of `DispatchQueue.main` that would deadlock.
+/// The delivery uses `OperationQueue.main`: posting a notification blocks until observers on the main queue have
+/// received it, and in a block of `DispatchQueue.main` that would deadlock.
 package final class MainDelivery: @unchecked Sendable {
   private let lock = Lock()
   private var waiting: [() -> Void] = []

@@ -105,7 +105,7 @@ extension OutputStream {
 }
 
 extension Stream.Status {
-  /// Whether reads and writes are allowed. They still are after the end, when they return the remaining bytes or the
-  /// error.
+  /// Whether reads and writes are allowed. Reads and writes are still allowed after the end, when they return the
+  /// remaining bytes or the error.
   fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
 }

@@ -84,8 +84,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if port(stream).close() { settle(lock.withLock { lifetime.closed(stream) }) }
   }
 
-  /// Handles the release of a stream object. It counts as closing the stream, except under the rule that requires
-  /// `close()`.
+  /// Handles the release of a stream object. The release counts as closing the stream, except under the rule that
+  /// requires `close()`.
   func abandon(_ stream: SessionLifetime.Stream) {
     let port = port(stream)
     let status = port.status
@@ -317,7 +317,7 @@ extension SessionEnd {
   }
 }
 
-/// A bounded FIFO buffer of bytes. Its owner protects it with a lock.
+/// A bounded FIFO buffer of bytes. The owner of the buffer protects it with a lock.
 struct ByteBuffer {
   private var bytes = ByteQueue()
   let capacity: Int

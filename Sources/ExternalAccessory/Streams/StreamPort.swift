@@ -60,7 +60,7 @@ final class StreamPort: @unchecked Sendable {
     isAppRunning = realm.isAppRunning
   }
 
-  /// Sets the stream that is passed to delegates. It is not retained.
+  /// Sets the stream that is passed to delegates. The stream is not retained.
   func belong(to stream: any Stream & StreamDelegate) { lock.withLock { self.stream = stream } }
 
   var status: Stream.Status { lock.withLock { state.status } }

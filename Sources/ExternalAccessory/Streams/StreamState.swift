@@ -47,13 +47,14 @@ struct StreamState {
   private var phase = Phase.notOpen
   private var readiness = Readiness.none
   private var ending = Ending.none
-  /// Why reads or writes fail. It can be set before the delegate is notified of the ending, because a write fails as
-  /// soon as the other end is gone.
+  /// Why reads or writes fail. The error can be set before the delegate is notified of the ending, because a write
+  /// fails as soon as the other end is gone.
   private(set) var error: (any Error)?
 
   init(_ direction: Direction) { self.direction = direction }
 
-  /// The status as `Stream` reports it. It changes at the end of the bytes, whether or not the stream has a delegate.
+  /// The status as `Stream` reports it. The status changes at the end of the bytes, whether or not the stream has a
+  /// delegate.
   var status: Stream.Status {
     switch phase {
     case .notOpen: .notOpen

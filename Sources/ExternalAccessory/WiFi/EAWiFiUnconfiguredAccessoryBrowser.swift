@@ -92,7 +92,7 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   /// Creates a browser without a delegate.
   public override convenience init() { self.init(delegate: nil, queue: nil) }
 
-  /// The delegate. It is not retained.
+  /// The delegate, which is not retained.
   open var delegate: (any EAWiFiUnconfiguredAccessoryBrowserDelegate)? {
     get { lock.withLock { listener } }
     set { lock.withLock { listener = newValue } }

@@ -111,7 +111,8 @@ import Glibc
   _ x: OpaquePointer?, _ pp: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
 ) -> Int32
 
-// Constants and public structures from libcrypto's headers. They are part of its binary interface and cannot change.
+// Constants and public structures from libcrypto's headers. These declarations are part of libcrypto's binary interface
+// and cannot change.
 
 let ASN1_STRFLGS_ESC_2253: Int32 = 1
 let ASN1_STRFLGS_ESC_CTRL: Int32 = 2
