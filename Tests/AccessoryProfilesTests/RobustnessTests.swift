@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func aMegabyteOnOneLineIsReadInTimeThatGrowsWithItsLength() throws {
-    // This would take minutes if columns were counted from the start of the line each time.
+    // Reading the text would take minutes if columns were counted from the start of the line each time.
     let list = "[" + String(repeating: "1,", count: 300_000) + "]"
     let tree = try JSON5.read(list, file: "f")
     guard case .array(let values) = tree.content else {

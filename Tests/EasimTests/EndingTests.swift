@@ -93,7 +93,7 @@ import Testing
 
   @Test(arguments: ["session,refuse", "session,close,delay=0s"], ["none", "echo"])
   func aSessionThatTheAccessoryEndsIsAFailedCheckAndNotATimeout(quirk: String, expectation: String) throws {
-    // More bytes than fit in transit, so the session ends before all of them are acknowledged.
+    // The payload does not fit in transit, so the session ends before all bytes are acknowledged.
     place.write(Array(repeating: 0x5A, count: 1_000_000), to: "payload")
     let accessory = try Accessory(on: .unix, in: place, "--quirk", quirk, "--behavior", "sink")
     let send = try Program.run(

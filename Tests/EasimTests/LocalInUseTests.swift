@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The local directory with many users: simulators, hosts and onlookers in separate processes, some of them killed.
+/// Tests the local directory with many users: simulators, hosts and onlookers in separate processes, some of them
+/// killed.
 @Suite(.waits) struct LocalInUseTests {
   let local = LocalPlace()
 

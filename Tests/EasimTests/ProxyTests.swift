@@ -58,7 +58,8 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The fault `out` affects what the device sends. None of it arrives, so the accessory is never authenticated.
+  /// The fault `out` affects what the device sends. None of these bytes arrive, so the accessory is never
+  /// authenticated.
   @Test func aFaultDisturbsOneDirection() throws {
     let accessory = try Accessory(on: .unix, in: place)
     let proxy = try proxy(accessory, on: .unix, "--fault", "half-dead,direction=out")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import easim
 
-/// What `--save-files` does with files: its own names, nothing overwritten, and a limit.
+/// `--save-files` chooses its own file names, overwrites nothing, and has a limit.
 @Suite struct SavedFilesTests {
   private let place = TemporaryFolder()
 

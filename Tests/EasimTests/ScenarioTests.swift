@@ -7,7 +7,7 @@ import Testing
   /// The shipped scenarios, as `easim scenario list` shows them.
   static let names = all.map(\.name)
 
-  /// Their names and how many seconds each takes in real time.
+  /// The names of the scenarios, and how many seconds each takes in real time.
   static let all: [(name: String, seconds: Double)] = {
     guard let list = try? Program.run("scenario", "list", "--json"), list.ending == .exit(0) else {
       preconditionFailure("easim scenario list does not work")

@@ -29,7 +29,7 @@ import Testing
     #expect(try shell.offers("easim send local:E") == ["EW1-0001-1", "EW1-0001-2"])
     #expect(try shell.offers("easim info loc") == ["local:", "local:EW1-0001-1", "local:EW1-0001-2"])
     #expect(try shell.run("easim send local:\tE\t2") == [["send", "local:EW1-0001-2"]])
-    // With the colon removed from the characters at which bash splits words, the whole word is offered.
+    // If bash does not split words at colons, the whole word is offered.
     shell.settings = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}"
     #expect(try shell.offers("easim send local:E") == ["local:EW1-0001-1", "local:EW1-0001-2"])
     #expect(try shell.run("easim send local:E\t1") == [["send", "local:EW1-0001-1"]])

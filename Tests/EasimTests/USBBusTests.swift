@@ -164,8 +164,8 @@ import Testing
     #expect(burst.out.contains("3 bursts of 10,000 bytes, echo verified byte for byte"), "\(burst.out)")
   }
 
-  /// Scenarios that begin immediately and take a few seconds, all at the same time. Like those on sockets, they do not
-  /// run under a sanitizer.
+  /// Scenarios that begin immediately and take a few seconds, all at the same time. Like the tests on sockets, this
+  /// test does not run under a sanitizer.
   @Test(.enabled(if: getenv("EASIM_SANITIZED") == nil)) func scenariosArePlayedByTwoProcesses() throws {
     let names = ["flicker", "pulled-in-the-open-delay", "session-closed-by-the-accessory", "stale-bytes"]
     let pairs = try names.map { name in

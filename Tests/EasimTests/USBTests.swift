@@ -265,7 +265,7 @@ import Testing
 
   @Test func anUnchangedProgramMeetsAnAccessoryOnUSB() throws {
     let accessory = try Accessory(on: .unix, in: place)
-    // It exits during a notification, with its accessory and session still open; nothing leaks.
+    // The program exits during a notification, while its accessory and session are still open. Nothing leaks.
     let program = [
       "env", "EASIM_LOCAL=\(place.path)", "EASIM_ENDPOINTS=usb:", "ASAN_OPTIONS=detect_leaks=0",
       BuiltProducts.program("EADemoClient"), "com.lawaken.iap2", "10k",

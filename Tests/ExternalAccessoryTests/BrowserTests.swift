@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  /// Otherwise the caller would wait forever.
+  /// Without a failure, the caller would wait forever.
   @Test func b4AConfigurationThatIsNotDoneAtTheEndOfTheWorldFails() async throws {
     let listener = Listener()
     try await withSimulatedWorld { world in

@@ -214,8 +214,8 @@ import Testing
   }
 
   /// No report describes more than F7 (locking the device), so this test plays a script: the device is locked, the
-  /// accessory turns itself off a minute later, and the app is notified when the device is unlocked. With the
-  /// background mode, locking alone changes nothing; without it, the app loses all accessories.
+  /// accessory turns itself off a minute later, and the app is notified when the device is unlocked. If the app has the
+  /// background mode, locking alone changes nothing; otherwise the app loses all accessories.
   @Test(arguments: [true, false]) func f10ADisconnectAfterALockAsAScriptedCase(keepsAccessories: Bool) async throws {
     var settings = SimulatedWorld.Settings()
     settings.backgroundModes = keepsAccessories ? ["external-accessory"] : []

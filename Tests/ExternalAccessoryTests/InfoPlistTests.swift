@@ -133,8 +133,8 @@ import Testing
   }
 }
 
-/// This is read when the program is loaded, before `main` and before anything uses the manager, as a global variable of
-/// the app would be.
+/// This constant is read when the program is loaded, before `main` and before anything uses the manager, as a global
+/// variable of the app would be.
 private let declaredFromTheStart = Bundle.main.object(forInfoDictionaryKey: AppManifest.protocolsKey) as? [String]
 
 /// Run only by ``InfoPlistTests``, in a process with EASIM_INFO_PLIST.

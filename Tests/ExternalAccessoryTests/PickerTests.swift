@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  /// Otherwise the caller would wait forever.
+  /// Without a failure, the caller would wait forever.
   @Test func p3APickerThatIsUnansweredAtTheEndOfTheWorldFails() async throws {
     let outcome = Outcome()
     try await withSimulatedWorld { world in

@@ -125,7 +125,7 @@ import Testing
       let begun = Date()
       await world.advance(by: world.scenarioLength)
       #expect(world.scenarioLength > .seconds(24 * 3_600))
-      // This holds no matter how busy the machine is.
+      // The limit holds no matter how busy the machine is.
       #expect(Date().timeIntervalSince(begun) < 3_600)
       #expect(manager.connectedAccessories.count == 1)
     }

@@ -37,9 +37,9 @@ import Testing
     return seen
   }
 
-  /// On Apple's systems, streams were seen to be one end of a socket pair (`useSocketInterface`, error 32). Here they
-  /// are not, but behave the same, step for step. A write to a socket would raise SIGPIPE here; the process must
-  /// survive.
+  /// On Apple's systems, streams were seen to be one end of a socket pair (`useSocketInterface`, error 32). On Linux
+  /// the streams are not, but they behave the same, step for step. A write to a socket would raise SIGPIPE here; the
+  /// process must survive.
   @Test func t16StreamsTakeKeepAndBreakOffBytesAsASocketPairDoes() async throws {
     let socket = SocketPair()
     let ofSockets = await walk(

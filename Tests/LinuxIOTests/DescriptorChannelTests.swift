@@ -57,7 +57,7 @@ import Testing
     other.close()
     let before = loop.turns
     #expect(!loop.run(until: { recorder.end != nil }, limit: .milliseconds(10)))
-    // The hang-up is reported twice; the third turn is the one that ended the wait.
+    // The hang-up is reported twice; the third turn ended the wait.
     #expect(loop.turns - before <= 3)
     channel.resumeReading()
     #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))

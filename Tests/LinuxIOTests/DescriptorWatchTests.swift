@@ -34,7 +34,7 @@ import Testing
     var watches: [any DescriptorWatch] = []
     var heard: [Int] = []
     for index in 0..<2 {
-      // Both are ready in one turn; the handler called first cancels the other.
+      // Both descriptors are ready in one turn; the handler called first cancels the other watch.
       watches.append(
         try loop.watch(
           pipes[index].reading, for: .readable,
@@ -58,8 +58,8 @@ import Testing
       var replacement: Pipe?
       var told = 0
       for index in 0..<2 {
-        // Both are ready in one turn; the handler called first closes the other descriptor, and an idle pipe gets its
-        // number.
+        // Both descriptors are ready in one turn; the handler called first closes the other descriptor, and an idle
+        // pipe gets its number.
         let handler = Handler { _ in
           told += 1
           let number = pipes[1 - index].reading

@@ -125,7 +125,7 @@ import Testing
     #expect(throws: TransportError.nobodyThere(address, "the program that created the link is gone")) {
       try answer.get()
     }
-    // Otherwise its owner would have received a hang-up by now.
+    // Otherwise the terminal's owner would have received a hang-up by now.
     var byte: UInt8 = 0
     #expect(read(other, &byte, 1) == -1)
     #expect(errno == EAGAIN)

@@ -120,7 +120,7 @@ import Testing
   @Test func aFullBacklogIsWaitedForAndThenTimedOut() throws {
     let full = try leaveASocketFile(listening: true)
     let loop = try EpollLoop()
-    // With a backlog of 0, one connection fits, which is never accepted.
+    // A backlog of 0 leaves room for one connection, which is never accepted.
     let first = try loop.connect(to: address).get().cable.main
     #expect(loop.refusal(from: address, timeout: .milliseconds(30)) == .timedOut(address, after: .milliseconds(30)))
     // A waiting connector uses room as soon as there is some.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryCaptures
 
-/// The same 19 bytes in the output format of each tool.
+/// Each dump contains the same 19 bytes in the output format of a tool.
 @Suite struct HexDumpTests {
   private static let bytes: [UInt8] = [
     0x6A, 0x75, 0x6E, 0x6B, 0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10, 0xFF, 0x5A, 0x00, 0x09, 0x40, 0x63, 0x05, 0x00, 0xF6,
@@ -122,7 +122,7 @@ import Testing
     let bytes = try HexDump(Array(text.utf8)).runs.flatMap(\.bytes)
     #expect(bytes == [0xFF, 0x5A, 0x40, 0x40] + [UInt8](repeating: 0, count: 60) + [1])
     let zeros = [UInt8](repeating: 0, count: 64)
-    // The same from od, which prints offsets in octal, and from hexdump, which does not.
+    // od prints offsets in octal, and hexdump does not.
     let pairs = "0000000 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n*\n0000100\n"
     #expect(try HexDump(Array(pairs.utf8)).runs.flatMap(\.bytes) == zeros)
     let words = "0000000 0000 0000 0000 0000 0000 0000 0000 0000\n*\n0000040\n"

@@ -233,7 +233,7 @@ import Testing
     for text in [Hex.plain(secret), Hex.spaced(secret)] { forms += [Array(text.utf8), Array(text.uppercased().utf8)] }
     for offset in 0..<3 where inBase64 {
       let shifted = base64([UInt8](repeating: 0, count: offset) + secret + [0, 0, 0])
-      // Only the digits that no other byte is part of.
+      // The search uses only the digits to which no other byte contributes.
       let first = offset == 0 ? 0 : offset + 1
       forms.append(Array(shifted.utf8.dropFirst(first).prefix(max(4, secret.count * 4 / 3 - 2))))
     }

@@ -147,8 +147,8 @@ final class SoakRound: @unchecked Sendable {
       await Self.until { ledger.isQuiet }
       for accessory in accessories where accessory.isPluggedIn { accessory.unplug() }
       await world.run(limit: .seconds(30)) { connects.count == disconnects.count && world.openSessions.isEmpty }
-      // Some clients close nothing and release everything, and threads take sessions from each other. These are
-      // expected misuses.
+      // Some clients close nothing and release everything, and threads take sessions from each other. Such misuses are
+      // expected.
       let misuses = world.misuses
       if !misuses.contains(where: { $0.hasSuffix("Close both streams first") }) {
         findings.append("nothing was recorded of sessions that were never closed")

@@ -52,7 +52,7 @@ final class SoakThread: @unchecked Sendable {
       session, token, ledger, quota: SoakBytes.headCount + random.below(12_000),
       readSize: 1 << random.below(14))
     watch.watch(accessory, session, client)
-    // Without waiting for it, the thread might take the session from itself.
+    // If the thread did not wait for the previous session, it might take the session from itself.
     last = random.below(8) > 0 ? token : nil
     let isPatient = random.below(3) > 0
     switch random.below(3) {
@@ -148,7 +148,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     lock.withLock {
       guard let output = session?.outputStream, written < quota else { return }
       guard output.hasSpaceAvailable else {
-        // This is how a stream without a delegate notices the end.
+        // A client without a delegate notices the end of a stream from the stream's status.
         if output.streamStatus != .open { isBroken = true }
         return
       }

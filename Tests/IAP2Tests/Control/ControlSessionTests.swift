@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Framing: the control session is a stream of messages, each with its own length.
+/// Tests framing: the control session is a stream of messages, each of which contains its length.
 @Suite struct ControlSessionTests {
   private func packet(_ sequence: UInt8, _ payload: String) -> String {
     Sheet.packet(0x40, sequence, 0, session: 1, payload)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import IAP2
 
-/// What holds a line up, and what it spoils, in virtual time.
+/// Tests in virtual time what is reported when something holds up or spoils a line.
 @Suite struct LineWatchTests {
   private func watch(_ states: [LineState]) -> [String] {
     var watch = LineWatch()

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Which packets are retransmitted and when, and how a link without acknowledgements ends.
+/// Tests which packets are retransmitted and when, and how a link without acknowledgements ends.
 @Suite struct RetransmissionTests {
   private func accessory(
     timeout: Int = 1_000, repeats: Int = 3, _ change: (inout LinkSettings) -> Void = { _ in }

@@ -66,7 +66,7 @@ import Testing
 
   @Test func aFrameOfIAP1WithAWrongChecksumIsNone() {
     #expect(find("ff5504000204ee09", Self.ack) == [skipped("ff5504000204ee09"), packet(Self.ack)])
-    // It seems to be 32 bytes long, so the following bytes are held back until 32 have arrived.
+    // The packet seems to be 32 bytes long, so the following bytes are held back until 32 have arrived.
     #expect(
       find("ff5520", Self.ack, Self.ack, Self.ack, Self.ack) == [
         skipped("ff5520"), packet(Self.ack), packet(Self.ack), packet(Self.ack), packet(Self.ack),
@@ -93,7 +93,7 @@ import Testing
     #expect(find(empty, Self.ack) == [packet(empty), packet(Self.ack)])
     let one = Sheet.packet(0x40, 1, 2, session: 3, "7f")
     #expect(find(one, Self.ack) == [packet(one), packet(Self.ack)])
-    // The same with a wrong byte at the end: in the payload, or in the checksum if there is no payload.
+    // The wrong byte is at the end: in the payload, or in the checksum if there is no payload.
     #expect(
       find("ff5a000a400706024e01", Self.ack) == [.spoiled(Sheet.unhex("ff5a000a400706024e01")), packet(Self.ack)])
   }

@@ -198,7 +198,7 @@ import Testing
     #expect(end.reads(2).count == 5)
   }
 
-  /// Only a paused cable slows the other end of such a link down.
+  /// On a link without acknowledgements, only a paused cable slows the other end down.
   @Test func withoutAcknowledgementsTheCableIsNotReadUntilTheSessionIs() {
     var end = silent(bound: 10)
     end.receives(data(1, 9, sequence: 0x42))

@@ -59,7 +59,7 @@ final class LocalLab {
     return profile
   }
 
-  /// Runs until a condition holds. After the timeout, the test fails and reports what it has seen.
+  /// Runs until a condition holds. After the timeout, the test fails and reports the events so far.
   func run(until condition: () -> Bool, _ place: SourceLocation = #_sourceLocation) {
     let came = loop.run(until: condition, limit: hangLimit)
     #expect(came, "\(changes)", sourceLocation: place)

@@ -17,10 +17,10 @@ public enum ChannelSuite {
     /// The kind of channel to check.
     public let factory: ChannelFactory
 
-    /// For example "unix socket: everyByteArrivesOnceAndInOrderBothWays".
+    /// The case as text, for example "unix socket: everyByteArrivesOnceAndInOrderBothWays".
     public var description: String { "\(factory.name): \(check.name)" }
 
-    /// Creates a channel and checks it. Throws a ``CheckFailure`` if it does not behave as expected.
+    /// Creates a channel and checks it. Throws a ``CheckFailure`` if the channel does not behave as expected.
     public func run() throws {
       let rig = try factory.make()
       defer { rig.dispose() }

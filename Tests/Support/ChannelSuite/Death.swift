@@ -33,7 +33,7 @@ public struct Situation: Sendable, CustomStringConvertible {
   var isHalfClosed = false
   var sendsAfterwards = false
 
-  /// For example "paused, unread, full".
+  /// The situation as text, for example "paused, unread, full".
   public var description: String {
     var words = [use.rawValue]
     if isUnread { words.append("unread") }

@@ -12,7 +12,7 @@ public enum DeathSuite {
     let situation: Situation
     let death: Death
 
-    /// For example "TCP: reset while paused, unread".
+    /// The case as text, for example "TCP: reset while paused, unread".
     public var description: String { "\(factory): \(death.rawValue) while \(situation)" }
   }
 
@@ -141,7 +141,7 @@ extension DeathSuite.Case {
 
   private func requireIdle(_ rig: DeathRig) throws(CheckFailure) {
     for _ in 0..<1_000 {
-      // One turn is allowed: the one that ended the wait.
+      // Only the turn that ended the wait is allowed.
       guard let turns = rig.turns(), turns > 1 else { return }
     }
     throw CheckFailure("the loop does not sleep")

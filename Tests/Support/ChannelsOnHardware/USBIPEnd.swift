@@ -55,7 +55,7 @@ private final class USBIPEnd: AccessoryEnd {
     port = try controller.attach(pair[1], offer)
   }
 
-  /// The bytes after the answer belong to the kernel, so not a single one of them may be read.
+  /// The bytes after the answer belong to the kernel, so this function must not read any of them.
   private static func readOn(_ socket: Int32, _ answer: inout [UInt8]) throws -> USBIPOffer? {
     while case let missing = USBIPAnswers.importSize(answer) - answer.count, missing > 0 {
       var piece = [UInt8](repeating: 0, count: missing)

@@ -58,7 +58,7 @@ final class Child {
     _ = hasEnded(options: 0)
   }
 
-  /// Whether the process has ended. Called often, so it does not wait.
+  /// Whether the process has ended. The property is read often, so it does not wait.
   func hasEnded() -> Bool { hasEnded(options: WNOHANG) }
 
   private func hasEnded(options: Int32) -> Bool {

@@ -9,8 +9,8 @@ import Glibc
 ///                            accessory ──kill -9──▶ a while without ──▶ another at the same place …
 /// ```
 ///
-/// Whenever a host is gone, the accessory must report within some seconds why each of its sessions ended. It must have
-/// read at least as many bytes as the host last reported as acknowledged.
+/// Whenever a host is gone, the accessory must report within some seconds why each of its sessions ended. The accessory
+/// must have read at least as many bytes as the host last reported as acknowledged.
 final class Couple {
   /// Which process is killed, and what the load is.
   enum Kind: String, CaseIterable {
@@ -47,7 +47,7 @@ final class Couple {
   private var before = (bytes: 0, closed: 0)
   private var number = 0
   private var isLoadTest = true
-  /// Whether a host's faults have flipped bits. These may also affect bytes that do not belong to packets.
+  /// Whether a host's faults have flipped bits. Flipped bits may also affect bytes that do not belong to packets.
   private var flipsBits = false
 
   struct Setting {
@@ -132,7 +132,7 @@ final class Couple {
 
   private func takeWrongs() {
     tally.wrongs += (accessoryFacts.takeWrongs() + hostFacts.takeWrongs()).filter { wrong in
-      // This is counted as `lost`.
+      // The lost burst is counted as `lost`.
       if kind == .accessory, wrong.contains("a burst in flight was lost") { return false }
       // The accessory has not noticed yet that the previous host was killed. The new host tries again.
       if kind != .accessory, medium != .pty, wrong.contains("another device is already connected") {

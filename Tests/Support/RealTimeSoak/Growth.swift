@@ -30,7 +30,7 @@ struct Growth: Equatable {
   static let memoryTolerance = 768
   /// An increase by more than this many descriptors counts as growth.
   static let descriptorTolerance = 2
-  /// With fewer samples than this, growth cannot be detected.
+  /// Growth cannot be detected from fewer samples than this.
   static let fewest = 30
 
   private(set) var samples: [(time: Double, holding: Holding)] = []

@@ -24,11 +24,11 @@ public struct Waits: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == Waits {
-  /// For suites whose tests wait for programs, descriptors, threads or real time.
+  /// The trait for suites whose tests wait for programs, descriptors, threads or real time.
   public static var waits: Self { Self() }
 
-  /// For tests that take a minute but do little. Such tests start before the others, so that the run does not have to
-  /// wait for them at its end.
+  /// The trait for tests that take a minute but do little. Such tests start before the others, so that the run does not
+  /// have to wait for them at its end.
   public static var waitsLong: Self { Self(isLong: true) }
 }
 
@@ -81,8 +81,8 @@ private final class Lane: TaskExecutor {
   }
 }
 
-/// Limits the number of threads for such tests in this process. With more threads, programs that measure real time
-/// would disturb each other.
+/// Limits the number of threads for such tests in this process. If there were more threads, programs that measure real
+/// time would disturb each other.
 private final class WaitingThreads: Sendable {
   static let shared = WaitingThreads(count: 8)
 

@@ -1,4 +1,5 @@
-/// Wrong answers from an accessory that should echo. For each, a verifier must report a certain kind of mistake.
+/// Wrong answers from an accessory that should echo. A verifier must report a certain kind of mistake for each wrong
+/// answer.
 public struct WrongAnswer: Sendable, CustomStringConvertible {
   /// What is wrong with the answer.
   public let description: String

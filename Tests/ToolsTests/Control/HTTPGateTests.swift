@@ -1,7 +1,7 @@
 import AccessoryControl
 import Testing
 
-/// Which HTTP requests are admitted.
+/// Tests which HTTP requests are admitted.
 @Suite struct HTTPGateTests {
   private let gate = HTTPGate(host: "127.0.0.1", port: 8080, token: "secret")
 

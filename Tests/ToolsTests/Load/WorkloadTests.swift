@@ -275,7 +275,7 @@ import Testing
     #expect(try obstacle("{ count: 1, size: 500, think: '1s' }", even).hasSuffix("think time 1s, not none"))
     #expect(try obstacle(Self.mix, Self.mix.replacing("weight: 3", with: "weight: 4")).contains("payload 1 status: "))
     #expect(try obstacle(Self.mix, Self.mix) == "")
-    // This includes differences in parts of long payloads that messages do not show.
+    // Scripts also differ if they differ only in parts of long payloads that messages do not show.
     let long = "{ count: 1, script: [{ send: '\(String(repeating: "a", count: 90))' }] }"
     #expect(try obstacle(long, long.replacing("aa'", with: "ab'")).contains("(90 bytes, sum "))
     #expect(try obstacle(long, long) == "")

@@ -49,7 +49,7 @@ import Testing
       parts.append(try Self.read(part.json.text))
     }
     var sum = parts.removeFirst()
-    // Half of them are added up separately, so that sums are added to sums.
+    // Half of the reports are added up separately, so that sums are added to sums.
     var half: SoakReport?
     for (number, part) in parts.enumerated() {
       if number % 2 == 0 { try sum.add(part) } else if half == nil { half = part } else { try half?.add(part) }
