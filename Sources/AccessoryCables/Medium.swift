@@ -89,8 +89,8 @@ public struct Sighting {
   public var accessories: [FoundAccessory]
   /// What could not be read, as sentences.
   public var problems: [String]
-  /// Whether the accessories are only remembered from earlier connections. Only a new connection shows which of them
-  /// are present; see ``RollCall``.
+  /// Whether the accessories are only remembered from earlier connections. Only a new connection shows which
+  /// accessories are present; see ``RollCall``.
   public var isRemembered: Bool
 
   /// Creates a sighting.

@@ -30,7 +30,7 @@ public struct MediumTable: Sendable {
   /// The media that need only the kernel: the local directory, sockets and terminals.
   public static let standard = MediumTable([LocalMedium(), StreamMedium()])
 
-  /// The standard media, and those of optional products that are linked into this program.
+  /// The standard media, and the media of optional products that are linked into this program.
   ///
   /// A product adds its media by defining a C function; see `AccessoryHardware`. An app therefore gets USB with one
   /// line in its Package.swift, without changing its sources.

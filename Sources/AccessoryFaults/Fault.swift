@@ -159,7 +159,7 @@ extension Kind<Fault> {
 }
 
 extension [Fault] {
-  /// The lowest rate among these faults in bytes per second; nil if none limits the rate. Used for
+  /// The lowest rate among these faults in bytes per second; nil if none limits the rate. The rate is used for
   /// `LinkSettings.lineRate`: an end that knows the rate of its line does not overfill it.
   public var lineRate: Int? {
     compactMap { if case .rate(let rate) = $0.effect { rate.bytes } else { nil } }.min()
@@ -170,7 +170,7 @@ extension [Fault] {
 public struct FaultTally: Equatable, Sendable {
   /// The name of the kind.
   public let fault: String
-  /// Their total effects.
+  /// The total effects of these faults.
   public var count: FaultCount
 
   /// Adds the effects of a channel's faults to a list that has one entry for each kind.

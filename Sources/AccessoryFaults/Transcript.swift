@@ -11,9 +11,9 @@ import IAP2
 /// A native channel carries no packets, so each transfer has a line: `1.002000 D SIDE com.example.files 10240 bytes 00
 /// 01 …`.
 ///
-/// Times are those of the loop. `A` is the accessory and `D` the device. A packet is written when its last byte passes,
-/// so both ends of a cable without delay write the same lines. Each attachment has its own transcript, so that its
-/// narrator knows only the sessions of the link that it observes.
+/// Times are measured on the loop's clock. `A` is the accessory and `D` the device. A packet is written when its last
+/// byte passes, so both ends of a cable without delay write the same lines. Each attachment has its own transcript, so
+/// that its narrator knows only the sessions of the link that it observes.
 public final class Transcript: CableWitness {
   /// How many bytes of a payload are written by default.
   public static let usualBytes = 8

@@ -282,7 +282,7 @@ public struct DeviceSettings {
   public var peer = DevicePeer.Settings()
   /// How long an accessory may be silent before its link is up.
   public var handshakeTimeouts = HandshakeTimeouts.ofDevice
-  /// Which of authentication and identification comes first. If an accessory is to be published before it is ready,
+  /// Whether authentication or identification comes first. If an accessory is to be published before it is ready,
   /// identification must come first.
   public var order = HostOrder.authentication
   /// When accessories are published to apps.
@@ -327,7 +327,7 @@ public struct DeviceSettings {
 
   private var isPublishedEarly: Bool { policy == .early || flicker?.maker == .device }
 
-  /// Whether the device tries both orders to find the one that the accessory needs.
+  /// Whether the device tries both orders to find out which one the accessory needs.
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
   /// How long to wait for an accessory's first response before trying the other order of authentication and

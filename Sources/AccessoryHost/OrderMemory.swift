@@ -20,7 +20,7 @@ struct OrderMemory {
     case settled(Order)
   }
 
-  /// The maximum number of addresses to remember. Each accessory in a local directory has its own.
+  /// The maximum number of addresses to remember. Each accessory in a local directory has its own address.
   private static let limit = 10_000
 
   private var entries: [String: Entry] = [:]

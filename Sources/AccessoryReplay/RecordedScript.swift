@@ -187,7 +187,7 @@ struct RecordedExchanges {
     return exchanges.allSatisfy { $0.response == $0.request + end || $0.response.isEmpty && $0.request.isEmpty }
   }
 
-  /// The rules as a script. A request with different answers gets each of them in order, and then the last one
+  /// The rules as a script. A request with different answers gets each answer in order, and then the last answer
   /// repeatedly.
   var script: Script {
     var order: [Key] = []

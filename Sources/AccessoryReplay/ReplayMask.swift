@@ -13,7 +13,7 @@ public struct ReplayMask: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
 
-  /// The entries; a byte is not compared if any of them covers it.
+  /// The entries; a byte is not compared if any entry covers it.
   public var entries: [Entry] = []
 
   /// Creates a mask that covers nothing.

@@ -45,7 +45,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
   public let coverage: SoakCoverage
   /// A hash of every byte and event with its time. Two runs with the same seed have the same hash.
   public let hash: UInt64
-  /// How many loop steps the world took. This measures its cost independently of the machine.
+  /// How many loop steps the world took. The number measures the cost of a world independently of the machine.
   public let steps: Int
 
   /// One line for each broken rule, and the command that reproduces them.

@@ -19,7 +19,7 @@ open class EAAccessory: NSObject {
   private let delegateLock = Lock()
   private weak var delegateObject: (any EAAccessoryDelegate)?
 
-  /// Do not call this. It stops the process, where Apple's framework raises an exception. Accessories come from
+  /// Do not call this. A call stops the process, where Apple's framework raises an exception. Accessories come from
   /// ``EAAccessoryManager``.
   public override init() {
     fatalError("EAAccessoryInitException: accessories come from EAAccessoryManager.shared().connectedAccessories")

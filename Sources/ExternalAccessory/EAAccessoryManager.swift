@@ -19,7 +19,7 @@ open class EAAccessoryManager: NSObject {
   private var worlds: [AccessoryRealm] = []
   private var local: AccessoryRealm?
 
-  /// Do not call this. It stops the process, where Apple's framework raises an exception. Use ``shared()``.
+  /// Do not call this. A call stops the process, where Apple's framework raises an exception. Use ``shared()``.
   public override init() {
     fatalError("EAAccessoryManagerInitException: use EAAccessoryManager.shared()")
   }
@@ -54,7 +54,7 @@ open class EAAccessoryManager: NSObject {
     }
   }
 
-  /// Records that the app is about to wait on its own queue. This has an effect only in tests; see
+  /// Records that the app is about to wait on its own queue. The record has an effect only in tests; see
   /// ExternalAccessorySimulation.
   package func noteSyncOnMain() {
     if let world = lock.withLock({ worlds.last }) { world.note(.syncOnMain(CallTrace())) }

@@ -39,8 +39,8 @@ extension NotificationCenter {
       public mutating func next() async -> Notification? { await inner.next()?.note }
     }
 
-    /// Hands a notification from the poster to the receiver. Only one thread at a time uses it, unless the app shares
-    /// its contents.
+    /// Hands a notification from the poster to the receiver. Only one thread at a time uses the notification, unless
+    /// the app shares its contents.
     fileprivate struct Posted: @unchecked Sendable { let note: Notification }
 
     private final class Observer: @unchecked Sendable {

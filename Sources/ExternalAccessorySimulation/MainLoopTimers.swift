@@ -7,9 +7,9 @@ import Foundation
 ///
 /// A `Timer` reaches its run loop through a few CoreFoundation functions, which ``CallsOfTheApp`` intercepts. A timer
 /// that is added to the main run loop while a world in virtual time exists is adopted: its date in the run loop is
-/// moved far into the future, and a timer of the world fires it on the main thread instead. This also works under Swift
-/// Testing, where nothing runs the main run loop and such a timer would otherwise never fire. When the world ends, the
-/// remaining timers get real dates again.
+/// moved far into the future, and a timer of the world fires it on the main thread instead. Adopted timers also work
+/// under Swift Testing, where nothing runs the main run loop and such a timer would otherwise never fire. When the
+/// world ends, the remaining timers get real dates again.
 final class MainLoopTimers: @unchecked Sendable {
   private struct Adopted {
     let timer: Timer

@@ -28,7 +28,7 @@ extension SimulatedWorld {
     return false
   }
 
-  /// The same, for tests that are not async.
+  /// Lets time pass until a condition holds, in tests that are not async; see the async form.
   @available(*, noasync, message: "await it")
   @discardableResult
   public func expect(

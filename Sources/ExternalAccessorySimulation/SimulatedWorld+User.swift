@@ -9,7 +9,7 @@ import Foundation
 extension SimulatedWorld {
   /// Moves the app to the foreground or the background, or suspends it.
   ///
-  /// For apps that use `ExternalAccessoryAppStandIns` this also posts the notifications of `UIApplication`. When the
+  /// If the app uses `ExternalAccessoryAppStandIns`, the move also posts the notifications of `UIApplication`. When the
   /// app leaves the foreground, they are posted before its accessories disconnect. When it returns, accessories connect
   /// after `willEnterForeground` and before `didBecomeActive`. If the app is not running, nothing happens.
   public func move(to state: AppState) {

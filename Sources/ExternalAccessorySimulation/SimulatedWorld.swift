@@ -21,9 +21,9 @@ import Testing
 /// ```
 ///
 /// Time is virtual unless ``Settings/clock`` is `.real`: accessories and device act only in `settle()`, `advance(by:)`
-/// and ``run(limit:isolation:until:)``. When these return, the app has received all events, on the main thread and on
-/// its own run loops. The app's timers on the main run loop fire in the world's time, and so do sleeps on ``clock``,
-/// for apps that accept a clock. Every other wait of the app happens in real time.
+/// and ``run(limit:isolation:until:)``. When these methods return, the app has received all events, on the main thread
+/// and on its own run loops. The app's timers on the main run loop fire in the world's time, and so do sleeps on
+/// ``clock``, for apps that accept a clock. Every other wait of the app happens in real time.
 public final class SimulatedWorld: @unchecked Sendable {
   let realm: AccessoryRealm
   /// The entrance to the loop in virtual time; nil in real time.

@@ -48,8 +48,8 @@ extension Duration {
   /// This duration in whole nanoseconds, clamped to the range of 64 bits (292 years).
   @inlinable
   public var wholeNanoseconds: Int64 {
-    // For durations of up to 18 seconds, that is, nearly all of them, this avoids a 128-bit division, which would be
-    // most of the cost of a timer.
+    // Nearly all durations are at most 18 seconds long. For these, the shortcut avoids a 128-bit division, which would
+    // be most of the cost of a timer.
     let attoseconds = attoseconds
     if 0...Int128(UInt64.max) ~= attoseconds {
       return Int64(UInt64(truncatingIfNeeded: attoseconds) / 1_000_000_000)

@@ -19,7 +19,7 @@ public enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Like ``spaced(_:)``, but after `limit` bytes only the total is given: `30 82 … (607 bytes)`.
+  /// The bytes as in ``spaced(_:)``, but cut after `limit` bytes and followed by the total: `30 82 … (607 bytes)`.
   public static func excerpt(_ bytes: some Collection<UInt8>, limit: Int = 16) -> String {
     let shown = spaced(bytes.prefix(limit))
     return bytes.count > limit ? "\(shown) … (\(bytes.count) bytes)" : shown

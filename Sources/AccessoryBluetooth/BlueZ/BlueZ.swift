@@ -157,8 +157,8 @@ package final class BlueZ {
   }
 
   private func load() {
-    // This call is answered before the next one. If the next one has to start the service first, a signal announces the
-    // service's name.
+    // The service answers this call before the next one. If the next one has to start the service first, a signal
+    // announces the service's name.
     let daemon = "org.freedesktop.DBus"
     bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
       if case .success(let values) = answer { self?.owner = values.first?.text ?? "" }

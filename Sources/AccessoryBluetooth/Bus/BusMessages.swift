@@ -78,7 +78,7 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   case closed(String)
   /// libsystemd, which speaks D-Bus, cannot be loaded.
   case noLibrary(String)
-  /// A function of sd-bus failed; the values are what it was doing and the system's error number.
+  /// A function of sd-bus failed; the values are the function's action and the system's error number.
   case failed(String, code: Int32)
 
   package var description: String {

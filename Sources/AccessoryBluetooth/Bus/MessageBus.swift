@@ -16,7 +16,7 @@ import Glibc
 /// ```
 package final class MessageBus: TimerHandler {
   package enum Place: Equatable, Sendable {
-    /// The system bus, or the one that DBUS_SYSTEM_BUS_ADDRESS names.
+    /// The system bus, or the bus that DBUS_SYSTEM_BUS_ADDRESS names.
     case system
     /// The bus at a D-Bus address, such as `unix:path=/tmp/bus`.
     case address(String)

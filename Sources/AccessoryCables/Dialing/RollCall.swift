@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// Connects once to each of several accessories, to find out which of them currently speak iAP2. This is for media such
-/// as Bluetooth, which remember devices without knowing whether they are in range.
+/// Connects once to each of several accessories, to find out which of them currently speak iAP2. A roll call is for
+/// media such as Bluetooth, which remember devices without knowing whether they are in range.
 ///
 /// A roll call sends nothing, because an iAP2 accessory sends its detection sequence unsolicited. Each connection is
 /// closed as soon as its result is known.

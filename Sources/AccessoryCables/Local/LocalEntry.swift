@@ -2,8 +2,8 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The files of one attached accessory in the local directory. There are three, with the same short random name, and
-/// all are removed when the accessory is detached.
+/// The files of one attached accessory in the local directory. An accessory has three files with the same short random
+/// name, and all are removed when the accessory is detached.
 ///
 /// | file | contents |
 /// |---|---|
@@ -11,8 +11,8 @@ import LinuxIO
 /// | `NAME.lock` | locked by the host that has the cable |
 /// | `NAME.json` | the card, which is always complete |
 ///
-/// An attachment is alive as long as a process listens on its socket, whatever process IDs suggest. This makes it
-/// possible to detect stale files without trusting the card.
+/// An attachment is alive as long as a process listens on its socket, whatever process IDs suggest. Checking the socket
+/// makes it possible to detect stale files without trusting the card.
 ///
 /// A name consists of six characters for the accessory and a counter of its attachments: `k3x9qa-2`. Names are never
 /// reused. Files with other names are never touched.
@@ -95,7 +95,7 @@ extension LocalDirectory {
       suffixes[String(file[..<dot]), default: []].insert(suffix)
     }
     let captures = capturingProcesses
-    // This is checked after the files were listed and before their listeners are looked for. If no socket is being
+    // The mark is checked after the files were listed and before their listeners are looked for. If no socket is being
     // created now, every listed socket either has its listener already or will never have one.
     let isSocketBeingCreated = isSocketBeingCreated
     if !isSocketBeingCreated { sweep(capturesOf: captures) }
@@ -112,7 +112,7 @@ extension LocalDirectory {
   /// The socket on which a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
-  /// The processes that have such a socket. Some of them may have been killed.
+  /// The processes that have such a socket. Some of the processes may have been killed.
   public var capturingProcesses: [Int32] {
     fileNames().compactMap { file in
       guard file.hasPrefix("capture-"), file.hasSuffix(".sock") else { return nil }

@@ -10,8 +10,8 @@ import IAP2
 /// try decoder.finish { print($0.line) }
 /// ```
 ///
-/// Invariant: memory is bounded for any input. It is limited to a packet and ``PacketCapture/longestSkip`` bytes for
-/// each direction, one line, and the bytes needed to detect the format.
+/// Invariant: memory is bounded for any input. Memory is limited to a packet and ``PacketCapture/longestSkip`` bytes
+/// for each direction, one line, and the bytes needed to detect the format.
 public final class CaptureDecoder {
   /// The capture's format; nil until it is known.
   public private(set) var form: CaptureForm?
@@ -37,7 +37,7 @@ public final class CaptureDecoder {
     self.form = form
   }
 
-  /// Whether the capture is a log or a file of packets. Both have times and cables.
+  /// Whether the capture is a log or a file of packets. Both kinds of captures have times and cables.
   public var isFile: Bool { form?.reader != nil || form == .log }
 
   /// Lines of a log that were skipped because they have no bytes: their first ranges, counted from 1, and the total

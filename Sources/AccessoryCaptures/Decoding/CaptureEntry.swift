@@ -50,7 +50,7 @@ public struct CaptureEntry: Equatable, Sendable {
     case file(Int)
   }
 
-  /// A native channel in a capture file, where it has an interface of its own.
+  /// A native channel in a capture file, where each native channel has an interface of its own.
   public struct NativeChannel: Equatable, Sendable {
     /// The interface's number.
     public let interface: Int

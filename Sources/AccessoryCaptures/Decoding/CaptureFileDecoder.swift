@@ -4,7 +4,7 @@ import IAP2
 /// Decodes the items of a capture file: sorts frames into connections, detects which connections carry iAP2, and
 /// describes their packets.
 ///
-/// Invariant: memory is bounded. It is limited to ``mostCables`` cables, with the data that ``PacketCapture`` keeps for
+/// Invariant: memory is bounded. Memory is limited to ``mostCables`` cables, the data that ``PacketCapture`` keeps for
 /// each direction, and a few bytes for each of ``mostStreams`` other streams.
 final class CaptureFileDecoder {
   private static let mostCables = 64

@@ -118,7 +118,8 @@ struct HexDumpReader {
     runs.append((Run(stream: current, bytes: bytes, line: line.number), 1))
   }
 
-  /// The stream of a line: the one that expects the line's offset, otherwise one with the same mark or indentation.
+  /// The stream of a line, which is the stream that expects the line's offset, or else a stream with the same mark or
+  /// indentation.
   private mutating func stream(for line: HexLine, _ offset: HexLine.Offset?) throws(CaptureError) -> Int {
     let marked = streams.indices.filter { streams[$0].mark == line.mark }
     guard let offset else {

@@ -111,8 +111,8 @@ extension Fault {
     }
   }
 
-  /// Single writes of more than about 2 KB become many times slower, while smaller ones stay fast. This was reported
-  /// from the field (W10, large writes are slow).
+  /// Single writes of more than about 2 KB become many times slower, while smaller ones stay fast. Field failure W10
+  /// (large writes are slow) reports this behavior.
   public struct Collapse: FaultKind {
     /// The largest write that is still fast, in bytes.
     public var above = 2_048
@@ -153,8 +153,8 @@ extension Fault {
     }
   }
 
-  /// Nothing passes for a while, but nothing is lost. This is what a busy device, or a radio that is briefly out of
-  /// range, looks like.
+  /// Nothing passes for a while, but nothing is lost. A busy device, or a radio that is briefly out of range, looks
+  /// like this fault.
   public struct Stall: FaultKind {
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536

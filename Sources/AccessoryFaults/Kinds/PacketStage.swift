@@ -92,7 +92,7 @@ struct PacketSelection<Effect: PacketFault> {
   }
 }
 
-/// Which packets a fault affects: their kind, their share, and how many in a row.
+/// Which packets a fault affects: the kind of packet, the share of packets, and how many packets in a row.
 public struct StruckPackets: Equatable, Sendable {
   /// The share of packets that are affected.
   public var chance = Chance.percent(1)

@@ -123,7 +123,8 @@ extension Fault {
         cutter: PacketCutter(unit: unit))
     }
 
-    /// Passes on bytes up to the limit and then cuts. Without a limit, it cuts as soon as its window opens.
+    /// Passes on bytes up to the limit and then cuts the channel. A stage without a limit cuts the channel as soon as
+    /// its window opens.
     private struct Stage: FaultStage {
       var bytesLeft: Int?
       var packetsLeft: Int?
@@ -192,8 +193,8 @@ extension Fault {
     }
   }
 
-  /// The endpoint still holds bytes of an earlier session, and the next handshake reads them first. This was reported
-  /// from the field (W17, bytes of an earlier session).
+  /// The endpoint still holds bytes of an earlier session, and the next handshake reads them first. Field failure W17
+  /// (bytes of an earlier session) reports this behavior.
   public struct Stale: FaultKind {
     /// The kind of bytes.
     public enum Kind: String, CaseIterable, Sendable {

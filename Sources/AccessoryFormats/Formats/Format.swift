@@ -76,7 +76,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   /// Writes one value, even if it equals the default.
   public func write(_ value: Value) -> JSON5Value { encode(value, nil) ?? .null }
 
-  /// The same format for another type, if every value can be converted.
+  /// Converts the format to another type, if every value can be converted.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other, back: @escaping @Sendable (Other) -> Value
   ) -> Format<Other> {
@@ -85,7 +85,8 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// The same format for another type, if some values cannot be converted; `complaint` is the message for those.
+  /// Converts the format to another type, if some values cannot be converted; `complaint` is the message for such
+  /// values.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other?, otherwise complaint: @escaping @Sendable () -> String,
     back: @escaping @Sendable (Other) -> Value

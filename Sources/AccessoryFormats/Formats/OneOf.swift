@@ -275,7 +275,7 @@ public struct OneOfSide: Sendable {
 
 extension OneOf {
   /// The format for an object in which one of several keys holds the kind: for the kind `app.look`, the key `app` has
-  /// the value `look`. The kind's own keys and those of `record` are at the same level.
+  /// the value `look`. The kind's own keys and the keys of `record` are at the same level.
   ///
   /// - Parameters:
   ///   - path: where the object stores the value.

@@ -1,4 +1,4 @@
-/// An object with keys, mapped to the properties of a type. See ``Format`` for a complete example.
+/// An object whose keys are mapped to the properties of a type. See ``Format`` for a complete example.
 ///
 /// A property is given by its key path; `base` holds its default.
 public struct Record<Root: Equatable & Sendable>: Sendable {

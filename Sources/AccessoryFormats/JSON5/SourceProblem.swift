@@ -20,7 +20,7 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   /// The start of a command-line argument, which has no lines: "quirk 'flicker,cycles=0'".
   public init(argument: String) { self.init(file: argument, line: 0, column: 0) }
 
-  /// A column within an argument. For a string in a file, the position of the whole string.
+  /// A column within an argument. A column within a string in a file has the position of the whole string.
   func column(_ column: Int) -> SourcePosition {
     line == 0 && self != .made ? SourcePosition(file: file, line: 0, column: column) : self
   }

@@ -35,8 +35,8 @@ struct AppMachine: Equatable {
   private let rules: AppRules
   private let filterSwitch: String
   /// One counter for the whole process, as in the shared manager: if one object unregisters too often, every observer
-  /// in the process stops getting notifications. Whether Apple's counter can go below zero is unknown. This one stops
-  /// at zero and records the misuse.
+  /// in the process stops getting notifications. Whether Apple's counter can go below zero is unknown. This counter
+  /// stops at zero and records the misuse.
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
@@ -207,8 +207,8 @@ struct AppMachine: Equatable {
     return sessions.decide(accessory, protocolName, age: age, rules: rules)
   }
 
-  /// The alert for a session with an undeclared protocol, the one that EADemo shows about its Info.plist; nil if the
-  /// protocol is declared.
+  /// The alert for a session whose protocol the app does not declare, as described by EADemo; nil if the protocol is
+  /// declared.
   func alert(about protocolName: String) -> Action? {
     guard !manifest.declares(protocolName) else { return nil }
     let outcome = rules.undeclaredSessions == .refused ? "no session is opened" : "this system opens the session anyway"
@@ -232,7 +232,7 @@ public struct AppSettings: Equatable, Sendable {
   public var rules = AppRules()
   /// Whether the app gets notifications from the start, as if it had registered once.
   public var startsRegistered = true
-  /// For messages: the name of the setting that turns off the check for declared protocols.
+  /// The name of the setting that turns off the check for declared protocols, for messages.
   public var filterSwitch = "AppRules.visibility and AppRules.undeclaredSessions"
 
   /// Creates the settings of an app without an Info.plist, on a current system.

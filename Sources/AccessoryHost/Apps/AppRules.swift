@@ -30,7 +30,7 @@ public struct AppRules: Equatable, Sendable {
 
   /// What happens when an app opens a session for a protocol for which another app already has one.
   public enum OtherApps: String, CaseIterable, Sendable {
-    /// Both apps get a session. This is for accessories that serve several apps.
+    /// Both apps get a session. This setting is for accessories that serve several apps.
     case shared
     /// The later app gets no session.
     case refused
@@ -41,19 +41,19 @@ public struct AppRules: Equatable, Sendable {
   /// The notifications that a suspended app gets when it runs again, if an accessory disconnected and connected again
   /// with a new connection ID.
   public enum Reattachment: String, CaseIterable, Sendable {
-    /// The disconnect and the connect.
+    /// The app gets the disconnect and the connect.
     case both
     case nothing
-    /// Only the connect.
+    /// The app gets only the connect.
     case connectOnly
   }
 
   /// Which connect notifications are never posted, although the list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
     case none
-    /// All of them. An iOS 11 beta never posted one.
+    /// All connect notifications are lost. An iOS 11 beta never posted one.
     case all
-    /// Those that occur while the app is not in the foreground.
+    /// The connect notifications that occur while the app is not in the foreground are lost.
     case outsideForeground
   }
 

@@ -34,7 +34,8 @@ public final class AppView {
 
   deinit { timer?.cancel() }
 
-  /// The accessories that the app currently sees, in order of publication. This is its `connectedAccessories`.
+  /// The accessories that the app currently sees, in order of publication. The property corresponds to
+  /// `connectedAccessories`.
   public var accessories: [PublishedAccessory] { machine.accessories }
   /// The published accessories that the app does not see, because it declares none of their protocols.
   public var hiddenAccessories: [PublishedAccessory] { machine.hidden }

@@ -5,8 +5,8 @@ import IAP2
 /// Sends bytes over a session and checks the reply. `easim send` and the demo use it.
 ///
 /// An echo is compared byte by byte as it arrives, so that the position of the first difference is known. If the bytes
-/// come from a `UniqueStream`, the kind of mistake is reported too. For that, everything after the first difference is
-/// collected until no more bytes arrive.
+/// come from a `UniqueStream`, the kind of mistake is reported too. To determine the kind, everything after the first
+/// difference is collected until no more bytes arrive.
 public final class Exchange: SessionHandler {
   /// The expected reply.
   public enum Expectation: Equatable, Sendable {
@@ -44,11 +44,11 @@ public final class Exchange: SessionHandler {
   private let settle: Duration
   private var settleTimer: LoopTimer?
 
-  /// Sends `payload`, and calls `done` once. At most `window` bytes are in flight, that is, sent but not yet echoed.
-  /// This suits apps that need small writes.
+  /// Sends `payload`, and calls `done` once. At most `window` bytes are in flight, that is, sent but not yet echoed. A
+  /// small window suits apps that need small writes.
   ///
   /// - Parameters:
-  ///   - settle: how long to watch for extra bytes after the last expected one. This requires `loop`.
+  ///   - settle: how long to watch for extra bytes after the last expected one. A settle time requires `loop`.
   public init(
     _ payload: [UInt8], expecting expectation: Expectation, window: Int = .max, settle: Duration = .zero,
     on loop: (any EventLoop)? = nil, done: @escaping (Outcome) -> Void

@@ -11,9 +11,9 @@ import IAP2
 public struct ReplyRule: Equatable, Sendable {
   /// What is expected.
   public enum Expectation: Equatable, Sendable {
-    /// Anything, including no reply.
+    /// Anything is accepted, including no reply.
     case anything
-    /// These bytes, and no others.
+    /// The reply must consist of exactly these bytes.
     case bytes([UInt8])
     /// A reply that begins with these bytes.
     case prefix([UInt8])
@@ -25,9 +25,9 @@ public struct ReplyRule: Equatable, Sendable {
   public enum Extent: Equatable, Sendable {
     /// Nothing: only the acknowledgement of the request.
     case nothing
-    /// This number of bytes.
+    /// The reply has this number of bytes.
     case count(Int)
-    /// Whatever arrives within this time.
+    /// The reply is whatever arrives within this time.
     case time(Duration)
     /// Everything up to and including these bytes.
     case until([UInt8])
@@ -74,7 +74,7 @@ public struct ReplyRule: Equatable, Sendable {
 package struct ReplyCollector: Equatable {
   /// Whether the collector needs more bytes.
   package enum State: Equatable {
-    /// It waits for bytes, until the deadline if there is one.
+    /// The collector waits for bytes, until the deadline if there is one.
     case waiting(Instant?)
     case complete
   }
@@ -136,7 +136,7 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// How the reply differs from the expected one, as a sentence fragment; nil if it does not.
+  /// How the reply differs from the expected one, as a sentence fragment; nil if it does not differ.
   package var complaint: String? { isAsExpected ? nil : rule.complaint(of: reply) }
 
   /// Whether the reply counts as complete if the session ends now.

@@ -22,9 +22,9 @@ import IAP2
 public struct PublicationMachine {
   /// When accessories are shown.
   public enum Policy: String, CaseIterable, Sendable {
-    /// Once an accessory is identified and authenticated.
+    /// The accessory is shown once it is identified and authenticated.
     case ready
-    /// As soon as an accessory is identified. The accessory has no protocols until it is authenticated.
+    /// The accessory is shown as soon as it is identified, and has no protocols until it is authenticated.
     case early
   }
 

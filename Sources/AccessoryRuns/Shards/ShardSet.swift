@@ -119,7 +119,7 @@ extension ShardSet {
 
 /// Why the reports of two runs cannot be added together.
 public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// One of the reports covers a whole run: one that was not divided, or all its shards.
+  /// One of the reports covers a whole run, which was not divided or has all its shards.
   case wholeRun
   /// The runs were divided into different numbers of shards.
   case otherDivision(Int, Int)
@@ -167,8 +167,8 @@ public struct CountSum: Sendable {
 // MARK: - In reports
 
 extension Format<ShardSet> {
-  /// The shards of a report: how many the run has, and which of them the report contains. For a run that was not
-  /// divided, there are no such keys.
+  /// The shards of a report: how many the run has, and which of them the report contains. The report of a run that was
+  /// not divided has no such keys.
   public static let shards = Section.format.format.map {
     $0.set
   } otherwise: {

@@ -11,8 +11,8 @@ import IAP2
 /// ```
 ///
 /// **Back-pressure.** Up to ``bound`` bytes wait for the reader; beyond that the channel is not read, so the other
-/// end's transfers stay pending. This does not affect other sessions, so the reader has no time limit. A writer can
-/// write as much as the channel accepts.
+/// end's transfers stay pending. An unread session does not affect other sessions, so the reader has no time limit. A
+/// writer can write as much as the channel accepts.
 final class NativeCarrier: ChannelHandler, SessionCarrier {
   /// The role of this end, which determines how the end of the channel is described.
   enum Closing {

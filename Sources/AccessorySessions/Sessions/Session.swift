@@ -251,8 +251,8 @@ package protocol SessionFilter: AnyObject {
   /// Whether the filter accepts bytes as soon as they arrive, even while the user has not read those it received
   /// earlier.
   var isEager: Bool { get }
-  /// The user writes. Returns how many bytes are accepted; if that is not all of them, call ``Session/tellWritable()``
-  /// later.
+  /// The user writes. Returns how many bytes are accepted; if it does not accept all bytes, call
+  /// ``Session/tellWritable()`` later.
   func write(_ bytes: RawSpan, on session: Session) -> Int
   /// Bytes arrived. Pass what the user should read to ``Session/pass(_:)``.
   func receive(_ bytes: [UInt8], on session: Session)

@@ -6,9 +6,9 @@ import AccessoryProfiles
 import AccessoryWorlds
 
 extension SoakPlan {
-  /// Creates the plan for a seed. With a template, the accessories have that profile: its identity, protocols, link,
-  /// authentication and quirks. The profile's behavior is used only if it is an echo. Otherwise, sessions carry the
-  /// plan's bytes in both directions, because only known bytes can be checked.
+  /// Creates the plan for a seed. If there is a template, the accessories have its identity, protocols, link,
+  /// authentication and quirks. The profile's behavior is used only if it is an echo. If it is not an echo, sessions
+  /// carry the plan's bytes in both directions, because only known bytes can be checked.
   ///
   /// Worlds are small, so that thousands of them fit into a test: most have one accessory and a few sessions with a few
   /// packets. Conditions that are rare on a real wire are common here: windows of one, sequence numbers about to wrap,

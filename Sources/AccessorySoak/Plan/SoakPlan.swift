@@ -66,10 +66,10 @@ public struct SoakPlan: Equatable, Sendable {
   /// Corners that must not be reached. Reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Whether packets may be changed without the link noticing. This happens with a fault that corrects the checksum,
-  /// and with two faults whose bit flips cancel out in it. Bytes may be wrong then, and only the other rules hold. The
-  /// same is true for an accessory with a quirk that loses bytes, or that starts its sessions with bytes of earlier
-  /// ones.
+  /// Whether packets may be changed without the link noticing. Such changes come from a fault that corrects the
+  /// checksum, or from two faults whose bit flips cancel out in the checksum. Bytes may then be wrong, and only the
+  /// other rules hold. A world is also hostile if an accessory has a quirk that loses bytes, or that starts sessions
+  /// with bytes of earlier ones.
   public var isHostile: Bool {
     if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
     let corrupting = faults.compactMap { if case .corrupt(let corrupt) = $0.fault.effect { corrupt } else { nil } }

@@ -64,7 +64,7 @@ final class SoakStream: SessionHandler {
   private var closing: LoopTimer?
   private var quietTimer: LoopTimer?
   private var verifier: StreamVerifier
-  /// How many bytes to read before this end stops reading; nil if it does not stop.
+  /// How many bytes this end reads before it stops reading; nil if it never stops.
   private var readLimit: Int?
   private var isSettling = false
 

@@ -26,7 +26,8 @@ final class SoakWorld {
   private var sessions: [SoakAccount] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
-  /// How many loop steps the world has taken so far. This measures its cost independently of the machine.
+  /// How many loop steps the world has taken so far. The number measures the cost of a world independently of the
+  /// machine.
   private(set) var stepCount = 0
 
   /// The maximum number of steps. A world that takes more is stuck.

@@ -5,7 +5,7 @@ import AccessoryRuns
 extension SoakReport: Report {
   /// The value that identifies the format in report files.
   public static let kind = "soak report"
-  /// Enough for a hundred failures with twenty broken rules each, ten of them with scenarios.
+  /// The limits allow a hundred failures with twenty broken rules each, ten of which include scenarios.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
   /// The keys of report files.
   public static let format = Record(kind, "what a run of `easim soak` found", SoakReport()) {

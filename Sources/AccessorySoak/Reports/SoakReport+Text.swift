@@ -15,7 +15,7 @@ extension SoakReport {
   }
 
   private var seedsText: String {
-    // If there are several shards, the headline shows the seeds of the whole run, because those of the shards have
+    // If there are several shards, the headline shows the seeds of the whole run, because the seeds of the shards have
     // gaps.
     let low = first + UInt64(shards.only?.share(of: seeds).lowerBound ?? 0)
     let count = shards.only == nil ? seeds : worlds

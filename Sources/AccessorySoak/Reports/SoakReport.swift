@@ -31,7 +31,7 @@ public struct SoakReport: Equatable, Sendable {
 
   /// The maximum number of failures that are kept. Further ones are only counted.
   static let mostFailures = 100
-  /// With fewer random worlds than this, some corners are likely to be missed.
+  /// A run of fewer random worlds than this is likely to miss some corners.
   private static let enoughForEveryCorner = 5_000
 
   /// The program and its version. Other versions may generate other worlds.
@@ -119,7 +119,8 @@ public struct SoakReport: Equatable, Sendable {
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
   }
 
-  /// Passed if every world of the run was played, every rule held in each of them, and no corner is missing.
+  /// The verdict is passed if every world of the run was played, every rule held in every world, and no corner is
+  /// missing.
   public var verdict: Verdict {
     var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) failed"] : []
     if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }

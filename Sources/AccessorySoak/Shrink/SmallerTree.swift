@@ -83,7 +83,7 @@ extension JSON5Value {
     }
   }
 
-  /// This tree with each change of one of its inner values.
+  /// The variants of this tree in which one inner value has changed.
   private func changes(inside kept: Set<String>, _ changes: (JSON5Value, String) -> [SmallerTree]) -> [SmallerTree] {
     switch content {
     case .object(var members):

@@ -27,8 +27,8 @@ public struct SoakShrinker {
     public init() {}
   }
 
-  /// With how many other seeds to try a smaller world after a part was removed, because that changes the random choices
-  /// for the rest.
+  /// How many other seeds to try for a smaller world after a part was removed, because the removal changes the random
+  /// choices for the rest.
   private static let otherSeeds: UInt64 = 3
 
   /// The smallest world so far.

@@ -18,8 +18,8 @@ public final class CertificateAuthority: Sendable {
   let key: P256Key
   let parsed: ParsedCertificates
 
-  /// Creates an authority from a seed. With a seed other than ``simulation``'s it has the same name but a different
-  /// key, for tests of unknown chains.
+  /// Creates an authority from a seed. An authority whose seed differs from ``simulation``'s has the same name but a
+  /// different key, for tests of unknown chains.
   public init(seed: UInt64) {
     let stream = SeedStream("authority", seed: seed)
     key = .derived(from: stream)

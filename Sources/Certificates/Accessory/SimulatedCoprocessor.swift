@@ -24,8 +24,8 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private let authority: CertificateAuthority
   private let made = Locked<Identity?>(nil)
 
-  /// Creates the coprocessor of a seed. With an authority other than ``CertificateAuthority/simulation``, devices see
-  /// an unknown chain.
+  /// Creates the coprocessor of a seed. If the authority is not ``CertificateAuthority/simulation``, devices see an
+  /// unknown chain.
   public init(
     seed: UInt64, generation: CoprocessorGeneration = .current, reading: ChallengeReading = .digest,
     authority: CertificateAuthority = .simulation

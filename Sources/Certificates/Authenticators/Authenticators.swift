@@ -62,7 +62,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   case wrongResponseSize(expected: Int, actual: Int)
   /// The response is a valid signature of neither the challenge nor its hash.
   case wrongSignature
-  /// A stub accepts only certificates of stubs, and this is not one.
+  /// A stub accepts only certificates of stubs, and this certificate belongs to no stub.
   case foreignCertificate(String)
   /// A signer outside of this process cannot be used, or did not answer as it should; the text names it.
   case signer(String)

@@ -10,7 +10,7 @@ struct CertificateDraft {
     var commonName: String
   }
 
-  /// Signatures usually have 70 to 72 bytes; half of them have this length.
+  /// Signatures usually have 70 to 72 bytes, and half of all signatures have this length.
   static let signatureByteCount = 71
 
   var serial: [UInt8]

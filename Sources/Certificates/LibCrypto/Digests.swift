@@ -27,7 +27,7 @@ enum Digests {
   }
 }
 
-/// Computes keyed hashes, several in a row with one context. libcrypto's SHA-256 is looked up once for all of them;
+/// Computes keyed hashes, several in a row with one context. libcrypto's SHA-256 is looked up once for all hashes;
 /// otherwise the look-up would account for two thirds of a hash's cost.
 struct KeyedDigests: ~Copyable {
   // The algorithm is never freed and never changed, so any thread may use it.

@@ -7,8 +7,8 @@ import Foundation
 /// API.
 ///
 /// The local accessories have one realm, created at first use and kept until the process ends. Each test world has its
-/// own realm, which takes the place of that one while the world exists. Every `EAAccessory` keeps the realm it came
-/// from, so an accessory that outlives its world reports that it is disconnected.
+/// own realm, which replaces the realm of the local accessories while the world exists. Every `EAAccessory` keeps the
+/// realm it came from, so an accessory that outlives its world reports that it is disconnected.
 ///
 /// ## Threads
 ///
@@ -38,8 +38,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   package let settings: FrameworkSettings
   /// The number of stream events that were signaled but that no run loop has delivered yet.
   let signals = Locked(0)
-  /// Whether the app is running. While an app is suspended, its streams deliver no events; they do so when it runs
-  /// again.
+  /// Whether the app is running. While an app is suspended, its streams deliver no events; the events are delivered
+  /// when the app runs again.
   let isAppRunning = Locked(true)
 
   /// The search for unconfigured Wi-Fi accessories.
@@ -203,7 +203,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// The maximum number of misuses that are printed. All of them can be read.
+  /// The maximum number of misuses that are printed. All misuses can be read.
   private static let mostPrinted = 20
 
   func note(_ misuse: Misuse) {
@@ -280,8 +280,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 }
 
-/// A value that is created and used on the main thread. With the trait AppleSendability, the compiler cannot know this
-/// of messages.
+/// A value that is created and used on the main thread. If the trait AppleSendability is set, the compiler cannot know
+/// that messages stay on the main thread.
 private struct MainThreadOnly<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }

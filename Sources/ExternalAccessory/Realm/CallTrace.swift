@@ -17,7 +17,7 @@ package struct CallTrace: Equatable, Sendable {
   /// All traces compare as equal, so that two misuses can be equal although they come from different calls.
   package static func == (one: CallTrace, other: CallTrace) -> Bool { true }
 
-  /// For example "App.swift:12 in send()"; nil if the place is unknown.
+  /// The place of the call, for example "App.swift:12 in send()"; nil if the place is unknown.
   package var place: String? {
     // Addresses are resolved one at a time, because finding the line of an address takes a good part of a second in a
     // large program, and the app's frame is among the first.

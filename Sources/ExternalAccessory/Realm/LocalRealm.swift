@@ -24,7 +24,7 @@ internal import LinuxIO
 /// The reasons for an empty list, a nil session or an alert are printed on standard error.
 enum LocalRealm {
   /// How long a program that first uses the manager waits for the accessories that are already plugged in. As when an
-  /// app is launched, these are in the list from the start, and no notification is posted for them.
+  /// app is launched, such accessories are in the list from the start, and no notification is posted for them.
   private static let patience = Duration.seconds(1)
   private static let period = Duration.milliseconds(5)
 

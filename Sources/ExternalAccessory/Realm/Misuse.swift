@@ -62,7 +62,7 @@ package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
   let world: String
   let place: CallPlace?
 
-  /// For example "at App.swift:12 in connect(_:), in the world of test theAppConnects()".
+  /// The opening as text, for example "at App.swift:12 in connect(_:), in the world of test theAppConnects()".
   package var description: String {
     let parts = [place?.description, world.isEmpty ? nil : "in \(world)"].compactMap(\.self)
     return parts.isEmpty ? "by this program" : parts.joined(separator: ", ")

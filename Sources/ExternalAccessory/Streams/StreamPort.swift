@@ -182,8 +182,8 @@ final class StreamPort: @unchecked Sendable {
   }
 
   /// Whether the caller is on the main queue, but on some other thread than the main thread, and passes that thread's
-  /// run loop. This happens under Swift Testing and in an async `main`. Such a loop is never run, so the main loop is
-  /// used instead.
+  /// run loop. This situation occurs under Swift Testing and in an async `main`. Such a loop is never run, so the main
+  /// loop is used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }

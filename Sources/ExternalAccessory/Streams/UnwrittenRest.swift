@@ -46,7 +46,8 @@ package struct LostRest: Equatable, Sendable, CustomStringConvertible {
   /// The write as text, for example "write took 997 of 3000 bytes at App.swift:12 in send()".
   package var description: String { "write took \(taken) of \(asked) bytes\(caller)" }
 
-  /// The caller. For an array, the compiler supplies the place of the call; for a pointer, it is found on the stack.
+  /// The caller. The compiler supplies the place of a call that passes an array; the place of a call that passes a
+  /// pointer is found on the stack.
   enum Caller: Equatable, Sendable, CustomStringConvertible {
     case known(CallPlace)
     case traced(CallTrace)

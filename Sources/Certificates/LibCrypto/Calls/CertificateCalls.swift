@@ -153,10 +153,10 @@ struct PKCS7 {
 
   /// The union of what an envelope can contain; every member is a pointer.
   struct Content {
-    /// For an envelope of signed data.
+    /// The content of an envelope of signed data.
     var sign: UnsafeMutablePointer<PKCS7_SIGNED>?
 
-    /// For the inner content, an `ASN1_OCTET_STRING`.
+    /// The inner content, an `ASN1_OCTET_STRING`.
     var data: OpaquePointer? {
       get { sign.map { OpaquePointer($0) } }
       set { sign = newValue.map { UnsafeMutablePointer($0) } }
