@@ -5,7 +5,6 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// `easim burst` against `easim run`, as typed by a user.
 @Suite(.waits) struct BurstTests {
   let place = TemporaryFolder()
 
@@ -245,7 +244,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The table of docs/load.md compared with a report.
+  /// The table of docs/load.md must match a report.
   @Test func theReportHasTheMembersOfTheDocumentAndNoOthers() throws {
     let lines = try Repository.text("docs/load.md").split(separator: "\n")
     let start = try #require(lines.firstIndex { $0.hasPrefix("| member |") })

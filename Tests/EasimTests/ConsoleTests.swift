@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim console` with a pipe, as scripts use it.
 @Suite(.waits) struct ConsoleTests {
   let place = TemporaryFolder()
 
@@ -98,7 +97,7 @@ import Testing
     #expect(run.out.contains("← FFFC StopLocationInformation"), "\(run.out)")
   }
 
-  /// The dock requests the artwork, which the host sends as a file.
+  /// In this scenario, the dock requests the artwork, which the host sends as a file.
   @Test func aFileOfTheOtherEndIsSaved() throws {
     let artwork: [UInt8] = [0xFF, 0xD8, 0xFF] + [UInt8](repeating: 7, count: 30_000)
     place.write(artwork, to: "cover.jpg")

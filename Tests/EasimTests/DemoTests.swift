@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
 
-/// `easim demo` as a new user runs it.
 @Suite(.waits) struct DemoTests {
   @Test func theDemoShowsTheFlickerInOrderAndEndsWithZero() throws {
     let demo = try Program.run("demo")

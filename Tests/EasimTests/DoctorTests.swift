@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
 
-/// `easim doctor`: the environment of easim rather than easim itself.
 @Suite(.waits) struct DoctorTests {
   let local = LocalPlace()
 

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim extcap`: how Wireshark lists and records the cables of running programs.
+/// Tests how Wireshark lists and records the cables of running programs.
 @Suite(.waits) struct ExtcapTests {
   let local = LocalPlace()
 

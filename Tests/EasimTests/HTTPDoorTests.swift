@@ -7,7 +7,6 @@ import Testing
 
 @testable import easim
 
-/// The HTTP door with real sockets in one process.
 @Suite(.waits, .serialized) struct HTTPDoorTests {
   private final class Visitor: ChannelHandler {
     private(set) var received: [UInt8] = []

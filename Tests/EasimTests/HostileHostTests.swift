@@ -10,7 +10,6 @@ import Testing
 
   private func run(_ words: String...) throws -> Program { try Program(path: BuiltProducts.easim, ["run"] + words) }
 
-  /// A host that connects and does nothing.
   private func connect() throws -> Int32 {
     let host = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var name = sockaddr_un()

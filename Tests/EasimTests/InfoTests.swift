@@ -30,7 +30,6 @@ import Testing
 
     """
 
-  /// The text without the digits of the address and of the connection ID.
   func masked(_ text: String) -> String {
     text.replacing(/0x[0-9a-f]+/, with: "0x", maxReplacements: 1)
       .replacing(/connectionID:[0-9]+/, with: "connectionID:")

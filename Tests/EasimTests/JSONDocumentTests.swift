@@ -5,7 +5,7 @@ import Testing
 /// The JSON lines in docs/commands.md compared with the printed events: the page lists exactly the events and fields
 /// that exist.
 @Suite(.waits) struct JSONDocumentTests {
-  /// The document's table of events: the fields of each beyond the common ones.
+  /// The fields of each event in the document's table, beyond the common ones.
   static func documentedEvents() throws -> [String: Set<String>] {
     try tables().events
   }
@@ -78,7 +78,6 @@ import Testing
 }
 
 extension StringProtocol {
-  /// The text between backticks.
   fileprivate var quoted: [String] {
     split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
       .map { String($0.element) }

@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
 
-/// `--json` for every command: each line on stdout is an object, never text.
 @Suite(.waits) struct JSONEverywhereTests {
   /// Command lines that cover every command with `--json`, and each of its verbs. ADDR is an echo accessory.
   static let lines = [

@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Two processes that find each other in the local directory, without an address.
 @Suite(.waits) struct LocalTests {
   let place = TemporaryFolder()
 

@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Output to a full disk, to a closed descriptor, or without a reader.
 @Suite(.waits) struct OutputTests {
   let place = TemporaryFolder()
 
@@ -122,7 +121,6 @@ import Testing
     #expect(end.err.contains("--file stdin: Bad file descriptor"))
   }
 
-  /// Without a reader, a command that only prints has nothing to do.
   @Test func watchEndsWhenNobodyReadsIt() throws {
     let watch = try HelpTests.shell("easim watch | { head -1; exec <&-; echo left; }", in: place)
     let first = try HelpTests.shell("exec easim run echo", in: place)

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim check --cases`: cases in Python, in the same report as easim's own.
+/// Tests `easim check --cases`: cases in Python, in the same report as easim's own cases.
 @Suite(.waits, .enabled(if: access("/usr/bin/python3", X_OK) == 0, "needs python3")) struct OwnCasesTests {
   let place = TemporaryFolder()
 

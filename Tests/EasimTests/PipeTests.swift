@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim pipe`, as used in a shell.
 @Suite(.waits) struct PipeTests {
   private let local = LocalPlace()
   private var place: TemporaryFolder { local.place }
@@ -47,7 +46,6 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Mistakes in shell commands and their results.
   private static let mistakes: [(String, Int32, String)] = [
     ("easim pipe ADDR < / ", 2, "easim: reading failed: Is a directory\n"),
     ("echo x | easim pipe ADDR > /dev/full", 2, "easim: writing failed: No space left on device\n"),

@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim plug` with other servers.
 @Suite(.waits) struct PlugCommandTests {
   @Test func aServerThatSaysNothingIsGivenUpWhenTheTimeIsUp() throws {
     let server = try OddServer()
@@ -72,7 +71,7 @@ import Testing
     #expect(remains.err.hasSuffix(": \(why)\n"), "\(remains.err)")
   }
 
-  /// A listed device is imported by a program that wants to attach it.
+  /// A program that wants to attach a listed device imports it.
   @Test(arguments: [(keyboard, ["--any-device"]), (accessory, [])])
   func whatMayBeAttachedIsAskedFor(list: [UInt8], options: [String]) throws {
     let server = try OddServer()
@@ -134,7 +133,6 @@ import Testing
   }
 }
 
-/// A socket that poses as a USB/IP server.
 final class OddServer {
   private let descriptor: Int32
   let address: String

@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim proxy` between `easim run` and `easim send`, each in its own process.
 @Suite(.waits) struct ProxyTests {
   private let place = TemporaryFolder()
 

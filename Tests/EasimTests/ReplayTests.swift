@@ -5,7 +5,6 @@ import Testing
 @Suite(.waits) struct ReplayTests {
   private let place = TemporaryFolder()
 
-  /// A recording of two requests to an accessory that flickers.
   private func record(_ words: String...) throws -> String {
     let accessory = try Accessory("echo", on: .unix, in: place, "--quirk", "flicker,empty=50ms,gap=50ms")
     let file = place.file("golden.pcapng")

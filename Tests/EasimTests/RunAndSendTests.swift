@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Two processes, one cable: `easim run` and `easim send` on every medium.
+/// Runs `easim run` and `easim send` as two processes with one cable, on every medium.
 @Suite(.waits) struct RunAndSendTests {
   let place = TemporaryFolder()
 

@@ -4,7 +4,6 @@ import Testing
 
 /// Scenarios as a user plays them: in one process in virtual time, and in two in real time.
 @Suite(.waits) struct ScenarioTests {
-  /// The shipped scenarios, as `easim scenario list` shows them.
   static let names = all.map(\.name)
 
   /// The names of the scenarios, and how many seconds each takes in real time.

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Scripts that can be tested without building anything.
+/// Tests scripts without building anything.
 @Suite(.waits) struct ScriptTests {
   func run(_ script: String, _ words: String...) throws -> Program.Remains {
     try Program(path: "\(Repository.root)/\(script)", words).wait()

@@ -3,7 +3,6 @@ import Testing
 
 @testable import easim
 
-/// What `easim send` prints about replies, and how replies are expected.
 @Suite(.waits) struct SendTests {
   private let place = TemporaryFolder()
 

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `easim run --signer`: certificate and signatures from another program, here openssl.
+/// Tests `easim run --signer`, which gets its certificate and signatures from another program, here openssl.
 @Suite(.waits) struct SignerTests {
   private static let example = "\(Repository.root)/Examples/Signer/openssl-signer"
 

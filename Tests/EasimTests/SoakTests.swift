@@ -2,7 +2,6 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim soak` as run by a user.
 @Suite(.waits) struct SoakTests {
   @Test(arguments: [3, 17, 4_711]) func twoProcessesWriteOneTranscript(seed: Int) throws {
     let place = TemporaryFolder()

@@ -204,7 +204,6 @@ import Testing
     for (found, wanted) in zip(found, wanted) { #expect(found == wanted, sourceLocation: place) }
   }
 
-  /// A string in JSON5 form.
   static func literal(_ text: String) -> String {
     let characters = text.utf16.map { unit in
       let digits = String(unit, radix: 16)

@@ -12,7 +12,7 @@ import Testing
   static let native: [UInt8] = [0xFF, 0xF0, 0x01]
   static let sidePair: [[UInt8]] = [[7, 5, 0x83, 2, 0x00, 0x02, 0], [7, 5, 0x03, 2, 0x00, 0x02, 0]]
 
-  /// The camera: iAP2, and an interface for frames, named by string 5.
+  /// The camera has iAP2, and an interface for frames, named by string 5.
   static let camera = cameraNamed(5)
 
   static func cameraNamed(_ name: UInt8, _ more: [UInt8]...) -> [UInt8] {

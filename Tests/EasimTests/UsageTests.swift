@@ -3,7 +3,6 @@ import Testing
 
 /// Mistakes in command lines are reported with the nearest correct word, and the exit code is 2.
 @Suite(.waits) struct UsageTests {
-  /// A wrong command line, and what the error must contain.
   static let wrong: [(words: String, complaint: String)] = [
     ("dmo", "unknown command 'dmo', did you mean 'demo'?"),
     ("--json", "unknown command '--json'"),

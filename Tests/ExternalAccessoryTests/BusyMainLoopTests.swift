@@ -3,7 +3,6 @@ import Testing
 
 @testable import ExternalAccessorySimulation
 
-/// A main thread that is as busy with streams as possible.
 @Suite struct BusyMainLoopTests {
   /// Each stream event is also put on the main queue, for programs whose main run loop is not running. A busy thread
   /// used to take fewer items from that queue than its streams added, so the queue grew and delayed notifications.

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Patterns from client code in the field that once failed here.
+/// These patterns of client code once failed here.
 @Suite struct FieldShapeTests {
   private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
     let simulated = try world.add("echo")

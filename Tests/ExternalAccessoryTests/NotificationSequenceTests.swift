@@ -2,7 +2,6 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// `NotificationCenter.notifications(named:)`, as used by an app with Swift Concurrency.
 @Suite struct NotificationSequenceTests {
   private actor App {
     private(set) var names: [String] = []

@@ -2,7 +2,6 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// The Bluetooth picker, which the world answers.
 @Suite struct PickerTests {
   private final class Outcome: @unchecked Sendable {
     var words: [String] = []

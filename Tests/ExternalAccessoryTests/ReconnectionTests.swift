@@ -3,7 +3,7 @@ import ExternalAccessoryAsync
 import ExternalAccessorySimulation
 import Testing
 
-/// `AccessoryReconnection`: when it opens the next session, and when it gives up.
+/// Tests when `AccessoryReconnection` opens the next session, and when it gives up.
 @Suite struct ReconnectionTests {
   private final class Client: @unchecked Sendable {
     let clock = ManualClock()

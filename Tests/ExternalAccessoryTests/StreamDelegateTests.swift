@@ -2,7 +2,6 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Delegates that are set and removed while their streams deliver events.
 @Suite struct StreamDelegateTests {
   /// Uses its stream during deallocation, like clients that close their streams in `deinit`.
   private final class Leaving: NSObject, StreamDelegate, @unchecked Sendable {
@@ -42,7 +41,6 @@ import Testing
     }
   }
 
-  /// A stream that is used by two threads.
   private struct Shared: @unchecked Sendable {
     let stream: InputStream
     init(_ stream: InputStream) { self.stream = stream }

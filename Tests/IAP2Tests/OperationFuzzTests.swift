@@ -75,7 +75,6 @@ import Testing
   }
 }
 
-/// All packets that both ends exchange before and during a session.
 private struct Conversation {
   var toAccessory: [[UInt8]] = []
   var toDevice: [[UInt8]] = []
@@ -150,7 +149,6 @@ extension DeviceRole: Owned {
 
 private struct Subject<Role: Owned>: ~Copyable {
   private var end: OneEnd<Role>
-  /// The first violated rule.
   private(set) var problem: String?
 
   init(_ peer: consuming Peer<Role>) {

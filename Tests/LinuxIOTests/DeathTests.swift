@@ -55,7 +55,6 @@ enum DeathFactories {
     return rig(try #require(try made?.get().cable.main), DescriptorEnd(maker), on: loop)
   }
 
-  /// The cables in memory of `ChannelSuite`.
   static let inMemory =
     ([
       ChannelFactories.loopback, ChannelFactories.slowLoopback, ChannelFactories.loopbackOfTransfers,

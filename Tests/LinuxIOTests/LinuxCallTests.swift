@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinuxIO
 
-/// System calls that are declared by hand, compared with their headers.
+/// Compares system calls that are declared by hand with their headers.
 @Suite struct LinuxCallTests {
   @Test func eventsOfEpollLieWhereTheHeaderHasThem() {
     var events = [

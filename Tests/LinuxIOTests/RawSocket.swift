@@ -61,7 +61,6 @@ final class RawSocket: @unchecked Sendable {
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Returns true if writing fails because the other end is closed.
   var isBroken: Bool {
     var byte: UInt8 = 0
     return send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) < 0 && errno == EPIPE

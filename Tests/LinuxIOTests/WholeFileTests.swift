@@ -8,7 +8,6 @@ import Testing
   private let place = TemporaryFolder()
   private let new = Array("the new text".utf8)
 
-  /// The bytes read by a program that already has the file open.
   private func read(_ descriptor: Int32) -> String {
     var buffer = [UInt8](repeating: 0, count: 100)
     let count = pread(descriptor, &buffer, buffer.count, 0)

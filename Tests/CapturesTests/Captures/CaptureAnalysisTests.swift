@@ -39,7 +39,7 @@ import Testing
     (false, packet([.syn, .ack], seq: 50, ack: 10, parameters)),
     (true, packet(.ack, seq: 10, ack: 50)),
   ]
-  /// StartExternalAccessoryProtocolSession for protocol 1, session 7.
+  /// This message is StartExternalAccessoryProtocolSession for protocol 1, session 7.
   private static let start: [UInt8] = [
     0x40, 0x40, 0, 17, 0xEA, 0, 0, 5, 0, 0, 1, 0, 6, 0, 1, 0, 7,
   ]

@@ -88,14 +88,12 @@ import Testing
 @Suite struct GunzipTests {
   static let text: [UInt8] =
     (0..<400).map { UInt8($0 * $0 / 7 % 23 + 65) } + Array(repeatElement(Array("easim ".utf8), count: 2_000).joined())
-  /// ``text`` compressed with dynamic Huffman codes; the header contains a file name.
   static let dynamic = [
     "1f8b0808000000000000612e74787400edce3b92c2301045d1adcc565a3f644b6e618996638209262062ff5563aad80301f70527bcf5",
     "44c4f990f25a5b3797561d926a978b5adc2ce9b1f4d85c3dca2c47150d7b9e5b18c58f1aad2ddeae2539dbb5e4e865da6df473e36653",
     "7ccc45f7b358aee69766b10e5f46d866de83ca3be85aeccba1c9b6687a915e930c5dcf626f75cd297827af7dd3c1dffbf3eff1838888",
     "8888888888888888888888888888888888888888f859ff011180024d70300000",
   ].joined()
-  /// ``text`` compressed with the standard's fixed codes.
   static let fixed = [
     "1f8b080000000000000073747474727671f3f0f2f10f0a7572f3f20b7674f3097274f70b75f50d75f30bf70c72f577f209f70ef30ef7",
     "71f47309f408f37509f6760ef6710df5f7740e0df076730a0df4f3f67075760c0b0d090e0282e090d0304767570f6fbf40a089de01a1",

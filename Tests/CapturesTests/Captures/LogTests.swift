@@ -4,7 +4,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Logs of other programs: the same six packets in each format.
+/// Tests logs of other programs, which contain the same six packets in each format.
 @Suite struct LogTests {
   private static let detection = "FF 55 02 00 EE 10"
   // BOYA's handshake, as captured.

@@ -9,7 +9,6 @@ import Testing
 @testable import AccessoryRedaction
 
 @Suite struct RedactionTests {
-  /// What must not be in a redacted file, as bytes.
   private static let secrets: [(kind: SecretKind, bytes: [UInt8])] = [
     (.serial, Array("C02XK1AAJG5J".utf8)), (.serial, Array("0F2C41B6-8A1D-4F7E-9C11-2D6E5A7B8C90".utf8)),
     (.name, Array("Glasses of 李 \"Anna\"".utf8)), (.name, Array("Anna's phone".utf8)),

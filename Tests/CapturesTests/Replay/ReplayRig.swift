@@ -83,7 +83,6 @@ final class AskingApp: AppHandler, SessionHandler {
     view = rig.world.device.makeApp(self, settings: ReplayRig.everything)
   }
 
-  /// Ends the session as if the app had been killed.
   func leave() {
     view?.close()
     view = nil

@@ -384,7 +384,6 @@ import Testing
   }
 }
 
-/// Self-contained profiles made from recordings.
 @Suite struct ImportedProfileTests {
   private func record(_ name: String, _ requests: [String]) throws -> Recording {
     let rig = ReplayRig()

@@ -4,7 +4,6 @@ import Testing
 
 @testable import easim
 
-/// EADemo without a screen, as transcripts: the results of lines and events.
 @Suite struct EADemoAppTests {
   private var demo = EADemoTranscript()
   private let empty = EADemoTranscript.accessory(7, "Echo")

@@ -4,7 +4,6 @@ import Testing
 
 @testable import easim
 
-/// EADemo's screens: the drawn rows, and the command of each key.
 @Suite struct EADemoScreenTests {
   private var demo = EADemoTranscript()
   private var screen = EADemoScreen()

@@ -1,7 +1,6 @@
 import Glibc
 import TestSupport
 
-/// Runs one line of the golden file as a user would type it.
 enum TypedCommand {
   private struct Failure: Error { let what: String }
 

@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 final class Accessory {
-  /// The medium on which a host finds the accessory.
   enum Medium: String, CaseIterable, Sendable {
     case unix
     case tcp

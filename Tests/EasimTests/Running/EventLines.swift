@@ -26,6 +26,5 @@ extension StrictJSON {
     return names.compactMap(\.text)
   }
 
-  /// The number of the event's publication.
   var connectionID: Double? { self["accessory"]?["connectionID"]?.number }
 }

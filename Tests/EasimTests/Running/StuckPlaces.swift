@@ -72,7 +72,6 @@ final class UnreadFIFO {
   }
 }
 
-/// A terminal whose output is stopped, as by Ctrl-S.
 final class StoppedTerminal {
   let terminal: Int32
   let path: String
@@ -109,7 +108,6 @@ final class StoppedTerminal {
     return settings.c_lflag
   }
 
-  /// Continues reading until the terminal has shown these texts, one after another.
   func read(to texts: String...) throws {
     for text in texts {
       while true {

@@ -10,7 +10,7 @@ enum SoakBytes {
   private static let longest = 65_536
   private static let table = counting(256 + longest)
 
-  /// At most `longest` bytes, starting at a position.
+  /// Bytes of a session from a position on, at most `longest` of them.
   static func of(_ token: UInt32, _ place: Int, _ count: Int) -> ArraySlice<UInt8> {
     let start = (Int(token) &* 89 &+ place) & 255
     let count = min(count, longest)
@@ -47,11 +47,9 @@ struct SoakBehavior: AccessoryBehavior {
 
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { End(ledger) }
 
-  /// The accessory's end of one session. Use only on the loop.
   private final class End: SessionHandler {
     private let ledger: SoakLedger
     private var token: UInt32?
-    /// The bytes that arrived before the session's number was complete.
     private var early: [UInt8] = []
     private var count = 0
     private var waiting: [UInt8] = []

@@ -82,7 +82,6 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Whether the accessory has seen all bytes and the end, or never will.
   func isThrough(_ token: UInt32) -> Bool { lock.withLock { accounts[token]?.isDisturbed ?? true } }
 
   func closed(_ token: UInt32) {

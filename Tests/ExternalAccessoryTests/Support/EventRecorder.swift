@@ -149,13 +149,12 @@ extension EASession {
   func write(_ bytes: [UInt8]) -> Int { outputStream?.write(bytes, maxLength: bytes.count) ?? -1 }
 }
 
-/// The bytes 0, 1, 2, … 255, 0, …
+/// The result counts 0, 1, 2, … 255, 0, …
 func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
 let manager = EAAccessoryManager.shared()
 let glassesProtocol = "com.lawaken.iap2"
 
-/// A thread whose run loop is not running.
 final class DeadLoop: @unchecked Sendable {
   private let end = DispatchSemaphore(value: 0)
 

@@ -8,7 +8,6 @@ enum TestBundle {
   /// Whether the current process is that separate process.
   static var isInner: Bool { ProcessInfo.processInfo.environment[variable] == "1" }
 
-  /// Runs one test, and returns what it printed.
   static func run(_ test: String, _ more: [String: String] = [:]) throws -> (output: String, status: Int32) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: BuiltProducts.tests)

@@ -52,7 +52,7 @@ final class BluetoothLab {
 
   deinit { killBus() }
 
-  /// Starts the mock as soon as the new daemon accepts clients.
+  /// The mock starts as soon as the new daemon accepts clients.
   private static func play(_ place: MessageBus.Place, on loop: EpollLoop) throws -> MockBlueZ {
     for _ in 0..<3_000 {
       if let blueZ = try? MockBlueZ(place, on: loop) { return blueZ }

@@ -4,7 +4,6 @@ import Testing
 
 @testable import AccessoryBluetooth
 
-/// The program `easim` on a private D-Bus.
 @Suite(.waits) struct BluetoothNameTests {
   @Test(arguments: [["list", "bt:"], ["pair", "bt:hci0", "--timeout", "500ms"]])
   func theNameOfADeviceIsShownHarmlessly(_ words: [String]) throws {

@@ -417,7 +417,6 @@ import Testing
   }
 }
 
-/// Tests must leave nothing behind.
 @Suite(.waits) struct BluetoothLabTests {
   @Test func theBusOfALabEndsWithIt() throws {
     func use() throws -> pid_t {

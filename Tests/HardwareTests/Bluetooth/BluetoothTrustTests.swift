@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessoryBluetooth
 
-/// What devices in range and other programs on the system bus can do.
+/// Tests what devices in range and other programs on the system bus can do.
 @Suite(.waits) struct BluetoothTrustTests {
   @Test func aHostThatConnectsAgainReplacesItsDeadConnection() throws {
     let lab = try BluetoothLab()

@@ -55,7 +55,6 @@ final class MockBlueZ {
     for path in adapters.keys { try export(path) }
   }
 
-  /// Leaves the bus, as if the daemon had exited.
   func leave() {
     bus = nil
     services = []
@@ -222,9 +221,7 @@ final class MockSockets: BluetoothSockets, @unchecked Sendable {
   // Used only on the loop.
   private let loop: EpollLoop
   weak var blueZ: MockBlueZ?
-  /// The errors with which the next connections fail.
   var failures: [Int32] = []
-  /// The number of RFCOMM connections that were attempted.
   private(set) var dialled = 0
   private var answering: [Responder] = []
 
@@ -258,7 +255,6 @@ final class MockSockets: BluetoothSockets, @unchecked Sendable {
     return ends[0]
   }
 
-  /// Answers SDP requests with the channels of the registered services.
   private final class Responder: DescriptorHandler {
     private let descriptor: Int32
     private unowned let sockets: MockSockets

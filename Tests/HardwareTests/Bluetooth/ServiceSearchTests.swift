@@ -4,7 +4,6 @@ import Testing
 
 /// Compares SDP with bytes written by hand according to the Bluetooth Core Specification.
 @Suite struct ServiceSearchTests {
-  /// One record that lists the protocols L2CAP and RFCOMM on channel 5.
   private let record: [UInt8] = [
     0x35, 0x13,  // the list of records
     0x35, 0x11,  // a record: attribute 0004 and its value

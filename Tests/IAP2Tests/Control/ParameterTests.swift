@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Every parameter type, written and read, compared with bytes written by hand.
+/// Tests every parameter type, written and read, against bytes written by hand.
 @Suite struct ParameterTests {
   private func written(_ write: (inout ParameterWriter) -> Void) -> String {
     var writer = ParameterWriter()

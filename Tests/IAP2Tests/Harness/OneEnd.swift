@@ -89,7 +89,6 @@ extension LinkEnd {
 }
 
 extension OneEnd where Role == AccessoryRole {
-  /// An accessory whose detection was answered.
   static func detected(_ settings: LinkSettings = LinkSettings()) -> OneEnd {
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()

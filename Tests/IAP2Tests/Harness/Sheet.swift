@@ -30,7 +30,7 @@ enum Sheet {
     return packet
   }
 
-  /// "The byte that makes the 8-bit sum zero."
+  /// The checksum is "the byte that makes the 8-bit sum zero".
   static func checksum(_ bytes: [UInt8]) -> UInt8 {
     UInt8((256 - bytes.reduce(0) { ($0 + Int($1)) % 256 }) % 256)
   }
@@ -46,7 +46,7 @@ enum Sheet {
     return hex(bytes + unhex(sessions))
   }
 
-  /// 40 40, length, number, parameters.
+  /// The message consists of 40 40, length, number, parameters.
   static func message(_ number: UInt16, _ parameters: String = "") -> String {
     let body = unhex(parameters)
     let length = body.count + 6
@@ -54,14 +54,13 @@ enum Sheet {
       [0x40, 0x40, UInt8(length / 256), UInt8(length % 256), UInt8(number / 256), UInt8(number % 256)] + body)
   }
 
-  /// Length, number, value.
+  /// The parameter consists of length, number, value.
   static func parameter(_ id: UInt16, _ value: String = "") -> String {
     let bytes = unhex(value)
     let length = bytes.count + 4
     return hex([UInt8(length / 256), UInt8(length % 256), UInt8(id / 256), UInt8(id % 256)] + bytes)
   }
 
-  /// Text with its terminating zero byte.
   static func text(_ text: String) -> String {
     hex(Array(text.utf8) + [0])
   }

@@ -14,7 +14,7 @@ struct Wire: ~Copyable {
   var toAccessory: [[UInt8]] = []
   var accessoryEvents: [PeerEvent] = []
   var deviceEvents: [PeerEvent] = []
-  /// Answers authentication with these values, with the sizes of a real authenticator.
+  /// Authentication is answered with these values, which have the sizes of a real authenticator.
   var certificate = [UInt8](repeating: 0xCE, count: 607)
   private var narrator = PacketNarrator()
 

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// The times at which received packets are acknowledged.
+/// Tests when received packets are acknowledged.
 @Suite struct AcknowledgementTests {
   private func accessory(
     acks: Int = 3, hold: Int = 100, timer: LinkSettings.AcknowledgementTimer = .fromFirst

@@ -4,7 +4,6 @@ import Testing
 /// Sources disagree whether an EAK lists received or missing packets. Received EAKs are interpreted in both ways,
 /// because duplicates do no harm.
 @Suite struct ExtendedAcknowledgementTests {
-  /// An accessory with packets 1 to 4 in flight.
   private func waiting() -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory()
     for _ in 0..<4 { end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01))) }

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// RST and SLP, which only a device sends.
+/// Tests RST and SLP, which only a device sends.
 @Suite struct ResetAndSleepTests {
   @Test func aResetBringsTheAccessoryBackToSynWithAFreshNumber() {
     var end = OneEnd.accessory()

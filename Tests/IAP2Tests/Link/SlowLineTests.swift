@@ -2,7 +2,6 @@ import IAP2
 import Testing
 
 @Suite struct SlowLineTests {
-  /// A device that has detected an accessory, and waits for its SYN.
   private func device(lineRate: Int) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     settings.link.lineRate = lineRate

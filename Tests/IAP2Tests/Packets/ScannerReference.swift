@@ -49,7 +49,6 @@ func scan(_ chunks: [[UInt8]], maximumLength: UInt16 = .max) -> [Found] {
   return found
 }
 
-/// A slow implementation of the scanner's rules, over the whole stream at once.
 struct ScannerReference {
   private(set) var found: [Found] = []
   /// Zeros that were skipped without a report.

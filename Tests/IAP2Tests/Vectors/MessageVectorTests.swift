@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Control messages without a packet around them.
+/// Tests control messages without a packet around them.
 @Suite struct MessageVectorTests {
   struct Vector: Sendable, CustomTestStringConvertible {
     let number: String

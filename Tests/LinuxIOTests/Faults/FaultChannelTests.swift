@@ -5,7 +5,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Properties of every chain of faults.
+/// Tests the properties of every chain of faults.
 @Suite struct FaultChannelTests {
   @Test func bytesPassTheFaultsInTheOrderOfTheList() throws {
     // Splitting before joining leaves one chunk; the other order leaves pieces.

@@ -17,7 +17,6 @@ import Testing
     return entry
   }
 
-  /// A socket on which nothing listens any more.
   func leaveSocket(_ path: String) throws {
     // A listener that is closed abruptly leaves the same files as a killed process.
     let listener = try Transports.listen(at: .unix(path: path), on: EpollLoop()) { _ in }

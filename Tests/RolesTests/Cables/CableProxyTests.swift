@@ -245,7 +245,6 @@ private final class ProxyPort: Port {
   func close() { onEvent = nil }
 }
 
-/// Finds the accessory at a ``ProxyPort`` by connecting, as with a socket.
 private final class ProxyFinder: AccessoryFinder {
   let seesArrivals = false
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(500))

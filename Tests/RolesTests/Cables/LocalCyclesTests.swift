@@ -45,7 +45,6 @@ final class LocalCycles {
   private var descriptorsBefore: [String] = []
   private var accessories: [SimulatedAccessory] = []
   private var cyclesDone: [String: Int] = [:]
-  /// What the host and the watcher saw of each accessory.
   private var appearances: [String: [String]] = [:]
   private var cards: [String: [String]] = [:]
   private var warnings: [String] = []

@@ -9,7 +9,6 @@ import TestSupport
 import Testing
 
 @Suite(.waits) struct LocalDialerTests {
-  /// A device that records its events as words.
   final class Host {
     let device: Device
     let dialer: Dialer

@@ -43,7 +43,6 @@ final class LocalLab {
     }
   }
 
-  /// Creates a simulated accessory in the local directory, with stub authentication.
   func accessory(
     _ profile: Profile, on local: LocalPorts, report: @escaping (TimelineEvent) -> Void = { _ in }
   ) -> SimulatedAccessory {

@@ -2,7 +2,6 @@ import AccessoryProfiles
 import AccessorySimulator
 import Testing
 
-/// The contents of a profile appear in the identification.
 @Suite struct ProfileOnTheWireTests {
   @Test func theTeamOfTheAppIsIdentifiedWhereTheProfileNamesOne() throws {
     var profile = try ProfileLibrary().profile("echo")

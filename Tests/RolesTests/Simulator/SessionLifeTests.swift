@@ -130,7 +130,6 @@ import Testing
 
   // MARK: goes-silent
 
-  /// How many seconds a new session keeps answering.
   private func seconds(_ rig: BehaviorRig, _ loop: VirtualLoop) throws -> Int {
     let ear = try rig.open()
     var seconds = 0

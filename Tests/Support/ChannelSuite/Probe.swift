@@ -37,7 +37,6 @@ final class Probe: ChannelHandler {
     self.guardian = guardian
   }
 
-  /// Releases the closures, which retain the probe.
   func forget() {
     onReceived = nil
     onWritable = nil

@@ -26,7 +26,6 @@ public enum FuzzedControl {
     _ = try? loop.advance(by: .seconds(10))
   }
 
-  /// Creates objects that requests can refer to.
   private static let prelude = [
     "\"method\":\"accessory.add\",\"params\":{\"profile\":\"echo\"}", "\"method\":\"app.launch\"",
     "\"method\":\"world.create\",\"params\":{\"time\":\"virtual\"}",

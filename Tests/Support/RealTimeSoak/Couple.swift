@@ -12,7 +12,6 @@ import Glibc
 /// Whenever a host is gone, the accessory must report within some seconds why each of its sessions ended. The accessory
 /// must have read at least as many bytes as the host last reported as acknowledged.
 final class Couple {
-  /// Which process is killed, and what the load is.
   enum Kind: String, CaseIterable {
     case echo = "host, echo"
     case sink = "host, sink"

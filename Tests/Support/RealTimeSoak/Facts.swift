@@ -2,13 +2,10 @@ import TestSupport
 
 /// What a process has reported about itself so far in its lines of JSON.
 struct Facts {
-  /// The address at which an accessory is plugged in.
   private(set) var address: String?
   private(set) var opened = 0
   private(set) var closed = 0
-  /// How many bytes an accessory has read in all sessions that have ended.
   private(set) var bytesRead = 0
-  /// The number of sessions that ended without a reason.
   private(set) var unexplained = 0
   private(set) var bursts = 0
   private(set) var bytes = 0

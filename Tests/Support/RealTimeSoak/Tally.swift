@@ -32,7 +32,7 @@ struct Tally {
     if facts.last == "nothing", child.sent != SIGKILL { wrongs.append("\(child.name) ended without a word: \(ending)") }
   }
 
-  /// The text without its numbers, so that similar endings are counted together.
+  /// The text is reduced to its words, so that endings that differ only in numbers are counted together.
   static func shape(_ text: String) -> String {
     var out = ""
     for character in text {

@@ -56,7 +56,6 @@ final class CheckRig: AccessoryPlug {
   }
 }
 
-/// A port that provides cables for a checker.
 final class MemoryPort: Port {
   let place = "memory"
   private let loop: VirtualLoop

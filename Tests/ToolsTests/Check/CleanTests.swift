@@ -53,7 +53,6 @@ import Testing
     #expect(skipped == [311, 405, 416, 708, 709, 1001, 1002, 1003, 1004, 1005, 1006])
   }
 
-  /// Which cases detect which quirk.
   static let quirks: [(quirk: String, numbers: [Int])] = [
     ("flicker", [607]), ("flicker,cycles=3,gap=1s", [607]), ("flicker,auth=never", [607]),
     ("flicker,maker=device", []),

@@ -45,9 +45,7 @@ struct Mutant: Sendable {
     }
   }
 
-  /// Replaces a packet that the accessory sends.
   var sends: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
-  /// Replaces a packet that is sent to the accessory.
   var receives: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
 
   /// Replaces bytes that arrive together at the accessory, regardless of packets.
@@ -60,7 +58,6 @@ struct Mutant: Sendable {
   }
 }
 
-/// A channel between the accessory and its cable.
 final class MutantChannel: Channel, ChannelHandler {
   private let inner: any Channel
   private let mutant: Mutant
@@ -117,7 +114,6 @@ final class MutantChannel: Channel, ChannelHandler {
     return Mutant.Packet(bytes: bytes, header: nil, number: number)
   }
 
-  /// Cuts the stream into packets; anything else passes unchanged.
   private static func pieces(_ bytes: [UInt8], _ scanner: inout PacketScanner) -> [[UInt8]] {
     var pieces: [[UInt8]] = []
     var offset = 0

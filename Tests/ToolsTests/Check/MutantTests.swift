@@ -3,7 +3,7 @@ import AccessoryCore
 import IAP2
 import Testing
 
-/// Accessories with one defect each, and the cases that detect it.
+/// Tests accessories with one defect each, and the cases that detect it.
 @Suite struct MutantTests {
   struct Row: CustomTestStringConvertible, Sendable {
     let name: String
@@ -70,7 +70,6 @@ import Testing
     }
   }
 
-  /// A response that is reused on all cables.
   private final class Canned: @unchecked Sendable { var response: [UInt8]? }
   private static let canned = Canned()
 
@@ -298,7 +297,6 @@ import Testing
     Row("declares pairing and never answers", [1004], declaring(received: [0x00, 0xB0], sent: [0x00, 0xB1])),
   ]
 
-  /// A SYN with other bytes in its payload.
   private static func changed(_ packet: Packet, _ values: [Int: UInt8]) -> [UInt8] {
     var payload = packet.payload
     for (index, value) in values { payload[index] = value }

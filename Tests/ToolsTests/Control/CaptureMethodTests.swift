@@ -167,7 +167,6 @@ import Testing
   }
 }
 
-/// A folder of kept files, in memory.
 private final class MemoryFolder: KeptFiles {
   private final class File: KeptFile {
     let folder: MemoryFolder

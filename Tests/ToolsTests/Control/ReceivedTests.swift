@@ -1,7 +1,6 @@
 import AccessoryFormats
 import Testing
 
-/// `accessory.received`: what an accessory received, and searches in it.
 @Suite struct ReceivedTests {
   private func client(sending text: String) throws -> DeskClient {
     let client = ControlDesk().client()

@@ -2,7 +2,6 @@ import AccessoryControl
 import AccessoryCore
 import Testing
 
-/// Apps, accessories and sessions by requests.
 @Suite struct RemoteAppTests {
   private func desk(_ params: String = "{\"profile\":\"lawk-view\",\"quirks\":[\"flicker\"]}") throws -> DeskClient {
     let client = ControlDesk().client()

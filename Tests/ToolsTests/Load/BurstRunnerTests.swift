@@ -10,7 +10,6 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Complete runs on a simulated accessory, in virtual time.
 @Suite struct BurstRunnerTests {
   static func plan(_ change: (inout BurstPlan) -> Void = { _ in }) -> BurstPlan {
     var plan = BurstPlan()

@@ -7,7 +7,6 @@ import Testing
 
 /// Every output that can report that a load test passed, and every kind of failure: each output reports each kind.
 @Suite struct BurstVerdictTableTests {
-  /// A kind of failure.
   enum Flaw: String, CaseIterable, Sendable {
     case stopped, short, shortTime, nothingSent, nothingCompleted, lost, error, mismatch, unasked, ending, overdue,
       limit

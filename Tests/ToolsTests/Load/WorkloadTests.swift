@@ -14,7 +14,6 @@ import Testing
     try BurstPlanFile(Array(text.utf8), file: "p.json5").laid(over: BurstPlan())
   }
 
-  /// An accessory with a few answers that otherwise echoes.
   static func shop() -> ClosureBehavior {
     ClosureBehavior { bytes, session, _ in
       let request = bytes.withUnsafeBytes { [UInt8]($0) }

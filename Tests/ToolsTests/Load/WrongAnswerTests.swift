@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// How load tests fail on accessories that echo incorrectly, in virtual time.
+/// Tests in virtual time how load tests fail on accessories that echo incorrectly.
 @Suite struct WrongAnswerTests {
   static let size = 320
 

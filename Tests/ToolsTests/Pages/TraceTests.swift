@@ -9,9 +9,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Traces: a run as one page of HTML.
 @Suite struct TraceTests {
-  /// The trace of a demonstration in virtual time.
   private func demonstration(limit: Int = TraceRecorder.usualLimit, name: String = "") throws -> (String, JSON5Value) {
     let trace = TraceRecorder(program: "easim tests", command: "easim demo", time: "virtual", limit: limit)
     let capture = CaptureRecorder(program: "tests") { _ in }

@@ -75,7 +75,7 @@ import Testing
       ])
   }
 
-  /// An accessory that answers in neither order is refused as before.
+  /// An accessory that works in neither order is refused.
   @Test func theOtherOrderIsTriedOnce() throws {
     let (world, accessory, loop) = try world("never", .auto)
     try accessory.plugIn()

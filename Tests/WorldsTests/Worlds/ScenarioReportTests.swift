@@ -4,7 +4,6 @@ import Testing
 
 @testable import AccessorySoak
 
-/// The verdict of a run of scenarios, in each format.
 @Suite struct ScenarioReportTests {
   private static func report(_ played: [Bool], planned: Int? = nil, shard: Shard = .whole) -> ScenarioReport {
     var report = ScenarioReport(

@@ -271,7 +271,6 @@ extension SilenceTests.Rig.Log {
   }
 }
 
-/// The owner of the connection of a device that does not use certificates.
 private final class MuteOwner: ConnectionOwner {
   private(set) var hasCertificate = false
 

@@ -23,7 +23,6 @@ final class GadgetTree {
   func read(_ place: String) -> String? { folder.bytes(place).map { String(decoding: $0, as: UTF8.self) } }
   func has(_ place: String) -> Bool { folder.has(place) }
 
-  /// Creates a gadget's folder with the files that configfs would create by itself.
   func makeGadget(_ name: String, controller: String = "") {
     makeFolder("config/usb_gadget/\(name)")
     write(controller + "\n", to: "config/usb_gadget/\(name)/UDC")

@@ -7,13 +7,11 @@ final class HostilePeer {
     case garbage
     /// Sends the beginning of something valid, and then closes its sending direction.
     case halfClose
-    /// Sends a little and resets the connection.
     case reset
     case silence
     case flood
   }
 
-  /// The protocol spoken at the address that the peer attacks.
   enum Language {
     case iAP2
     case usbip
