@@ -35,7 +35,6 @@ package final class BluetoothAccessory {
   private var redial: LoopTimer?
   private var lastWarning: String?
 
-  /// How long to wait between two attempts to reach a host.
   static var redialPause: Duration { .milliseconds(500) }
 
   /// Creates an accessory that is not plugged in.
@@ -265,7 +264,6 @@ final class AdapterSettings {
     set("Discoverable", .bool(true))
   }
 
-  /// Restores the adapter's original settings.
   func restore() {
     set("Discoverable", .bool(before.isDiscoverable))
     set("DiscoverableTimeout", .uint32(before.discoverableTimeout))

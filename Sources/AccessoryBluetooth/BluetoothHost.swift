@@ -23,7 +23,6 @@ package final class BluetoothHost {
   private var waiting: [String: (BusDescriptor, LoopTimer)] = [:]
   private var attempts: [String: Attempt] = [:]
 
-  /// One attempt to get a connection, opened by either end.
   private final class Attempt: Connecting {
     weak var host: BluetoothHost?
     let path: String

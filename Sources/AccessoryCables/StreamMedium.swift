@@ -20,7 +20,6 @@ struct StreamMedium: Medium {
   func makePortHub(at address: Address, _ context: PortContext) -> any PortHub { StreamHub(address, context) }
 }
 
-/// The port at one address.
 private final class StreamHub: PortHub {
   private let address: Address
   private let context: PortContext

@@ -135,7 +135,6 @@ protocol FaultKind: Equatable, Sendable {
 
   static var format: Record<Self> { get }
 
-  /// Creates the state machine for one direction.
   func makeStage(_ unit: FaultUnit) -> any FaultStage
 }
 

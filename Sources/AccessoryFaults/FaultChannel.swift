@@ -285,7 +285,6 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     }
   }
 
-  /// Restarts the time limit for a close.
   private func limitClosing() {
     closer?.cancel()
     closer = loop.schedule(after: Self.closingTime) { [weak self] in
@@ -383,7 +382,6 @@ extension Cable {
       })
   }
 
-  /// Pulls the main channel.
   private final class Hand {
     weak var channel: SeverableChannel?
   }

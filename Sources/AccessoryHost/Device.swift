@@ -343,7 +343,6 @@ extension TimelineEvent.Subject {
       connectionID: accessory.connectionID)
   }
 
-  /// Describes an accessory's identification as the subject of an event.
   convenience init(_ identification: Identification) {
     self.init(
       name: identification.name, serial: identification.serialNumber,

@@ -55,7 +55,6 @@ extension DeviceAttachment {
     }
   }
 
-  /// Handles an accessory's request to launch an app.
   func handleLaunch(_ request: AppLaunchRequest) {
     log(
       .note(
@@ -66,7 +65,6 @@ extension DeviceAttachment {
 
   // MARK: Files
 
-  /// Handles a packet of a file transfer.
   func handleFile(_ packet: [UInt8]) {
     transfers?.receive(packet)
   }

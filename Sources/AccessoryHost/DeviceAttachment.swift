@@ -23,7 +23,6 @@ final class DeviceAttachment: ConnectionOwner {
   // Every event uses this property, so exclusivity is not checked. The property is read and written without calls in
   // between.
   @exclusivity(unchecked) private var publication: PublicationMachine
-  /// The latest publication, as events show it.
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
   @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?
   private let worldNumber: Int?

@@ -50,9 +50,8 @@ struct RecordedExchanges {
     var request: [UInt8]
     var response: [UInt8] = []
     var delay = Duration.zero
-    /// A pattern that matches the request, if it differs between two recordings.
     var pattern: BytePattern?
-    /// The answer, with parts of the request inserted.
+    /// The answer, into which parts of the request are inserted.
     var template: ScriptTemplate?
 
     fileprivate var key: Key { pattern.map { .pattern($0.text) } ?? .request(request) }
@@ -67,7 +66,6 @@ struct RecordedExchanges {
   static let mostAnswers = 16
   private static let delimiters: [[UInt8]] = [[0x0D, 0x0A], [0x0A], [0x0D], [0], [3]]
 
-  /// The exchanges in order, across all sessions.
   private(set) var exchanges: [Exchange] = []
   /// What arrived before the first request of a session, and when.
   private(set) var greetings: [(after: Duration, bytes: [UInt8])] = []

@@ -102,14 +102,12 @@ struct RecordedWildcard {
 
   private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 
-  /// A byte as written in a regular expression.
   private static func literal(_ byte: UInt8) -> String {
     let letter = String(UnicodeScalar(byte))
     guard 0x20..<0x7F ~= byte else { return "\\x\(Hex.number(byte))" }
     return ".^$*+?()[]{}|\\".contains(letter) ? "\\\(letter)" : letter
   }
 
-  /// A byte as written in an answer template.
   private static func plain(_ byte: UInt8, before next: UInt8?) -> String {
     let isStart = byte == UInt8(ascii: "$") && next == UInt8(ascii: "{")
     let isText = 0x20..<0x7F ~= byte || [0x09, 0x0A, 0x0D].contains(byte)

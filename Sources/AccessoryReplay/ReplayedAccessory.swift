@@ -188,7 +188,6 @@ public final class ReplayedAccessory {
   }
 }
 
-/// A behavior that lets the recording handle every session.
 private struct ReplayBehavior: AccessoryBehavior {
   private unowned let replay: ReplayedAccessory
 

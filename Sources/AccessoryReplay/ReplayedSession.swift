@@ -23,7 +23,6 @@ final class SessionPlayer: SessionHandler {
   var recorded: Recording.Session { machine.recorded }
   /// The number of bytes that arrived as recorded.
   var received: Int { machine.received }
-  /// The number of these bytes that were not compared.
   var masked: Int { machine.maskedCount }
   /// The number of bytes that must still arrive before this end continues; 0 if it is this end's turn.
   var awaited: Int { machine.deadline == nil ? machine.missing : 0 }
@@ -213,7 +212,6 @@ struct ReplayedSession {
 
   // MARK: The other end
 
-  /// Compares bytes that arrived.
   mutating func receive(_ bytes: RawSpan, at now: Instant) -> ReplayDifference? {
     let waited = next < plans.count && received < plans[next].after
     for index in 0..<bytes.byteCount {
@@ -236,7 +234,7 @@ struct ReplayedSession {
     return nil
   }
 
-  /// The other end ended the session, or the cable was unplugged.
+  /// Handles the end of the session by the other end, or the unplugging of the cable.
   func ended(_ how: String) -> ReplayDifference? {
     if isComplete { return nil }
     // The recording is complete, except that this end has not closed the session yet.

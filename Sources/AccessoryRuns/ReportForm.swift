@@ -1,11 +1,11 @@
 /// A format of reports; its name is the file extension.
 public enum ReportForm: String, CaseIterable, Sendable {
   case json
-  /// Text for a terminal.
+  /// The report as text for a terminal.
   case text
-  /// A single page for people to read.
+  /// The report as a single HTML page for people.
   case html
-  /// JUnit, for CI servers.
+  /// The report as JUnit XML, for CI servers.
   case xml
   /// Tables of load tests, for spreadsheets, HdrHistogram, and metrics.
   case csv, hgrm, om, prom

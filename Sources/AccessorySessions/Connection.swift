@@ -193,7 +193,6 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     watchTimer = loop.makeTimer { [unowned self] in silenceLasted() }
   }
 
-  /// Updates the phase if it has changed.
   private func notePhase() {
     guard watch != nil, !isOver else { return }
     watch?.note(peer.phase, now: now)

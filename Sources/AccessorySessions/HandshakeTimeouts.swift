@@ -107,7 +107,6 @@ struct PhaseClock {
     self.handshakeTimeouts = handshakeTimeouts
   }
 
-  /// Sets the current phase.
   mutating func note(_ next: PeerPhase, now: Instant) {
     guard next != phase, !(next.isBeforeLink && phase.isBeforeLink) else { return }
     begin(next, now: now)

@@ -49,14 +49,11 @@ package protocol PickerAnswering: AnyObject {
 
 /// The outcome of a picker.
 package enum PickerOutcome {
-  /// The user chose this accessory. `plugIn` connects it.
   case chosen(serial: String, plugIn: () -> Void)
-  /// No accessory was chosen, for this reason.
   case failed(EABluetoothAccessoryPickerError.Code)
 }
 
 extension AccessoryRealm {
-  /// How long the chosen accessory may take to connect.
   private static let timeout = Duration.seconds(30)
   private static let period = Duration.milliseconds(10)
 
@@ -106,7 +103,6 @@ extension AccessoryRealm {
     choices = []
   }
 
-  /// A chosen accessory that is not published yet.
   final class Choice {
     let serial: String
     let end: Instant

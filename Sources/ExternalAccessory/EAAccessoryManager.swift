@@ -62,7 +62,6 @@ open class EAAccessoryManager: NSObject {
 
   // MARK: Realms
 
-  /// The realm that the manager currently shows.
   var realm: AccessoryRealm {
     lock.withLock {
       if let world = worlds.last { return world }

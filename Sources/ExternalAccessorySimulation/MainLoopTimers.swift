@@ -77,7 +77,6 @@ final class MainLoopTimers: @unchecked Sendable {
     entrance.sync { adopted[core].map { CFAbsoluteTimeGetCurrent() + ($0.deadline - entrance.now).inSeconds } }
   }
 
-  /// Forgets a timer that was invalidated.
   func forget(_ core: UnsafeRawPointer) {
     // The timer is released outside the lock, because this may be the last reference to what the app's block captured.
     let last = entrance.sync { () -> Timer? in

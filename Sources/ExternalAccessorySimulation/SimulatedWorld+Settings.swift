@@ -97,7 +97,6 @@ extension SimulatedWorld {
 }
 
 extension SimulatedWorld.Settings {
-  /// The framework settings of this world.
   var chosenFramework: FrameworkSettings {
     var chosen = framework
     if variesSendBuffer {

@@ -66,14 +66,12 @@ extension SimulatedWorld {
     return true
   }
 
-  /// The state of one call of ``run(limit:isolation:until:)``.
   private struct Wait {
-    /// The limit, in the world's time.
     let end: Instant
     /// How long, in seconds of real time, the wait continues while nothing happens.
     let patience: TimeInterval
     var idleSince = Date()
-    /// Since when nothing has been scheduled within the limit.
+    /// When the wait first found nothing scheduled within the limit.
     var overSince: Date?
     /// Since when nothing has happened in the world, although the app may be doing something in real time.
     var standsSince: Date?
@@ -232,7 +230,7 @@ extension SimulatedWorld {
     virtual.run(until: end)
   }
 
-  /// Lets time pass until a condition holds; see the async form.
+  /// Lets time pass until a condition holds, without an async context; see the async form.
   @available(*, noasync, message: "await it")
   @discardableResult
   public func run(limit: Duration = .seconds(60), until condition: () -> Bool) -> Bool {

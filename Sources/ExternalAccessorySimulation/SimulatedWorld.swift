@@ -37,7 +37,6 @@ public final class SimulatedWorld: @unchecked Sendable {
   var others: [AppView] = []
   /// What `Bundle.main` declared before the world changed it.
   private var bundleBefore: BundleDeclarations?
-  /// The scenario that is being played. Use only on the loop.
   var timeline: ScenarioTimeline?
   var otherApp: ScenarioApp?
   /// The app's timers on the main run loop; nil if they fire in real time.
@@ -204,7 +203,6 @@ public final class SimulatedWorld: @unchecked Sendable {
     }
   }
 
-  /// An app that ignores all events.
   private final class Onlooker: AppHandler {
     func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {}
     func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}

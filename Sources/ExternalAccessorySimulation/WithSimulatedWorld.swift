@@ -92,7 +92,6 @@ private final class WatchedBody<Value>: @unchecked Sendable {
 /// Allows one world at a time, in the order of the calls.
 private actor Turns {
   static let shared = Turns()
-  /// Whether the current task is in the body of a world.
   @TaskLocal static var isInWorld = false
   private var isTaken = false
   private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -19,7 +19,6 @@ final class WorldTrace: @unchecked Sendable {
       program: "easim", command: "the test \(name)", time: isVirtual ? "virtual" : "real", limit: 5 << 20)
   }
 
-  /// Records the world that will be created with these settings.
   func record(_ settings: inout World.Settings) {
     let capture = CaptureRecorder(program: "easim") { _ in }
     recorder.follow(capture)

@@ -184,7 +184,6 @@ package final class BlueZ {
 
   // MARK: - Calls
 
-  /// Calls a method of one of BlueZ's objects.
   func call(
     _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
     timeout: Duration = .seconds(25), completion: @escaping (Result<[BusValue], BluetoothError>) -> Void
@@ -199,7 +198,6 @@ package final class BlueZ {
     }
   }
 
-  /// Changes a property of an adapter or device.
   func set(
     _ path: String, _ interface: String, _ name: String, _ value: BusValue,
     completion: @escaping (Result<Void, BluetoothError>) -> Void = { _ in }

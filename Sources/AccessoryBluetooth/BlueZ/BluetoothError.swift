@@ -3,9 +3,7 @@ import Glibc
 /// Why Bluetooth or a device cannot be used, and how to fix it.
 package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible {
   case noLibrary(String)
-  /// There is no D-Bus system bus.
   case noBus(String)
-  /// The BlueZ service is not running.
   case noService
   /// D-Bus or BlueZ denies this user access.
   case notPermitted(String)
@@ -14,12 +12,9 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   case adapterOff(String)
   /// Another process offers the same service: BlueZ gives each service to one process only.
   case serviceTaken
-  /// The device is not paired with this machine.
   case notPaired(String)
   case outOfRange
-  /// The device refused, for this reason.
   case refused(String)
-  /// The device does not offer the service.
   case noSuchService
   case timedOut
   case failed(String)

@@ -95,7 +95,6 @@ package struct BluetoothDevice: Equatable, Sendable {
   }
 }
 
-/// The paths of BlueZ's objects.
 enum BlueZPath {
   static func last(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 

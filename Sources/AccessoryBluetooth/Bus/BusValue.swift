@@ -7,7 +7,7 @@ import Glibc
 /// let options: [BusValue] = [.properties(["Role": .string("server"), "Channel": .uint16(3)])]
 /// ```
 package indirect enum BusValue: Equatable, Sendable {
-  /// Text, or a signature.
+  /// A string, or a signature.
   case string(String)
   case objectPath(String)
   case bool(Bool)
@@ -120,7 +120,6 @@ package final class BusDescriptor: @unchecked Sendable, Equatable {
 
   var borrowed: Int32 { number }
 
-  /// Whether the other end has already gone.
   var hasHungUp: Bool {
     var poll = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
     return Glibc.poll(&poll, 1, 0) > 0 && poll.revents & Int16(POLLHUP | POLLERR) != 0

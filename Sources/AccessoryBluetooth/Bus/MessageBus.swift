@@ -35,7 +35,6 @@ package final class MessageBus: TimerHandler {
   /// The calls that are waiting for answers, keyed by a number that this object assigns.
   private var pending: [Int: (slot: BusSlot, completion: (Answer) -> Void)] = [:]
   private var nextCall = 0
-  /// The match rules and the exported objects.
   private var slots: [BusSlot] = []
 
   /// The maximum number of messages handled in one turn of the loop.

@@ -10,10 +10,8 @@ import AccessoryCore
 ///
 /// It accepts at most ``longestAnswer`` bytes in at most ``mostParts`` parts.
 struct ServiceSearch {
-  /// What the caller does next.
   enum Step: Equatable {
     case send([UInt8])
-    /// The service listens on this channel.
     case found(channel: UInt8)
     case absent
     /// The answer is not valid SDP; the text explains why.

@@ -40,7 +40,6 @@ public final class Dialer {
   private var taken: String?
   private var lastTrouble: (key: String, reason: TransportError)?
 
-  /// One accessory with its line and everything the line needs.
   private final class Way {
     var accessory: FoundAccessory
     var line: Line

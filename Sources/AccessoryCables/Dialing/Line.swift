@@ -23,9 +23,9 @@ public struct Line: Equatable, Sendable {
     case idle
     case dialling
     case connected
-    /// The last attempt failed. The line tries again at this time.
+    /// The last attempt failed, and the line tries again at this time.
     case waiting(until: Instant)
-    /// The last cable ended. The line connects again at this time.
+    /// The last cable ended, and the line connects again at this time.
     case lost(until: Instant)
     /// The problem does not go away by itself, so the line waits for the accessory to change.
     case givenUp

@@ -11,7 +11,6 @@ public final class DirectoryWatch: DescriptorHandler {
   public enum Event: Equatable, Sendable {
     /// A name appeared: a file was created, or a complete file was moved in.
     case appeared(String)
-    /// A name disappeared.
     case vanished(String)
     /// The directory itself was removed or replaced.
     case lost

@@ -81,7 +81,6 @@ public struct LocalCardError: Error, Equatable, Sendable, CustomStringConvertibl
   }
 }
 
-/// A card and the other fields in its file.
 private struct CardFile: Equatable {
   var version = LocalCard.version
   var card: LocalCard

@@ -127,15 +127,12 @@ extension LocalDirectory: CustomStringConvertible {
 
 /// Why no local directory can be used.
 public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The environment still contains the variable that `EASIM_LOCAL` replaced.
   case oldVariable
   case notADirectory(String)
-  /// The directory belongs to another user.
   case notOwned(String, by: UInt32)
   /// Other users can write to the directory. easim suggests changing its mode only if it is used only as a local
   /// directory.
   case writable(String, by: Others, holdsOnlyOwnFiles: Bool)
-  /// The parent directory does not exist.
   case noParent(String)
   /// The path is too long for sockets in the directory.
   case pathTooLong(String)

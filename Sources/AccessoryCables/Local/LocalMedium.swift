@@ -37,7 +37,6 @@ struct LocalMedium: Medium {
   }
 }
 
-/// The ports in one local directory.
 private final class LocalHub: PortHub {
   private let local: LocalPorts
   private let loop: any PollingLoop

@@ -257,7 +257,7 @@ extension LocalDirectory {
 /// kernel reports it, and otherwise by checking once a second (on old kernels, and for processes that are not visible
 /// from here).
 final class OwnerWatch {
-  /// How often to check processes whose end the kernel does not report.
+  /// The interval at which processes are checked whose end the kernel does not report.
   static let period = Duration.seconds(1)
 
   private struct Owner {

@@ -123,7 +123,6 @@ public struct LinkStatistics: Equatable, Sendable {
 
   private var meanRoundTrip: Duration? { roundTrips.count > 0 ? roundTrips.sum / roundTrips.count : nil }
 
-  /// Formats a time rounded down to whole microseconds, like the times of packets.
   private static func text(_ time: Duration) -> String {
     DurationText.format(.microseconds(time.wholeNanoseconds / 1_000))
   }

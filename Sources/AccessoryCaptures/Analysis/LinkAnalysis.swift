@@ -19,7 +19,6 @@ struct CapturedEnd {
 
 struct LinkAnalysis {
   private let cable: Int
-  /// The ends by name, in the order in which they appeared.
   private var ends: [CapturedEnd] = []
   private var kinds: [UInt8: LinkSession.Kind] = [:]
   private var openSessions: Set<UInt16> = []
@@ -149,7 +148,6 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Delivers the packets that have become consecutive.
   private mutating func deliver(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected, let packet = ends[index].held.removeValue(forKey: expected) {

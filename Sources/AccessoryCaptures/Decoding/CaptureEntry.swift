@@ -20,7 +20,6 @@ public struct CaptureEntry: Equatable, Sendable {
     /// In a transcript, a line about something other than a packet, for example that an end was closed. In a capture
     /// file, a comment.
     case note
-    /// A transfer on a native channel.
     case transfer
     /// A cable in a capture file, reported before its first packet.
     case cable
@@ -76,7 +75,6 @@ public struct CaptureEntry: Equatable, Sendable {
   public let messages: [ControlMessage]
   /// The native channel of a transfer, or of a note about a channel.
   public let channel: NativeChannel?
-  /// The number of bytes that were skipped.
   let skippedCount: Int
 
   init(

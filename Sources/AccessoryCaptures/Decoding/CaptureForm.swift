@@ -88,7 +88,6 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return (try? scanner.scan()) != nil
   }
 
-  /// The text without an incomplete UTF-8 character at its end.
   private static func wholeCharacters(_ input: [UInt8]) -> ArraySlice<UInt8> {
     for length in 1...3 where length <= input.count {
       let first = input[input.count - length]

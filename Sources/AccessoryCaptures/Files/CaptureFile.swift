@@ -9,19 +9,18 @@ public enum CaptureFileItem: Sendable {
 
 /// The contents of a file's frames, numbered as in tcpdump's list of link types.
 public enum CaptureLinkType: Hashable, Sendable {
-  /// 147, USER0: iAP2 bytes as recorded by easim.
+  /// Link type 147 (USER0) carries iAP2 bytes as recorded by easim.
   case iap2
-  /// 148, USER1: transfers of a native channel as recorded by easim.
+  /// Link type 148 (USER1) carries transfers of a native channel as recorded by easim.
   case nativeTransport
-  /// 189 and 220: Linux's usbmon, with a header of 48 or 64 bytes.
+  /// Link types 189 and 220 are Linux's usbmon, whose header has 48 or 64 bytes.
   case usb(headerSize: Int)
   /// 187 and 201: Bluetooth HCI with a type byte, which in 201 is preceded by a direction.
   case bluetoothH4(hasDirection: Bool)
   /// Bluetooth HCI without a type byte; the record's flags hold the type. Used only by btsnoop.
   case bluetoothH1
-  /// 254, and 2001 in btsnoop: Linux's Bluetooth monitor, whose opcodes give the type.
+  /// Link type 254, or 2001 in btsnoop, is Linux's Bluetooth monitor, whose opcodes give the type.
   case bluetoothMonitor(hasHeader: Bool)
-  /// Apple's PacketLogger.
   case packetLogger
   /// Any other link type; its frames are not decoded.
   case other(Int)
@@ -105,9 +104,7 @@ protocol CaptureFileReader {
 
 /// Size limits for readers, so that a damaged file cannot exhaust memory.
 enum CaptureLimits {
-  /// The longest record in bytes. Records of usbmon and Bluetooth are much shorter.
   static let record = 8 << 20
-  /// The maximum number of interfaces in one file.
   static let interfaces = 65_536
   /// The maximum length of a name or comment. The rest is dropped.
   static let text = 4_096

@@ -13,9 +13,7 @@
 /// Unpacks gzip data that arrives in chunks and has any number of members. The decompressor uses zlib, which is loaded
 /// only if there is something to unpack.
 final class Gunzip {
-  /// The first bytes of a gzip file.
   static let magic: [UInt8] = [0x1F, 0x8B, 0x08]
-  /// The maximum number of bytes unpacked at once.
   private static let room = 1 << 16
 
   private enum State {

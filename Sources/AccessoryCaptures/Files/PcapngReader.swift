@@ -194,7 +194,6 @@ private struct PcapngClock {
   private static let powers: [UInt64] = (0..<20).map { exponent in (0..<exponent).reduce(1) { power, _ in power * 10 } }
 }
 
-/// The options at the end of a block.
 private enum PcapngOptions {
   static func read(_ bytes: ArraySlice<UInt8>, _ order: ByteOrder, _ emit: (Int, ArraySlice<UInt8>) -> Void) {
     var rest = bytes

@@ -109,7 +109,6 @@ struct PcapFormat: RecordFormat {
   }
 }
 
-/// btsnoop files, as written by Android and BlueZ.
 struct BtsnoopFormat: RecordFormat {
   static let magic = Array("btsnoop\0".utf8)
   static let beginning = (needed: 16, header: 16)

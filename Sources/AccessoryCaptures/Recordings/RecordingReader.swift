@@ -217,7 +217,6 @@ public struct RecordingReader {
     }
   }
 
-  /// The latest attachment of the cable with this name.
   private func attachment(of name: String) -> Int? {
     let numbers = names.filter {
       $0.value.hasSuffix(": \(name.printable)") || $0.value.contains(": \(name.printable), ")

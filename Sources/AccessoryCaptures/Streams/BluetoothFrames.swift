@@ -276,7 +276,7 @@ struct RFCOMMFrame {
     isIntact = Self.checksum(covered) == bytes[bytes.endIndex - 1]
   }
 
-  /// The 07.10 checksum: x⁸+x²+x+1, reflected.
+  /// The checksum of 07.10 has the polynomial x⁸+x²+x+1, reflected.
   static func checksum(_ bytes: some Sequence<UInt8>) -> UInt8 {
     var value: UInt8 = 0xFF
     for byte in bytes {

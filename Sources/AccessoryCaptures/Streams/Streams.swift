@@ -1,6 +1,5 @@
 import IAP2
 
-/// The connection that bytes of a capture belong to.
 struct ConnectionKey: Hashable {
   var interface: Int
   /// What distinguishes the connections of one interface: an address on the bus, or a handle.
@@ -13,7 +12,6 @@ struct ConnectionKey: Hashable {
   }
 }
 
-/// One direction of a connection.
 struct StreamKey: Hashable {
   var connection: ConnectionKey
   /// Whether the bytes come from the accessory: from the USB device, or received over Bluetooth.

@@ -16,7 +16,6 @@ struct HexDumpReader {
     /// The index of the stream that the bytes belong to, from 0.
     var stream: Int
     var bytes: [UInt8]
-    /// The number of the line, from 1.
     var line: Int
   }
 

@@ -1,5 +1,4 @@
 struct HexLine: Equatable {
-  /// An offset as written. The next line reveals its radix.
   struct Offset: Equatable {
     let text: String
     /// The possible radixes, most likely first.
@@ -17,7 +16,6 @@ struct HexLine: Equatable {
   }
 
   let number: Int
-  /// The column where the content begins, from 1.
   let column: Int
   let indentation: Int
   /// The mark that names the sender; empty if there is none.
@@ -164,7 +162,6 @@ struct HexLineScanner {
 
   // MARK: The data
 
-  /// Reads a line that contains only pairs of digits and separators.
   private func plainBytes(from start: Int) throws(CaptureError) -> [UInt8] {
     var out: [UInt8] = []
     var at = start

@@ -9,7 +9,6 @@ import AccessoryCore
 struct LogLine: Equatable {
   /// "RX" or "TX"; nil if the line shows no direction.
   var direction: String?
-  /// The time; nil if there is none.
   var time: Duration?
   var bytes: [UInt8]
   /// Whether the line consists only of bytes, possibly between an offset and a text column.
@@ -120,7 +119,7 @@ struct LogLine: Equatable {
     return seconds(parts[0])
   }
 
-  /// `250ms` and `250 ms`.
+  /// Reads times such as `250ms` and `250 ms`.
   private static func milliseconds(_ word: Substring, _ unit: Substring) -> Duration? {
     let text = word.trimmed { "[]()".contains($0) }
     let digits = text.hasSuffix("ms") ? text.dropLast(2) : unit.hasPrefix("ms") ? text[...] : ""
@@ -140,7 +139,6 @@ struct LogLine: Equatable {
 }
 
 extension StringProtocol {
-  /// The text without the matching characters at both ends.
   fileprivate func trimmed(_ fits: (Character) -> Bool) -> String {
     var rest = self[...]
     while let first = rest.first, fits(first) { rest = rest.dropFirst() }

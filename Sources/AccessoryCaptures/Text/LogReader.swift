@@ -10,7 +10,6 @@ struct LogReader {
     /// The direction: "RX", "TX", the name of a logic analyzer's channel, or empty.
     var name: String
     var bytes: [UInt8]
-    /// The number of the line, from 1.
     var line: Int
     /// The time since the first time in the log.
     var time: Duration

@@ -48,7 +48,6 @@ struct LineCutter {
   struct Line {
     /// The text without its line feed.
     var bytes: ArraySlice<UInt8>
-    /// The number of the line, from 1.
     var number: Int
     /// The offset of the part in its line; greater than 0 for every part but the first.
     var offset: Int
@@ -86,7 +85,6 @@ struct LineCutter {
     offset += count
   }
 
-  /// Where to cut a long line.
   private static func cut(_ bytes: [UInt8]) -> Int {
     let word = bytes[..<longest].lastIndex { HexLineScanner.isBlank($0) || HexLineScanner.isSeparator($0) }
     guard let word else { return longest }

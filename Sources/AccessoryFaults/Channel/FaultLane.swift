@@ -55,7 +55,6 @@ final class FaultLane {
     entry.isEmpty && (!isFinishing || finished == slots.count) && slots.allSatisfy { $0.isClear }
   }
 
-  /// How many received bytes have not been passed on yet.
   var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
 
   /// Whether the lane will not pass on anything more. The lane is either fully drained or permanently stuck, for
@@ -193,7 +192,6 @@ final class FaultLane {
     if cut == nil, let why = slots[index].step.cut { cut = (index, why) }
   }
 
-  /// Passes on the pending output of a fault.
   private func drain(_ index: Int, _ now: Instant) {
     guard slots[index].isBlocked else { return }
     // The output is moved out during the call, because the sink may call anything, and may even end this lane.

@@ -24,7 +24,6 @@ final class FaultSlot {
   private var stage: any FaultStage
   private var window = Window.closed
   private var isOpen = false
-  /// Whether ``end(now:)`` ended the fault early.
   private(set) var isEnded = false
   /// How many bytes the stage held after its last call. The number is stored, because asking the stage for every chunk
   /// that it ignores would cost more than everything else.

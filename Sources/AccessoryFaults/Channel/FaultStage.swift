@@ -44,7 +44,6 @@ extension FaultStage {
   mutating func finish(_ step: inout FaultStep) {}
 }
 
-/// The result of handling a chunk.
 enum FaultPassage {
   /// The chunk is to be passed on unchanged. Nothing was copied, and nothing more is held.
   case whole
@@ -61,9 +60,7 @@ struct FaultStep {
   var random: SeededRandom
   /// Bytes that were passed on but have not been accepted yet.
   var output = ChunkQueue()
-  /// The effects of the fault so far.
   private(set) var count = FaultCount()
-  /// Events that users should see.
   private(set) var news: [String] = []
   /// Whether to record packets in ``struck``.
   var keepsStruck = false
@@ -98,7 +95,6 @@ struct FaultStep {
     news.append(text)
   }
 
-  /// Requests that the channel be cut.
   mutating func cutChannel(_ why: String) {
     cut = why
     report(why)
@@ -148,7 +144,6 @@ struct ChunkQueue {
 
   var lastDue: Instant? { entries.last?.due }
 
-  /// Adds a chunk that becomes due at `due`.
   mutating func append(_ bytes: RawSpan, due: Instant = .origin) {
     guard bytes.byteCount > 0 else { return }
     tank.append(bytes)

@@ -119,7 +119,6 @@ public enum PacketKind: String, CaseIterable, Sendable {
   case data
   /// Acknowledgements without data.
   case ack
-  /// Packets that set up the link.
   case syn
 
   func includes(_ header: PacketHeader?) -> Bool {
@@ -204,7 +203,6 @@ struct PacketCutter {
     return .changed
   }
 
-  /// Passes on the bytes that might have become a packet.
   mutating func finish(_ step: inout FaultStep) {
     step.pass(undecided.span.bytes)
     undecided.removeAll(keepingCapacity: true)

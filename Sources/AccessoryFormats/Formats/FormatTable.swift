@@ -1,4 +1,4 @@
-/// Tables for the documentation and for help.
+/// This file writes tables for the documentation and for help.
 extension RecordShape {
   /// A Markdown table with each key's allowed values, default and meaning. Nested objects have their own tables; see
   /// ``tables(heading:elsewhere:)``.
@@ -107,6 +107,5 @@ extension FieldShape {
 
 extension String {
   fileprivate var tableText: String { replacing("|", with: "\\|") }
-  /// The text with a capital letter and a full stop.
   fileprivate var sentence: String { prefix(1).uppercased() + dropFirst() + (hasSuffix(".") ? "" : ".") }
 }

@@ -79,7 +79,6 @@ extension Shape {
 }
 
 private struct SchemaDefinitions {
-  /// The prefix of references.
   var place = "#/$defs/"
   /// Whether objects may have keys that the schema does not name, such as those added by later versions.
   var isOpen = false

@@ -180,7 +180,6 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// A key of an inner type that is a property of this type.
   init<Inner>(_ field: Field<Inner>, at path: Property<Root, Inner>) {
     key = field.key
     isRequired = field.isRequired

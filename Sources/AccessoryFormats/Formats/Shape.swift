@@ -12,7 +12,6 @@ public indirect enum Shape: Sendable {
   case null
   case constant(Int)
   case list(Shape, count: ClosedRange<Int>)
-  /// An object with known keys.
   case record(RecordShape)
   /// An object whose keys the user chooses, with a minimum number of keys.
   case named(Shape, atLeast: Int)
@@ -49,7 +48,6 @@ public struct RecordShape: Sendable {
   public let fields: [FieldShape]
   /// A string `name,key=value,…` that shows a typical use; nil if there is none.
   public var example: String?
-  /// Additional members for the object's schema.
   let rules: [JSON5Member]
 
   /// Creates the shape of an object from its keys.

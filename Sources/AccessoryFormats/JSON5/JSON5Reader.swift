@@ -51,7 +51,6 @@ public enum JSON5 {
   }
 }
 
-/// The grammar: values, lists, objects. Tokens come from the scanner.
 struct JSON5Parser {
   private var scanner: JSON5Scanner
   private let depthLimit: Int

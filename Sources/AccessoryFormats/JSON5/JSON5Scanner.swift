@@ -163,7 +163,6 @@ struct JSON5Scanner {
     SourceProblem(at: position, message)
   }
 
-  /// The error "expected ..., found ...", which quotes the text at the index.
   func expected(_ what: String) -> SourceProblem {
     problem("expected \(what), found \(found)")
   }

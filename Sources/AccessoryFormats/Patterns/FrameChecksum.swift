@@ -83,7 +83,6 @@ public struct FrameChecksum: Equatable, Sendable {
 
   private var mask: UInt32 { UInt32.max >> (32 - width * 8) }
 
-  /// The lowest `width` bytes of the value with their bits in reverse order.
   private func reflected(_ value: UInt32) -> UInt32 {
     (0..<width * 8).reduce(UInt32(0)) { $0 << 1 | (value >> UInt32($1)) & 1 }
   }

@@ -55,7 +55,6 @@ struct PatternRun: Equatable, Sendable {
     seen = [Int](repeating: -1, count: program.count)
   }
 
-  /// Whether no further match is possible.
   var isOver: Bool { threads.isEmpty }
 
   /// Starts a thread, so that a match may begin at the current byte.
@@ -138,7 +137,6 @@ public struct PatternSearch: Equatable, Sendable {
   }
 }
 
-/// Generates the instructions of a pattern.
 struct PatternCompiler {
   private(set) var program: [PatternInstruction] = []
   /// The position in the pattern of the most recently started repetition, for error messages.

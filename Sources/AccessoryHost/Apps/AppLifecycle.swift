@@ -37,7 +37,6 @@ struct AppLifecycle: Equatable {
   }
 
   var isHeld: Bool { state == .suspended && keepsAccessories }
-  /// Whether the app currently has accessories.
   var hasAccessories: Bool { state == .foreground || keepsAccessories }
 
   mutating func move(to next: AppState) -> Effect {

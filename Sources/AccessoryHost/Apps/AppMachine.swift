@@ -19,13 +19,11 @@ struct AppMachine: Equatable {
   /// What the caller must do, in order.
   enum Action: Equatable {
     case post(AccessoryNotice)
-    /// Notify the accessory's delegate of the disconnect.
     case tellDelegate(PublishedAccessory)
     case closeSessions
     /// Start or stop holding the events of sessions.
     case hold(Bool)
     case alert(String)
-    /// An explanation of what the app sees, for the log.
     case explain(String)
     /// Record that the app did something it must not do.
     case misuse(String)
@@ -47,7 +45,6 @@ struct AppMachine: Equatable {
   private(set) var hidden: [PublishedAccessory] = []
   private var since: [Int: Instant] = [:]
 
-  /// The accessories that the app currently sees, in order of publication.
   private(set) var accessories: [PublishedAccessory] = []
 
   init(_ settings: AppSettings) {

@@ -20,11 +20,10 @@ public struct AppManifest: Equatable, Sendable {
 
   /// Where the settings come from.
   public enum Origin: Equatable, Sendable {
-    /// No Info.plist: no file was searched for.
+    /// No file was searched for.
     case none
     /// No Info.plist was found at these paths.
     case sought([String])
-    /// The settings were read from this file.
     case file(String)
   }
 
@@ -87,18 +86,15 @@ public struct AppManifest: Equatable, Sendable {
     }
   }
 
-  /// Explains why the app does not see an accessory.
   func explainHidden(_ accessory: PublishedAccessory, switch name: String) -> String {
     "the app does not see \(accessory.name): it offers \(accessory.protocols.joined(separator: ", ")), and "
       + "\(provenance); declare one of them there, or switch the filter off with \(name)"
   }
 
-  /// Explains why no session is opened.
   func explainUndeclared(_ protocolName: String, switch name: String) -> String {
     "the protocol \(protocolName) is not declared: \(provenance); declare it there, or switch the check off with \(name)"
   }
 
-  /// Explains why the app loses its accessories in the background.
   var explainLoss: String {
     let place: String
     switch origin {

@@ -8,7 +8,7 @@ struct AppSessionTable: Equatable {
   /// The decision about an app's request to open a session.
   enum Decision: Equatable {
     case open
-    /// Open it, but first close these sessions.
+    /// The session may be opened, but these sessions must be closed first.
     case close([Int])
     case refuse(AppSessionError)
   }
@@ -68,9 +68,7 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
   case alreadyOpen(String)
   /// Another app has a session for the protocol, and the rules do not allow a second one.
   case openInAnotherApp(String)
-  /// The accessory connected too recently to accept sessions under the rules.
   case notSettled(remaining: Duration)
-  /// The connection refused the session.
   case refused(SessionRefusal)
 
   /// The reason as a sentence.

@@ -114,7 +114,7 @@ public final class AppView {
     for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.close(reason) }
   }
 
-  /// In a later turn, because the session is the caller.
+  /// Handles the bytes in a later turn, because the session is the caller.
   private func bytesCame() {
     device.loop.schedule(after: .zero) { [weak self] in
       guard let self else { return }

@@ -10,9 +10,9 @@ import IAP2
 public final class Exchange: SessionHandler {
   /// The expected reply.
   public enum Expectation: Equatable, Sendable {
-    /// No reply. The exchange is done when everything has been acknowledged.
+    /// No reply is expected. The exchange is done when everything has been acknowledged.
     case none
-    /// The same bytes that were sent.
+    /// The reply must equal the bytes that were sent.
     case echo
   }
 

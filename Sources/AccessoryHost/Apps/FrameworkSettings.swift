@@ -3,9 +3,9 @@
 public struct FrameworkSettings: Sendable {
   /// What is reported first when an accessory disconnects.
   public enum EndOrder: Sendable, CaseIterable {
-    /// The ends of the streams, then the notification.
+    /// The ends of the streams are reported first, then the notification.
     case streamsFirst
-    /// The notification, then the ends of the streams.
+    /// The notification is reported first, then the ends of the streams.
     case notificationFirst
   }
 
@@ -13,7 +13,7 @@ public struct FrameworkSettings: Sendable {
   public enum LossEvent: Sendable, CaseIterable {
     case endEncountered
     case errorOccurred
-    /// Nothing, until the next write fails.
+    /// The streams report nothing until the next write fails.
     case silence
   }
 
@@ -27,17 +27,17 @@ public struct FrameworkSettings: Sendable {
 
   /// The order of events after a choice in the picker.
   public enum PickerOrder: Sendable, CaseIterable {
-    /// The connect notification, then the completion.
+    /// The connect notification comes first, then the completion.
     case connectFirst
-    /// The completion, then the connect notification.
+    /// The completion comes first, then the connect notification.
     case completionFirst
   }
 
   /// The order of events at the end of a Wi-Fi configuration.
   public enum ConfigurationOrder: Sendable, CaseIterable {
-    /// `didFinishConfiguringAccessory`, then the state `stopped`.
+    /// `didFinishConfiguringAccessory` comes first, then the state `stopped`.
     case finishedFirst
-    /// The state `stopped`, then `didFinishConfiguringAccessory`.
+    /// The state `stopped` comes first, then `didFinishConfiguringAccessory`.
     case stoppedFirst
   }
 

@@ -23,13 +23,13 @@ public struct ReplyRule: Equatable, Sendable {
 
   /// How much of the reply to read.
   public enum Extent: Equatable, Sendable {
-    /// Nothing: only the acknowledgement of the request.
+    /// Nothing is read; the exchange only waits for the acknowledgement of the request.
     case nothing
     /// The reply has this number of bytes.
     case count(Int)
     /// The reply is whatever arrives within this time.
     case time(Duration)
-    /// Everything up to and including these bytes.
+    /// The reply is everything up to and including these bytes.
     case until([UInt8])
     /// Everything until the session is quiet. If nothing has arrived after `first`, there is no reply.
     case quiet(first: Duration)

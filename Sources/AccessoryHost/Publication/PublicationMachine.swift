@@ -34,7 +34,6 @@ public struct PublicationMachine {
     /// The accessory disappeared; the value is its last published state.
     case disconnect(PublishedAccessory)
 
-    /// The accessory that appeared or disappeared.
     var accessory: PublishedAccessory {
       switch self {
       case .connect(let accessory), .disconnect(let accessory): accessory

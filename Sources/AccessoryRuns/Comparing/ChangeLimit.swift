@@ -44,7 +44,6 @@ public struct ChangeLimit: Equatable, Sendable {
       "'\(Excerpt.of(figure))' is not compared: \(near ?? "expected \(names.joined(separator: ", "))")")
   }
 
-  /// Judges the change from the first run to the last.
   func check(_ trend: ReportTrend) -> ReportCheck {
     func check(_ holds: Bool, _ text: String) -> ReportCheck {
       ReportCheck(name: goal, goal: goal, passed: holds, text: text)

@@ -41,17 +41,14 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// One of the compared runs.
   private struct Run {
     let name: String
     let date: String
     let passed: Bool
     let failed: [String]
-    /// How the run's plan differs from the first run's.
     let differences: [String]
   }
 
-  /// The kind of report, such as "burst" for load tests.
   private let kind: String
   private let runs: [Run]
   /// The figures, one row for each.

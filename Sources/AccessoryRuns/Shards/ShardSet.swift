@@ -123,11 +123,9 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   case wholeRun
   /// The runs were divided into different numbers of shards.
   case otherDivision(Int, Int)
-  /// Both reports contain this shard.
   case twice(Shard)
   /// The reports belong to different runs; the text says how they differ.
   case otherRun(String)
-  /// A count would overflow.
   case tooMuchCounted
   /// There is too much to list; the sentence explains why.
   case tooMany(String)

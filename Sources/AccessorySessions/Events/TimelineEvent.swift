@@ -52,7 +52,6 @@ public struct TimelineEvent: Equatable, Sendable {
     case detach(String)
     /// The link came up or went down.
     case link(isUp: Bool, String)
-    /// A control message.
     indirect case message(PassedMessage)
     case identification(String)
     case authentication(Authentication)
@@ -66,7 +65,6 @@ public struct TimelineEvent: Equatable, Sendable {
     case fault(String)
     /// An unintended problem.
     case warning(String)
-    /// The device cannot use the accessory.
     indirect case refused(Refusal)
     /// A note, such as "10,000 bytes sent".
     case note(String)

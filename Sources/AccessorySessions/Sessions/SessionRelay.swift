@@ -17,7 +17,6 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   /// Why a session ended.
   package enum Ending: Equatable {
     case inputEnded
-    /// The reader of the output has left.
     case readerLeft
     case failed(String)
     /// Neither this end nor the input ended the session.

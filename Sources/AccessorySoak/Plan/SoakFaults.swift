@@ -140,7 +140,7 @@ enum SoakFaults {
   }
 }
 
-/// Quirks of both roles, as a profile may have them.
+/// Random quirks of both roles, as a profile may have them.
 enum SoakQuirks {
   static func some(_ random: inout PlanRandom) -> [Quirk] {
     var quirks: [Quirk] = []

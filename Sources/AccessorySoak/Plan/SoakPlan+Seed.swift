@@ -197,7 +197,6 @@ extension SoakStreamPlan {
   }
 }
 
-/// The random choices for plans.
 struct PlanRandom {
   private var random: SeededRandom
 

@@ -111,7 +111,6 @@ public struct SoakLinkChoices: Equatable, Sendable {
 public struct SoakStreamPlan: Equatable, Sendable {
   /// How an end reads.
   public enum Reading: Equatable, Sendable {
-    /// Reads everything as it arrives.
     case eager
     /// Reads this many bytes at a time and pauses between reads.
     case slow(bytes: Int, every: Duration)

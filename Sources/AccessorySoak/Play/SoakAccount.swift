@@ -55,7 +55,6 @@ final class SoakAccount {
 
   subscript(end: Cable.End) -> Half { end == .device ? device : simulator }
 
-  /// Records that the session was opened at one end.
   func open(_ end: Cable.End, _ session: Session, _ record: SoakRecord) {
     self[end].isOpen = true
     self[end].session = session
@@ -64,7 +63,6 @@ final class SoakAccount {
 
   var isDelivered: Bool { device.read == simulator.written && simulator.read == device.written }
 
-  /// Whether the session is finished.
   func isSettled(linkWentDown: Bool) -> Bool {
     switch (device.end == nil, simulator.isOpen && simulator.end == nil) {
     case (true, true): isDelivered

@@ -39,7 +39,6 @@ final class SoakApp: AppHandler {
 
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// Stops opening sessions.
   func settle() {
     next = plan.sessions.count
     for timer in timers { timer.cancel() }

@@ -93,7 +93,7 @@ final class SoakWorld {
 
   // MARK: Playing
 
-  /// Plays the world to its end. Called once.
+  /// Plays the world to its end. Must be called only once.
   func play() throws(VirtualLoop.Livelock) {
     var steps: [LoopTimer] = []
     for step in plan.steps {

@@ -128,7 +128,6 @@ public struct SoakReport: Equatable, Sendable {
       wrong: reasons, stoppedBy: stoppedBy, gap: gap, nothing: worlds > 0 || allowsEmpty ? nil : nothing)
   }
 
-  /// Why the report is empty.
   var nothing: String { "no world is in \(shards.text.isEmpty ? "the run" : shards.text)" }
 
   /// Why a shard is incomplete, if it was stopped before it had played all its worlds.

@@ -13,7 +13,6 @@ final class SoakRecord {
   var coverage = SoakCoverage()
   var hash = RunningHash()
   var leaks = LeakWatch()
-  /// The buffer in which the bytes of the streams are generated.
   let scratch = UniqueScratch()
   /// The behavior of accessories that echo. Tests replace it with faulty ones.
   var echo: any AccessoryBehavior = EchoBehavior()
@@ -55,7 +54,6 @@ final class SoakRecord {
 /// protocol that the accessory offers at that moment.
 struct PublicationWatch {
   private var seen: [Int] = []
-  /// The connection IDs of the current publications.
   private(set) var published: [Int] = []
 
   mutating func saw(_ event: TimelineEvent) -> SoakViolation? {

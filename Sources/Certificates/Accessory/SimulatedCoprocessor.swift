@@ -102,7 +102,6 @@ private struct Identity: Sendable {
   }
 }
 
-/// The private key of a coprocessor of either generation.
 protocol SigningKey: AnyObject, Sendable {
   /// The key in the form that X.509 needs. The pointer is valid as long as this object exists.
   var key: OpaquePointer { get }
@@ -113,9 +112,9 @@ protocol SigningKey: AnyObject, Sendable {
 
 /// The two generations of authentication coprocessors in accessories, as they differ on the wire.
 public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
-  /// 3.0: a P-256 key and a certificate of about 600 bytes.
+  /// Generation 3.0 has a P-256 key and a certificate of about 600 bytes.
   case current
-  /// 2.0B and 2.0C: an RSA-1024 key and a certificate of about 900 bytes.
+  /// Generations 2.0B and 2.0C have an RSA-1024 key and a certificate of about 900 bytes.
   case older
 
   private var traits: (certificate: Int, serial: Int, challenge: Int, response: Int, key: String) {

@@ -56,7 +56,6 @@ public enum AuthenticationVerdict: Equatable, Sendable {
 public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The challenge has the wrong size for this coprocessor; a real one reports "challenge length" (error 04).
   case wrongChallengeSize(expected: Int, actual: Int)
-  /// The accessory's certificate cannot be used.
   case certificate(CertificateError)
   /// The response does not have the size of the certificate's generation.
   case wrongResponseSize(expected: Int, actual: Int)

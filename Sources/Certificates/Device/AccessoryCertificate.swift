@@ -61,7 +61,6 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
     return "\(parts.tm_year + 1900)-\(digits(parts.tm_mon + 1))-\(digits(parts.tm_mday))"
   }
 
-  /// A description for users, on one line.
   var description: String {
     "\(byteCount) bytes, \(generation.keyName), serial \(Hex.excerpt(serial, limit: 20)), \(subject), signed by \(issuer)"
   }

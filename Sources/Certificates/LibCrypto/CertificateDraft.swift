@@ -4,7 +4,6 @@
 /// until the signature has the most common length. Certificates that differ only in key and serial therefore have the
 /// same length.
 struct CertificateDraft {
-  /// A distinguished name: organization and common name.
   struct Name {
     var organisation: String
     var commonName: String

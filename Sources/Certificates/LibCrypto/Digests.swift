@@ -1,4 +1,3 @@
-/// The hashes used in authentication.
 enum Digests {
   static func sha1(_ bytes: [UInt8]) -> [UInt8] {
     digest(bytes, EVP_sha1(), count: 20)

@@ -97,7 +97,6 @@ struct P256Signature: Equatable {
     return encoded { i2d_ECDSA_SIG(signature.pointer, $0) }
   }
 
-  /// The two numbers as libcrypto's own object.
   func parsed() -> Owned<OpaquePointer> {
     let signature = Owned(ECDSA_SIG_new(), ECDSA_SIG_free)
     raw.withUnsafeBufferPointer { numbers in

@@ -54,11 +54,9 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   private let life = Locked(0)
   /// The accessory objects of this realm, by connection ID. Used only on the loop.
   private var objects: [Int: EAAccessory] = [:]
-  /// The pipes of sessions that have not ended. Used only on the loop.
+  /// The pipes of sessions that have not ended. The table is used only on the loop.
   private var pipes: [ObjectIdentifier: SessionPipe] = [:]
-  /// Picker choices that have not connected yet. Used only on the loop.
   var choices: [Choice] = []
-  /// Misuses recorded from any thread.
   private let noted = Locked(BoundedLog())
   /// Misuses recorded by app views that no longer exist. Used only on the loop.
   private var earlier: [String] = []

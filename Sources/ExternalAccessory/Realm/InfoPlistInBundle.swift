@@ -22,7 +22,6 @@ enum NamedInfoPlist {
     }
   }()
 
-  /// The declarations of an app whose Info.plist cannot be read.
   static func nothing(_ problem: SourceProblem) -> AppManifest {
     LocalRealm.say("\(problem); so the app declares no protocols")
     return AppManifest(declaredProtocols: [])

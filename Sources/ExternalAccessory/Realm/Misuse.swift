@@ -13,7 +13,6 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   case syncOnMain(CallTrace)
   /// The app opened a second session for one protocol of one accessory while it was using the first.
   case secondSession(String, first: SessionOpening, second: SessionOpening)
-  /// A misuse of one stream of a session.
   case stream(String, StreamMisuse)
 
   /// A sentence that says what the app did and for which protocol, what happens on Apple's systems, and what to do
@@ -53,7 +52,6 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
 package enum StreamMisuse: Hashable, Sendable {
   /// The stream is scheduled and open, but it has no delegate.
   case ownDelegate
-  /// None of the run loops in which the stream is scheduled is running.
   case deadLoop
 }
 

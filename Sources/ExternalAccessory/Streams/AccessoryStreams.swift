@@ -43,7 +43,6 @@ final class AccessoryInputStream: InputStream, StreamDelegate {
   ) -> Bool { false }
 }
 
-/// The stream of bytes to an accessory.
 final class AccessoryOutputStream: OutputStream, StreamDelegate {
   private let pipe: SessionPipe
 

@@ -36,7 +36,6 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   private var outgoing: ByteBuffer
   private var lifetime: SessionLifetime
   private var backlog = Backlog.none
-  /// Whether the loop will soon take the written bytes.
   private var pushIsComing = false
   private var isOver = false
   private var wasNeglectNoted = false
@@ -136,7 +135,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }
 
-  /// The session object was released.
+  /// Records that the session object was released.
   func released() { settle(lock.withLock { lifetime.released() }) }
 
   private func settle(_ isDone: Bool) {
@@ -294,7 +293,6 @@ package struct Reading {
   /// The number of reads.
   package var count = 0
 
-  /// The combined state of two sessions.
   static func + (one: Reading, other: Reading) -> Reading {
     Reading(
       isBehind: one.isBehind || other.isBehind, isFetching: one.isFetching || other.isFetching,

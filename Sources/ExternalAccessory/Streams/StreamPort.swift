@@ -38,13 +38,11 @@ final class StreamPort: @unchecked Sendable {
   /// reference, the delegate's deinit runs and may call this port. The reference is therefore read only where it can be
   /// released outside the lock.
   private var listener = Listener.stream
-  /// The misuses of this stream that have already been reported.
   private var noted: Set<StreamMisuse> = []
   private var schedules: [Schedule] = []
   /// Schedules in run loops of other threads that have not added the source yet.
   private var pending: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
-  /// Whether the source is signaled and no run loop has performed it yet.
   private var isSignalled = false
   /// Whether a block on the main queue will deliver any events that the main run loop does not. Only one block is
   /// queued at a time, because a busy main run loop takes blocks from its queue more slowly than its sources are
@@ -274,7 +272,7 @@ final class StreamPort: @unchecked Sendable {
 
   private func endNudge() { lock.withLock { isNudging = false } }
 
-  /// Requires the lock.
+  /// Cancels the signal. Requires the lock.
   private func unsignal() {
     isSignalled = false
     signals.withLock { $0 -= 1 }
@@ -346,7 +344,6 @@ extension StreamPort {
     }
   }
 
-  /// Records a misuse if events have waited long enough.
   func noteDeadLoop() {
     guard let since = deadSince, Date().timeIntervalSince(since) >= LoopWatch.patience, noteOnce(.deadLoop)
     else { return }

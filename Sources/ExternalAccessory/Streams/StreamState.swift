@@ -150,7 +150,6 @@ struct LoopWatch {
     return true
   }
 
-  /// Records that a loop handled an event, so it is running.
   mutating func end() {
     since = nil
     isOver = true

@@ -56,7 +56,7 @@ public enum EAWiFiUnconfiguredAccessoryBrowserState: Int, Sendable {
   case wiFiUnavailable = 0
   case stopped = 1
   case searching = 2
-  /// Configuring an accessory, not searching.
+  /// The browser is configuring an accessory, not searching.
   case configuring = 3
 }
 
@@ -160,7 +160,6 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
     if let queue { queue.async { call.run() } } else { air.main.add { call.run() } }
   }
 
-  /// A call that runs once, on the browser's queue.
   private struct DelegateCall: @unchecked Sendable {
     let run: () -> Void
     init(_ run: @escaping () -> Void) { self.run = run }

@@ -151,7 +151,6 @@ struct PKCS7 {
   var type: OpaquePointer?
   var d: Content
 
-  /// The union of what an envelope can contain; every member is a pointer.
   struct Content {
     /// The content of an envelope of signed data.
     var sign: UnsafeMutablePointer<PKCS7_SIGNED>?
