@@ -5,7 +5,6 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// What can be read as a file, and how long reading may take.
 @Suite struct TextFileTests {
   let folder = TemporaryFolder()
 

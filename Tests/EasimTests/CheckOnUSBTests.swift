@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// `easim check` over USB/IP: libusb uses a device simulated by umockdev, connected to the accessory of `easim run --on
-/// usbip:`. The kernel lane tests the same with a real kernel.
+/// Tests `easim check` over USB/IP. libusb uses a device that umockdev simulates and connects to the accessory of
+/// `easim run --on usbip:`. The kernel lane tests the same with a real kernel.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct CheckOnUSBTests {
   /// Cases that judge bytes and not times, so that a busy machine does not affect them.
   private static let cases = [

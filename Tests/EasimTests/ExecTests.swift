@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Profiles that run programs, as `easim` handles them: announced, checked, refused if others can write to them, and
-/// ended together with easim, however easim ends.
+/// Tests profiles that run programs. Such programs are announced, checked, refused if other users can write to them,
+/// and ended together with easim, however easim ends.
 @Suite(.waits) struct ExecTests {
   let place = TemporaryFolder()
 

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `--help` of every command, and every command line that is printed for users to copy.
+/// Tests `--help` of every command, and every command line that is printed for users to copy.
 @Suite(.waits) struct HelpTests {
   static func commands() throws -> [String] {
     let lines = try Program.run("--help").outLines

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Accessories that a host cannot use: the command ends as soon as it detects this, prints the reason and advice, and
-/// exits with 6.
+/// Tests accessories that a host cannot use: the command exits with code 6 as soon as it detects such an accessory, and
+/// prints the reason and advice.
 @Suite(.waits) struct HostRefusalTests {
   let place = TemporaryFolder()
 

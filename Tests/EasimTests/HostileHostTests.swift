@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `easim run` against hosts that are silent, too many, or have names with terminal control characters.
+/// Tests `easim run` against hosts that are silent, too many, or have names with terminal control characters.
 @Suite(.waits) struct HostileHostTests {
   let place = TemporaryFolder()
 

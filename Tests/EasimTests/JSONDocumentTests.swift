@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The JSON lines in docs/commands.md compared with the printed events: the page lists exactly the events and fields
+/// Compares the JSON lines in docs/commands.md with the printed events: the page lists exactly the events and fields
 /// that exist.
 @Suite(.waits) struct JSONDocumentTests {
   /// The fields of each event in the document's table, beyond the common ones.

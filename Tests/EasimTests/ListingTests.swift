@@ -2,7 +2,6 @@ import AccessoryFormats
 import TestSupport
 import Testing
 
-/// `easim quirk list`, `easim fault list` and `easim profile new --behavior`, as typed by a user.
 @Suite(.waits) struct ListingTests {
   @Test(arguments: ["quirk", "fault"]) func aListHasEachKindWithAnExampleThatCanBePlayed(kind: String) throws {
     let listed = try Program.run(kind, "list", "--json")

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// The memory limits of docs/dev/threat-model.md, with the largest input of each command. The kernel refuses more memory.
+/// Tests the memory limits of docs/dev/threat-model.md with the largest input of each command. The kernel refuses more
+/// memory.
 @Suite(.waits) struct MemoryTests {
   let place = TemporaryFolder()
 

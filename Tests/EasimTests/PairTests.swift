@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `easim pair` and `easim unpair` on a machine without Bluetooth. The kernel lane does the pairing.
+/// Tests `easim pair` and `easim unpair` on a machine without Bluetooth. The kernel lane tests the pairing itself.
 @Suite(.waits) struct PairTests {
   private func easim(_ words: [String]) throws -> Program.Remains {
     try Program(

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What "verified" proves: an accessory that answers without looking is detected, in processes started as by a user.
+/// Tests what "verified" proves: an accessory that answers without reading its input is detected.
 @Suite(.waits) struct ProofOfEchoTests {
   let place = TemporaryFolder()
 

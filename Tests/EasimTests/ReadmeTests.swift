@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
 
-/// Examples and figures in the documents match the program.
 @Suite(.waits) struct ReadmeTests {
   @Test func theTestOfAnAppIsTheOneThatRuns() throws {
     let page = try Repository.text("docs/README.md")

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Remote apps as separate processes: `easim serve --control`, `easim ctl`, and a client that shares no code with
+/// Tests remote apps as separate processes: `easim serve --control`, `easim ctl`, and a client that shares no code with
 /// easim.
 @Suite(.waits) struct RemoteAppProcessTests {
   private struct Server {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import easim
 
-/// The keys of `easim run`: what they do, and how they work on a terminal.
+/// Tests what the keys of `easim run` do, and how they work on a terminal.
 @Suite(.waits) struct RunKeysTests {
   @Test func theLineListsTheKeysAndTheFaults() {
     var keys = RunKeys(faults: ["latency", "loss"])

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Scenarios as a user plays them: in one process in virtual time, and in two in real time.
+/// Tests scenarios as a user plays them: in one process in virtual time, and in two processes in real time.
 @Suite(.waits) struct ScenarioTests {
   static let names = all.map(\.name)
 

@@ -56,7 +56,7 @@ import Testing
   }
 }
 
-/// Preparing a machine for building easim, on simulated machines with a few fake programs.
+/// Tests the script that prepares a machine for building easim, on simulated machines that have a few fake programs.
 @Suite(.waits) struct SetUpTests {
   let place = TemporaryFolder()
 

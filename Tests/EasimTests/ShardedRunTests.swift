@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Runs that are divided into shards, and how `easim report merge` combines their reports.
+/// Tests runs that are divided into shards, and how `easim report merge` combines their reports.
 @Suite(.waits) struct ShardedRunTests {
   private static func run(_ words: [String]) throws -> Program.Remains {
     try Program(path: BuiltProducts.easim, words).wait()

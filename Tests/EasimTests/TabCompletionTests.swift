@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The completion of bash, with real keys. Names are untrusted: the shell must not run or expand them, and an inserted
-/// word must name exactly the selected item.
+/// Tests the completion of bash with real keys. Names are untrusted: the shell must not run or expand them, and an
+/// inserted word must name exactly the selected item.
 @Suite(.waits) struct TabCompletionTests {
   let shell = TypedShell()
 

@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `usb:` as typed by a user, with real libusb and libudev on a device that umockdev simulates. The device's endpoints
-/// lead to `easim run`.
+/// Tests `usb:` as typed by a user. Real libusb and libudev see a device that umockdev simulates. The device's
+/// endpoints lead to `easim run`.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
   let place = TemporaryFolder()
 

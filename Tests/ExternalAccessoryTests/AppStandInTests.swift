@@ -4,7 +4,7 @@ import ExternalAccessoryAppStandIns
 import ExternalAccessorySimulation
 import Testing
 
-/// The stand-ins for the parts of UIKit that apps use, driven by a world.
+/// Tests the stand-ins for the parts of UIKit that apps use, driven by a world.
 @MainActor @Suite struct AppStandInTests {
   /// Records the app's notifications, both of its own state and of its accessories, and the state that `UIApplication`
   /// reports.

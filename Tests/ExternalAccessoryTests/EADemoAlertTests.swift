@@ -3,7 +3,7 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// EADemo's alerts (A1 to A3), and its text for an empty list (A4): what the system and the app show to the user
+/// Tests EADemo's alerts (A1 to A3), and its text for an empty list (A4): what the system and the app show to the user
 /// according to EADemo's read-me.
 @Suite struct EADemoAlertTests {
   private func declaring(_ protocols: [String]) -> SimulatedWorld.Settings {

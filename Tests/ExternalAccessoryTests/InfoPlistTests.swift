@@ -137,7 +137,7 @@ import Testing
 /// variable of the app would be.
 private let declaredFromTheStart = Bundle.main.object(forInfoDictionaryKey: AppManifest.protocolsKey) as? [String]
 
-/// Run only by ``InfoPlistTests``, in a process with EASIM_INFO_PLIST.
+/// Only ``InfoPlistTests`` runs these tests, in a process that has EASIM_INFO_PLIST set.
 @Suite(.waits, .enabled(if: TestBundle.isInner)) struct EarlyReaders {
   @Test func theBundleHasItFromTheStart() {
     #expect(declaredFromTheStart == ["com.lawaken.iap2", "com.example.echo"])

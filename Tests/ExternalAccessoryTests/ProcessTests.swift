@@ -64,7 +64,7 @@ import Testing
       #expect((EASession(accessory: accessory, forProtocol: "com.example.echo") == nil) == blocks)
       await world.settle()
       #expect(parts.far.isOpen == blocks)
-      // Unplugging and plugging in again helps.
+      // Unplugging the accessory and plugging it in again helps.
       parts.simulated.unplug()
       await world.settle()
       parts.simulated.plugIn()

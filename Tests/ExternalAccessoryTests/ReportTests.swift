@@ -3,7 +3,7 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// What a failed test reports about its world. The failures happen in a separate process that runs this same test
+/// Tests what a failed test reports about its world. The failures happen in a separate process that runs this same test
 /// bundle.
 @Suite(.waits) struct ReportTests {
   private func output(of test: String) throws -> String {

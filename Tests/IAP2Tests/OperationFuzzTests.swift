@@ -4,8 +4,8 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Random bytes and random calls, thousands of times: nothing traps, the peer always becomes idle again, and memory
-/// stays in proportion to the bytes. A failing seed is printed.
+/// Plays random bytes and random calls, thousands of times: nothing traps, the peer always becomes idle again, and
+/// memory stays in proportion to the bytes. A failing seed is printed.
 @Suite struct OperationFuzzTests {
   @Test func randomBytesDisturbNeitherPeer() {
     for seed: UInt64 in 0..<400 {

@@ -6,7 +6,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Behavior of a channel over a descriptor beyond the common suite, with a raw socket as the other end.
+/// Tests a channel over a descriptor beyond the common suite, with a raw socket as the other end.
 @Suite(.waits) struct DescriptorChannelTests {
   let loop: EpollLoop
   let channel: DescriptorChannel

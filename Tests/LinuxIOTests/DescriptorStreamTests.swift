@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinuxIO
 
-/// Streams over stdin, stdout and sockets: every kind of descriptor, in both directions, without blocking on any.
+/// Tests streams over stdin, stdout and sockets: every kind of descriptor, in both directions, in nonblocking use.
 @Suite(.waits, .serialized) struct DescriptorStreamTests {
   private let loop: EpollLoop
   private let place = TemporaryFolder()

@@ -3,7 +3,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Guarantees of a loopback beyond the common suite: exact times, and which bytes are lost when it is cut.
+/// Tests the guarantees of a loopback beyond the common suite: exact times, and which bytes are lost when the cable is
+/// cut.
 @Suite struct LoopbackChannelTests {
   let loop = VirtualLoop()
 

@@ -4,7 +4,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Of two accessories at one path, the lock next to the path admits one.
+/// The lock next to a path admits only one of two accessories at that path.
 @Suite(.waits) struct PathLockTests {
   let directory = TemporaryFolder()
   var path: String { directory.path + "/a.sock" }

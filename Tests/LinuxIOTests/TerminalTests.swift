@@ -219,7 +219,7 @@ import Testing
   }
 }
 
-/// A pty in place of a serial line: the test holds the far end.
+/// Tests a pty in place of a serial line; the test holds the far end.
 @Suite(.waits) struct SerialTests {
   let loop: EpollLoop
   let farEnd: DescriptorChannel

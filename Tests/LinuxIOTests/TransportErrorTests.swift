@@ -2,7 +2,7 @@ import AccessoryCore
 import LinuxIO
 import Testing
 
-/// The error sentences shared by all media, each tested once.
+/// Tests the error sentences that all media share, each once.
 @Suite struct TransportErrorTests {
   static func reasons(_ address: Address) -> [TransportError] {
     [

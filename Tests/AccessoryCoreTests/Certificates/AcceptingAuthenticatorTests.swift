@@ -1,7 +1,7 @@
 import Certificates
 import Testing
 
-/// With `--auth accept`, whatever an Apple device would refuse becomes a warning.
+/// The option `--auth accept` turns whatever an Apple device would refuse into a warning.
 @Suite struct AcceptingAuthenticatorTests {
   private let accepting = AcceptingAuthenticator(AccessoryVerifier())
 

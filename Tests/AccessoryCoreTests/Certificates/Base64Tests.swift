@@ -2,7 +2,6 @@ import Testing
 
 @testable import Certificates
 
-/// The examples of RFC 4648, and text that is not base64.
 @Suite struct Base64Tests {
   @Test(arguments: [
     ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Certificates
 
-/// easim calls libcrypto through its own declarations. These tests compare them with libcrypto's headers.
+/// easim declares libcrypto's functions itself. These tests compare the declarations with libcrypto's headers.
 @Suite struct LibraryDeclarationTests {
   @Test func constantsAreThoseOfTheHeaders() {
     let pairs: [(ours: Int32, header: Int32)] = [

@@ -342,7 +342,6 @@ import Testing
   }
 }
 
-/// The behavior of a recording, for an accessory that the test plugs in itself.
 @Suite struct RecordedBehaviorTests {
   @Test func itFlickersAndAnswersAsRecordedAndBeginsAgain() throws {
     let rig = ReplayRig()

@@ -8,7 +8,7 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// What easim reports about wrong files, options and command lines, compared with the committed texts in `Golden`.
+/// Compares what easim reports about wrong files, options and command lines with the committed texts in `Golden`.
 ///
 /// `EASIM_REWRITE=1 Scripts/test -- --filter ErrorTextTests` rewrites them; the diff then shows the new texts.
 @Suite(.waits) struct ErrorTextTests {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What commands print and write, compared with the committed files in `Tests/Golden`: an internal change of easim must
+/// Compares what commands print and write with the committed files in `Tests/Golden`: an internal change of easim must
 /// not change this output. Only commands whose output is the same in every run are included.
 ///
 /// `EASIM_REWRITE=1 Scripts/test -- --filter Frozen` rewrites the files; the diff then shows the new output.

@@ -135,7 +135,8 @@ struct ProgramFailure: Error, CustomStringConvertible {
 
 /// One output stream of a program, and its text.
 ///
-/// A pair of sockets, because they can be created in such a way that no other test's program inherits them.
+/// The pipe is a pair of sockets, because sockets can be created in such a way that no other test's program inherits
+/// them.
 struct OutputPipe {
   let readingEnd: Int32
   private(set) var writingEnd: Int32

@@ -4,7 +4,7 @@ import TestSupport
 
 /// A full pipe that blocks the next write until the test reads from it.
 ///
-/// A FIFO, because it can be opened without a moment at which another test's program could inherit it.
+/// The pipe is a FIFO, because a FIFO can be opened without a moment at which another test's program could inherit it.
 final class FullPipe {
   private(set) var writingEnd: Int32
   private let readingEnd: Int32

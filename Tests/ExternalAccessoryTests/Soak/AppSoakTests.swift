@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 
 /// Plugs and unplugs repeatedly, while eight threads of the app open, write and close at random, in real time and only
-/// through the public API. This happens in a separate process, so that all its descriptors and memory belong to the
-/// soak.
+/// through the public API. The soak runs in a separate process, so that all descriptors and memory of that process
+/// belong to the soak.
 ///
 /// `EASIM_SOAK_PLUGS` is the number of plugs: a few by default, more in `.ci/nightly`, and 10,000 is what easim
 /// promises.

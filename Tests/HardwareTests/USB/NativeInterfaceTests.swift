@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Native transport on a USB/IP server, tested with a client that sends bytes written by hand. Interface 1 carries
-/// `a.b` on endpoints 83 and 03; interface 2 carries `c.d` on endpoints 84 and 04.
+/// Tests native transport on a USB/IP server with a client that sends bytes written by hand. Interface 1 carries `a.b`
+/// on endpoints 83 and 03; interface 2 carries `c.d` on endpoints 84 and 04.
 @Suite struct NativeInterfaceTests {
   let rig = USBIPRig(natives: ["a.b", "c.d"])
 

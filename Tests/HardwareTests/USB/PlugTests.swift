@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// A USB/IP server's answers to a client that imports a device, and the kernel's table of attached devices.
+/// Tests a USB/IP server's answers to a client that imports a device, and the kernel's table of attached devices.
 @Suite struct PlugTests {
   /// A device on bus 1, "1-1": device 2, high speed, 1209:0001, one interface.
   static let record: [UInt8] =

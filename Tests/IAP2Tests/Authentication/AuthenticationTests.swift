@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Authentication: AA00, AA01, AA02, AA03, then AA05 or AA04, in either order with identification.
+/// Tests authentication (AA00, AA01, AA02, AA03, then AA05 or AA04) before and after identification.
 @Suite struct AuthenticationTests {
   private static let certificate = String(repeating: "ce", count: 607)
   private static let challenge = [UInt8](repeating: 0x42, count: 32)

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Identification as conversations: requested, accepted, refused once and twice, updated, withdrawn, never
+/// Tests identification as a conversation: requested, accepted, refused once and twice, updated, withdrawn, never
 /// answered.
 @Suite struct IdentificationConversationTests {
   private static let refusable = Sheet.identification.replacing(

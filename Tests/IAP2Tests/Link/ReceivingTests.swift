@@ -1,7 +1,8 @@
 import IAP2
 import Testing
 
-/// Received packets that are next, duplicate, ahead, outside, damaged, or for an undeclared session.
+/// Tests received packets that are next in sequence, duplicate, ahead of a gap, outside the window, damaged, or for an
+/// undeclared session.
 @Suite struct ReceivingTests {
   private func accessory(
     window: UInt8 = 8, _ change: (inout LinkSettings) -> Void = { _ in }

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// The messages that a device sends unprompted and as answers, compared with bytes written by hand.
+/// Compares the messages that a device sends, unsolicited and as answers, with bytes written by hand.
 @Suite struct DeviceUpdateTests {
   func message(_ hex: String) -> ControlMessage {
     let bytes = (try? Hex.parse(hex)) ?? []

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Lines that lose bytes: a packet whose end is lost, and what follows it.
+/// Tests lines that lose bytes: a packet whose end is lost, and what follows that packet.
 @Suite struct CutPacketTests {
   private func device() -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()

@@ -3,7 +3,8 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Random streams, split at random: the scanner agrees with a slow reference, and accounts for every byte.
+/// Scans random streams that are split at random: the scanner agrees with a slow reference, and accounts for every
+/// byte.
 @Suite struct ScannerPropertyTests {
   @Test func theScannerFindsWhatTheReferenceFindsHoweverItIsFed() {
     for seed: UInt64 in 0..<400 {

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Rules about control messages: which messages an end sends unprompted, and when.
+/// Tests rules about control messages: which messages an end sends unsolicited, and when.
 @Suite struct MessageRulesTests {
   static let subscribe = MessageID(rawValue: 0xAE00)
   static let update = MessageID(rawValue: 0xAE01)

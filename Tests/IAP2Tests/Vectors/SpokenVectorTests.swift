@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// In the situation of a capture, the two peers send exactly its bytes.
+/// In the situation of a capture, the two peers send exactly the bytes of the capture.
 @Suite struct SpokenVectorTests {
   @Test(arguments: LinkVector.synchronizations.filter { $0.header.control == .syn && $0.header.acknowledgement == 0 })
   func anAccessoryWithTheseParametersOffersThem(_ vector: LinkVector) throws {

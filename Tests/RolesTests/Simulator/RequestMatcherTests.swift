@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// The requests that a script finds in a stream, as a transcript: bytes go in, requests come out.
+/// Tests which requests a script finds in a stream, as a transcript: bytes go in, requests come out.
 @Suite struct RequestMatcherTests {
   private static func script(_ framing: Script.Framing, _ requests: String...) -> Script {
     Script(framing: framing, rules: requests.map { .init(request: Array($0.utf8), response: []) })

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// The shipped accessories that are defined by scripts, as their pages describe them.
+/// Tests that the shipped accessories with scripts behave as their pages describe.
 @Suite struct ShippedScriptTests {
   private let loop = VirtualLoop()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// `sink,check`: what an accessory reports about the bytes it received.
+/// Tests what an accessory with `sink,check` reports about the bytes it received.
 @Suite struct SinkCheckTests {
   private static let size = 320
   private static let stream = UniqueStream(seed: 21, session: 4)

@@ -2,7 +2,7 @@ import AccessoryCheck
 import TestSupport
 import Testing
 
-/// The report of a complete check in virtual time, from which the frozen outputs of `easim report` are made.
+/// Produces the report of a complete check in virtual time, from which the frozen outputs of `easim report` are made.
 @Suite struct FrozenCheckTests {
   @Test func aCheckHasTheReportThatItHad() throws {
     var report = try CheckRig("echo", quirks: ["no-status"]).run()

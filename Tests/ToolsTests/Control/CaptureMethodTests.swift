@@ -4,7 +4,6 @@ import Certificates
 import TestSupport
 import Testing
 
-/// Captures and transcripts that are switched on and off while cables are in use.
 @Suite struct CaptureMethodTests {
   private func desk(_ settings: ControlServer.Settings = ControlServer.Settings()) throws -> DeskClient {
     let client = ControlDesk(settings).client()

@@ -2,7 +2,6 @@ import AccessoryPages
 import TestSupport
 import Testing
 
-/// The files of the live page are part of the program.
 @Suite struct PageFileTests {
   @Test func everyFileOfTheFolderIsEmbeddedAsItIs() throws {
     let folder = "Sources/CPage/files"

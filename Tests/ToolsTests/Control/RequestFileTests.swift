@@ -5,7 +5,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Files named in requests: only regular files, read off the loop while the client's next requests wait.
+/// Tests files named in requests: only regular files are read, on another thread, while the client's next requests
+/// wait.
 @Suite(.waits) struct RequestFileTests {
   let place = TemporaryFolder()
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// A burst report whose figures contradict each other is refused, with the key.
+/// A burst report whose figures contradict each other is refused, and the error names the key.
 @Suite struct BurstContradictionTests {
   /// A valid report of 100 bursts, 98 measured and one lost, with every part that has its own counts.
   private static func report(_ change: (inout BurstReport) -> Void = { _ in }) -> BurstReport {

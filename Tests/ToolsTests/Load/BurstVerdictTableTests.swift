@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Every output that can report that a load test passed, and every kind of failure: each output reports each kind.
+/// Every output that can report that a load test passed also reports every kind of failure.
 @Suite struct BurstVerdictTableTests {
   enum Flaw: String, CaseIterable, Sendable {
     case stopped, short, shortTime, nothingSent, nothingCompleted, lost, error, mismatch, unasked, ending, overdue,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Numbers in a report file, however large: either an error that names the file, or a report that can be shown and
+/// Numbers in a report file, however large, give either an error that names the file, or a report that can be shown and
 /// added up.
 @Suite struct ReportNumberTests {
   private func use(_ report: BurstReport) throws {

@@ -7,8 +7,8 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Soak sessions with an accessory that echoes incorrectly: the rule `bytes` is reported as broken, with the kind of
-/// mistake.
+/// Runs soak sessions with an accessory that echoes incorrectly: the rule `bytes` is reported as broken, and so is the
+/// kind of mistake.
 @Suite struct WrongBytesTests {
   private static let size = 320
 

@@ -9,7 +9,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Authentication or identification first: accessories that support only one order, and a device that finds out which.
+/// Tests accessories that support only one order of authentication and identification, and a device that finds out
+/// which order that is.
 @Suite struct OrderTests {
   /// A world with an accessory that supports only identification first, and refuses the other order in the given way.
   private func world(_ quirk: String, _ order: HostOrder) throws -> (World, SimulatedAccessory, VirtualLoop) {

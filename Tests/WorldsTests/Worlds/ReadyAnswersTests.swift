@@ -9,8 +9,8 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// Every message that the device sends by itself, as seen by both ends: it is sent to an accessory that declares it,
-/// and not to one that does not.
+/// Tests every message that the device sends by itself, as seen by both ends: only an accessory that declares the
+/// message gets it.
 @Suite struct ReadyAnswersTests {
   /// What one accessory declares and does, and which messages must pass over the cable besides identification and
   /// authentication.

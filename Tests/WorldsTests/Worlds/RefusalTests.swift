@@ -9,7 +9,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// When and how a device reports that it cannot use an accessory; and the effect of `--auth`.
+/// Tests when and how a device reports that it cannot use an accessory, and what `--auth` changes.
 @Suite struct RefusalTests {
   private func play(
     _ quirk: String?, _ change: (inout World.Settings) -> Void = { _ in }

@@ -5,7 +5,6 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// The effects of an app's steps, and the comparison of its events with those expected.
 @Suite struct ScenarioAppTests {
   func play(_ steps: String, _ keys: String = "", expect: String = "") throws -> (player: ScenarioPlayer, app: [String])
   {

@@ -7,7 +7,6 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// The table of what can happen in a world, and what is derived from it.
 @Suite struct WorldActionTests {
   private let names = ScenarioNames(accessories: ["glasses"])
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// The description of an accessory for FunctionFS and the events that FunctionFS reports, compared with bytes written
+/// Compares the description of an accessory for FunctionFS, and the events that FunctionFS reports, with bytes written
 /// by hand.
 @Suite struct FunctionFSImageTests {
   let shape = USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Endpoint 0 of a gadget, and how it reacts to each event in every state.
+/// Tests how endpoint 0 of a gadget reacts to each event in every state.
 @Suite struct GadgetControlTests {
   var control = GadgetControl(USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1"))
 

@@ -3,7 +3,6 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// A gadget in an ordinary folder instead of configfs.
 @Suite struct GadgetFolderTests {
   let tree = GadgetTree()
   let shape = USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1")

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Seeded worlds over Unix sockets, TCP and USB/IP, including hostile peers.
+/// Plays seeded worlds over Unix sockets, TCP and USB/IP, including hostile peers.
 ///
 /// `EASIM_DESCRIPTOR_WORLDS=2000 swift test --filter DescriptorWorldTests` plays more of them.
 @Suite(.waits, .serialized) struct DescriptorWorldTests {
