@@ -172,6 +172,6 @@ public struct PortContext {
 public protocol PortHub: AnyObject {
   /// Creates the port for one accessory.
   ///
-  /// - Parameter number: the number of the accessory in this program, from 1.
+  /// - Parameter number: the number of the accessory in this program, counted from 1.
   func makePort(for profile: Profile, number: Int) throws -> any Port
 }

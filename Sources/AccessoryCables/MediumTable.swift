@@ -89,7 +89,7 @@ public final class PortMaker {
     self.context = context
   }
 
-  /// Creates the port for the accessory with this number, from 1.
+  /// Creates the port for the accessory with this number, counted from 1.
   ///
   /// - Throws: An error that names the address.
   public func makePort(at address: Address, for profile: Profile, number: Int = 1) throws -> any Port {

@@ -5,7 +5,7 @@ public struct ReportCase: Equatable, Sendable {
   /// The outcome of the check.
   public enum Outcome: Equatable, Sendable {
     case passed
-    /// The check could not be judged, for this reason.
+    /// The check could not be judged; the value is the reason.
     case skipped(String)
     /// The check failed; the values are a sentence, a word for the kind of failure, and further text to be shown below.
     case failed(String, kind: String? = nil, details: String = "")

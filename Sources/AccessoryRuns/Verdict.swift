@@ -11,7 +11,7 @@ public enum Verdict: Equatable, Sendable {
   /// The run was stopped before it had completed its plan, and nothing had failed until then. The text names what
   /// stopped it, for example "SIGTERM".
   case stopped(by: String)
-  /// Nothing was compared, for this reason.
+  /// Nothing was compared; the value is the reason.
   case empty(String)
 
   /// A failed verdict with these reasons; passed if there are none.

@@ -133,8 +133,8 @@ extension SimulatedWorld {
     case left
   }
 
-  /// Ends the app as the system or the user would: without a warning, and with its sessions open. What the app wrote
-  /// earlier is still sent.
+  /// Ends the app as the system or the user would: without a warning, and with its sessions open. Bytes that the app
+  /// wrote earlier are still sent.
   public func killApp(sessions: SessionsOfEndedApp = .closed) {
     perform { [realm] _ in realm.settleUnsent(isLost: false) }
     endProcess("was killed", sessions)

@@ -101,7 +101,7 @@ enum DataElement: Equatable {
   case number(UInt64)
   /// A UUID of 16 or 32 bits, or the short form of one with 128 bits.
   case uuid(UInt32)
-  /// Elements, or alternatives.
+  /// A list of elements or of alternatives.
   case sequence([DataElement])
   case other
 

@@ -24,7 +24,7 @@ public struct CaptureAnalysis {
 
   /// Bytes of an External Accessory session.
   public struct SessionBytes: Equatable, Sendable {
-    /// The number of the cable, from 1.
+    /// The number of the cable, counted from 1.
     public var cable: Int
     /// The session's identifier.
     public var session: UInt16
@@ -61,7 +61,7 @@ public struct CaptureAnalysis {
 
 /// The figures for one direction of a cable.
 public struct LinkStatistics: Equatable, Sendable {
-  /// The number of the cable, from 1.
+  /// The number of the cable, counted from 1.
   public var cable: Int
   /// The sender, by its name in the capture.
   public var from: String

@@ -111,9 +111,9 @@ public enum CaptureForm: String, CaseIterable, Sendable {
 
 /// Why a text is not a capture, with the position of the problem.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The number of the line, from 1.
+  /// The number of the line, counted from 1.
   public let line: Int
-  /// The number of the column in bytes, from 1.
+  /// The number of the column in bytes, counted from 1.
   public let column: Int
   /// What is wrong and how to fix it, as a sentence fragment.
   public let message: String

@@ -61,7 +61,7 @@ public enum CaptureDirection: Sendable {
 
 /// A packet or transfer of a capture file.
 public struct CaptureFrame: Sendable {
-  /// The frame's number in the file, from 1.
+  /// The frame's number in the file, counted from 1.
   public var number = 0
   /// The offset of the frame's record in the file.
   public var offset: Int

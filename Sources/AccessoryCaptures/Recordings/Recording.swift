@@ -42,7 +42,7 @@ public struct Recording: Equatable, Sendable {
 
   /// A session of External Accessory.
   public struct Session: Equatable, Sendable {
-    /// The session's number in the recording, from 1.
+    /// The session's number in the recording, counted from 1.
     public var number: Int
     /// The session's protocol.
     public var protocolName: String
@@ -69,7 +69,7 @@ public struct Recording: Equatable, Sendable {
 
   /// A period during which the accessory was plugged in.
   public struct Attachment: Equatable, Sendable {
-    /// The number of the cable in the capture, from 1.
+    /// The number of the cable in the capture, counted from 1.
     public var cable: Int
     /// The time of the attachment's first packet.
     public var begin: Instant

@@ -13,7 +13,7 @@
 /// repeats. The caller collects the results with ``takeRuns(isEnd:)`` as they come, so a dump may have any size.
 struct HexDumpReader {
   struct Run: Equatable {
-    /// The index of the stream that the bytes belong to, from 0.
+    /// The index of the stream that the bytes belong to, counted from 0.
     var stream: Int
     var bytes: [UInt8]
     var line: Int
@@ -161,7 +161,7 @@ struct HexDumpReader {
     streams[current].isSqueezed = true
   }
 
-  /// Adds the bytes that a `*` stands for. The next offset tells how many.
+  /// Adds the bytes that a `*` stands for. The next offset tells how many bytes these are.
   private mutating func repeatLine(
     upTo offset: HexLine.Offset, _ index: Int, _ line: HexLine
   ) throws(CaptureError) {

@@ -30,7 +30,8 @@ protocol FaultStage {
   /// chunks.
   mutating func end(_ step: inout FaultStep)
 
-  /// Ends the stream after the last chunk. Bytes that were held only to wait for more bytes are passed on.
+  /// Ends the stream after the last chunk. The stage passes on bytes that it held only because it was waiting for more
+  /// bytes.
   mutating func finish(_ step: inout FaultStep)
 }
 

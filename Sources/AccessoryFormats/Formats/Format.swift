@@ -49,7 +49,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     self.encode = encode
   }
 
-  /// A format with custom code. `read` must report any mistake and return nil.
+  /// Creates a format from custom code. `read` must report any mistake and return nil.
   public init(
     _ shape: Shape, read: @escaping @Sendable (JSON5Value, Place) -> Value?,
     write: @escaping @Sendable (Value) -> JSON5Value

@@ -1,8 +1,8 @@
 /// The values of one object by key, together with the place to report its mistakes.
 ///
 /// The initializer reports unknown keys ("unknown key 'protocol' in accessory, did you mean 'protocols'?") and keys
-/// that occur twice. ``Record`` and ``OneOf`` read objects with it, and rules that involve several keys report problems
-/// through it (``Record/checked(schema:_:)``).
+/// that occur twice. ``Record`` and ``OneOf`` read objects with this type, and rules that involve several keys report
+/// problems through it (``Record/checked(schema:_:)``).
 public struct ObjectReader {
   /// The place of the object, and where to report problems.
   public let place: Place

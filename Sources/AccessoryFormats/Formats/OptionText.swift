@@ -13,7 +13,7 @@ public struct OptionText: Equatable, Sendable {
     public let name: String
     /// The text after the first `=`; nil for a word without one.
     public let value: String?
-    /// The column where the name begins, from 1.
+    /// The column where the name begins, counted from 1.
     public let column: Int
   }
 

@@ -2,7 +2,7 @@
 public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// The file's name as the user gave it, or a name such as "standard input".
   public var file: String
-  /// The number of the line, from 1.
+  /// The number of the line, counted from 1.
   public var line: Int
   /// The number of the column, from 1; a tab counts as one.
   public var column: Int

@@ -33,7 +33,7 @@ public final class Conversation: SessionHandler {
   private let exchanges: [Exchange]
   private let settle: Duration
   private let loop: any EventLoop
-  /// nil after the last event, because the closure usually retains this object.
+  /// The closure is nil after the last event, because it usually retains this object.
   private var onEvent: ((Event) -> Void)?
   private var timer: LoopTimer?
   private var current = 0

@@ -33,7 +33,7 @@ public final class Exchange: SessionHandler {
   private let expected: [UInt8]
   private let expectation: Expectation
   private let window: Int
-  /// nil after the call, because the closure usually retains this object.
+  /// The closure is nil after the call, because it usually retains this object.
   private var done: ((Outcome) -> Void)?
   private var sent = 0
   private var received = 0

@@ -2,9 +2,9 @@ import IAP2
 
 /// Why a host cannot use an accessory, reported as soon as it is known. A refusal ends a command with exit code 6.
 public enum Refusal: Equatable, Sendable {
-  /// The accessory failed authentication (AA04), for this reason.
+  /// The accessory failed authentication (AA04); the value is the reason.
   case authentication(String)
-  /// The identification was refused (1D03), for these reasons.
+  /// The identification was refused (1D03); the values are the reasons.
   case identification([IdentificationFinding])
   /// The accessory sent iAP1 frames but no iAP2 detection; the value is one of these frames.
   case synchronization(LinkParametersError)

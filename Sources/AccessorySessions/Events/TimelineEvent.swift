@@ -48,7 +48,7 @@ public struct TimelineEvent: Equatable, Sendable {
   public enum Kind: Equatable, Sendable {
     /// The accessory was plugged in; the value says where.
     case attach(String)
-    /// The accessory was unplugged or disappeared, for this reason.
+    /// The accessory was unplugged or disappeared; the value is the reason.
     case detach(String)
     /// The link came up or went down.
     case link(isUp: Bool, String)
@@ -85,9 +85,9 @@ public struct TimelineEvent: Equatable, Sendable {
 
     /// Why the device refuses.
     public enum Refusal: Equatable, Sendable, CustomStringConvertible {
-      /// The certificate cannot be used, for this reason.
+      /// The certificate cannot be used; the value is the reason.
       case certificate(String)
-      /// The signature or the certificate chain is not accepted, for this reason.
+      /// The signature or the certificate chain is not accepted; the value is the reason.
       case signature(String)
       /// A quirk makes the device refuse a valid signature.
       case onPurpose

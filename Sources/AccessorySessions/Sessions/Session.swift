@@ -260,7 +260,7 @@ package protocol SessionFilter: AnyObject {
   func hasRoom(on session: Session)
   /// This end is about to close the session: bytes that the filter holds can still be sent.
   func willClose(_ session: Session)
-  /// The session has ended, for this reason. No further calls follow.
+  /// The session has ended, and `end` is the reason. No further calls follow.
   func session(_ session: Session, over end: SessionEnd)
 }
 

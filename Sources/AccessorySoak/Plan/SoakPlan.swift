@@ -61,7 +61,7 @@ public struct SoakPlan: Equatable, Sendable {
   public var order = HostOrder.authentication
   /// The identifier of the device's first session on each cable.
   public var firstSession: UInt16
-  /// When the steps are over and everything unfinished must come to an end.
+  /// The time at which the steps are over and everything unfinished must come to an end.
   public var length: Duration
   /// Corners that must not be reached. Reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []

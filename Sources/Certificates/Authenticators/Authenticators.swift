@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// The accessory's end of authentication: a simulated coprocessor or a stub.
 ///
-/// The accessory role uses it twice per attachment: for the certificate (message AA01) and for the response to the
-/// device's challenge (AA02 to AA03). An authenticator may be called from any thread.
+/// The accessory role uses an authenticator twice per attachment: for the certificate (message AA01) and for the
+/// response to the device's challenge (AA02 to AA03). An authenticator may be called from any thread.
 ///
 /// ```swift
 /// let coprocessor: any AccessoryAuthenticator = SimulatedCoprocessor(seed: 7)
@@ -48,7 +48,7 @@ public protocol DeviceAuthenticator: Sendable {
 public enum AuthenticationVerdict: Equatable, Sendable {
   /// The response is accepted (AA05). The warnings name what a stricter device would have refused.
   case accepted(warnings: [String])
-  /// The accessory is refused (AA04), for this reason.
+  /// The accessory is refused (AA04); the value is the reason.
   case refused(reason: String)
 }
 

@@ -62,7 +62,7 @@ package final class MainDelivery: @unchecked Sendable {
       return (waiting.isEmpty ? nil : waiting.removeFirst(), isBusy)
     }
     next?()
-    // The work may run the main run loop, which may start the next item before this one ends.
+    // The work item may run the main run loop, which may start the next item before this one ends.
     lock.withLock { isBusy = wasBusy }
   }
 }
