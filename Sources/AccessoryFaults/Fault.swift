@@ -2,7 +2,7 @@ import AccessoryFormats
 
 /// A fault of a channel, such as `--fault loss,chance=5%,in`.
 ///
-/// ``FaultChannel`` applies it, to simulated and to real accessories. This type contains what all faults have in
+/// ``FaultChannel`` applies a fault, to simulated and to real accessories. This type contains what all faults have in
 /// common. The fault's ``effect`` is its kind and its parameters.
 ///
 /// ```swift

@@ -178,7 +178,7 @@ public final class Device {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject, worldNumber: worldNumber))
   }
 
-  /// Passes an action of the publication machine on to the apps. `subject` describes its accessory.
+  /// Passes an action of the publication machine on to the apps. `subject` describes the action's accessory.
   func perform(_ action: PublicationMachine.Action, _ subject: TimelineEvent.Subject, worldNumber: Int?) {
     switch action {
     case .connect(let accessory):

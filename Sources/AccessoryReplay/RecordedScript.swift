@@ -67,7 +67,7 @@ struct RecordedExchanges {
   private static let delimiters: [[UInt8]] = [[0x0D, 0x0A], [0x0A], [0x0D], [0], [3]]
 
   private(set) var exchanges: [Exchange] = []
-  /// What arrived before the first request of a session, and when.
+  /// The bytes that arrived before the first request of a session, and their times.
   private(set) var greetings: [(after: Duration, bytes: [UInt8])] = []
   /// Sentences about differences in a second recording that could not become wildcards.
   private(set) var notes: [String] = []

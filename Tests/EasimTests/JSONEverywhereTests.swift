@@ -53,7 +53,7 @@ import Testing
     let accessory = try Accessory("echo", on: .unix, in: place)
     place.write("{extends: \"echo\", version: 1, quirks: [\"session,refuse\"]}", to: "odd.json5")
     place.write("{version: 1}", to: "odd.json")
-    // A packet with a wrong checksum of its payload.
+    // The packet has a wrong payload checksum.
     place.write([0xFF, 0x5A, 0, 11, 0x40, 1, 0, 0, 0x5B, 1, 0], to: "spoiled")
     place.makeFolder("local", mode: 0o777)
     let words = line.replacing("ADDR", with: accessory.address).replacing("PLACE", with: place.path)

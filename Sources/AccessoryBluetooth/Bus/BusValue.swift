@@ -173,7 +173,7 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
     return .variant(inner)
   default:
     guard let kind = BusInteger(rawValue: code) else { throw .failed("read a message", code: EBADMSG) }
-    // sd-bus writes exactly as many bytes as the type occupies. These are the lowest ones, because Linux is
+    // sd-bus writes exactly as many bytes as the type occupies. These bytes are the lowest ones, because Linux is
     // little-endian on all supported machines.
     return .integer(kind.number(try readBasic(message, type, UInt64(0))), kind)
   }

@@ -266,7 +266,7 @@ private struct OtherContents {
   }
 
   mutating func add(linkType: Int) {
-    // Real files have few link types. Beyond 16, all others are counted as one.
+    // Real files have few link types. Link types beyond the sixteenth are all counted as one.
     packets[packets.count < 16 || packets[linkType] != nil ? linkType : -1, default: 0] += 1
   }
 

@@ -90,7 +90,7 @@ public struct OptionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong, with an example of a valid form.
   public let description: String
 
-  /// An error with this description.
+  /// Creates an error from its description.
   public init(_ description: String) {
     self.description = description
   }

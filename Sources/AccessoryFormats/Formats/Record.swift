@@ -36,7 +36,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return checked
   }
 
-  /// Creates an error from its description.
+  /// The same record with a string `name,key=value,…` as an example for the documentation.
   public func example(_ text: String) -> Record {
     var shown = self
     shown.example = text

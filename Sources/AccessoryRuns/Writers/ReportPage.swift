@@ -20,8 +20,8 @@ public struct PageSection: Sendable {
 }
 
 /// A report for people: the verdict with its reasons, four figures, the charts, the checks, and the rest of the report.
-/// It is one file without scripts or external resources. It fits narrow screens and paper, and follows the reader's
-/// choice of light or dark mode.
+/// The page is one file without scripts or external resources. The page fits narrow screens and paper, and follows the
+/// reader's choice of light or dark mode.
 struct ReportPage {
   /// More figures than these are not read at a glance.
   private static let mostFigures = 4

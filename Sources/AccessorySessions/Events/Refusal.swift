@@ -6,7 +6,7 @@ public enum Refusal: Equatable, Sendable {
   case authentication(String)
   /// The identification was refused (1D03); the values are the reasons.
   case identification([IdentificationFinding])
-  /// The accessory sent iAP1 frames but no iAP2 detection; the value is one of these frames.
+  /// The accessory's SYN cannot be used.
   case synchronization(LinkParametersError)
   /// The accessory sent iAP1 frames but no iAP2 detection; the value is one of the frames.
   case legacyAccessory(frame: [UInt8])

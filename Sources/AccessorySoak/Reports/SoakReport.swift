@@ -9,9 +9,9 @@ import AccessoryRuns
 public struct SoakReport: Equatable, Sendable {
   /// A world that failed.
   public struct Failure: Equatable, Sendable {
-    /// The rules that the world broke.
+    /// The world's seed.
     public var seed: UInt64 = 0
-    /// The rules that it broke.
+    /// The rules that the world broke.
     public var violations: [SoakViolation] = []
     /// The shrunken world; only the first few failures have one.
     public var shrunk: Shrunk?

@@ -25,7 +25,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     SecureRandom.bytes(try generation(of: certificate).challengeByteCount)
   }
 
-  /// The generation of the coprocessor to which a certificate belongs, by the type of its key.
+  /// The generation of the coprocessor to which a certificate belongs, as shown by the type of the certificate's key.
   public func generation(of certificate: [UInt8]) throws(AuthenticatorError) -> CoprocessorGeneration {
     try known(certificate).certificate.generation
   }

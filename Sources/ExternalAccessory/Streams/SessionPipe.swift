@@ -326,7 +326,7 @@ struct ByteBuffer {
   var isEmpty: Bool { bytes.isEmpty }
   var room: Int { max(0, capacity - count) }
 
-  /// Appends as many bytes as there is room for, or all of them if `isForced`. Returns their number.
+  /// Appends as many bytes as there is room for, or all bytes if `isForced`. Returns their number.
   mutating func append(_ source: UnsafeRawBufferPointer, isForced: Bool = false) -> Int {
     let taken = isForced ? source.count : min(room, source.count)
     bytes.append(UnsafeRawBufferPointer(rebasing: source[..<taken]).bytes)

@@ -130,7 +130,7 @@ import Testing
       binary((0..<40).map { [0xA2, $0 + 1, $0 + 1] } + [[0x08]]), "it has more than 100000 values"
     ),
     (
-      // 59,049 references to one text of 145 bytes.
+      // The list has 59,049 references to one text of 145 bytes.
       binary(
         (0..<10).map { [0xA3, $0 + 1, $0 + 1, $0 + 1] } + [[0x5F, 0x10, 145] + [UInt8](repeating: 0x78, count: 145)]),
       "it has more than 8388608 bytes of text and data"

@@ -4,7 +4,8 @@ import Testing
 
 @testable import easim
 
-/// Tests EADemo's sessions: returned bytes, several sessions at a time, repetitions, and how scripts handle replies.
+/// Tests EADemo's sessions: returned bytes, several sessions at a time, repetitions, and how scripts handle
+/// replies.
 @Suite struct EADemoSessionTests {
   private var demo = EADemoTranscript()
   private let echo = EADemoTranscript.accessory(8, "Echo", "com.example.echo")

@@ -129,8 +129,8 @@ extension OneEnd where Role == DeviceRole {
     return end
   }
 
-  /// An accessory whose link is up. The accessory's sequence numbers begin at `settings.initialSequence`, the device's
-  /// at `device`.
+  /// A device whose link is up and whose first request was sent. The accessory's sequence numbers begin at
+  /// `accessory`.
   static func device(
     _ settings: DevicePeer.Settings = DevicePeer.Settings(), accessory: UInt8 = 0,
     offer: String = Sheet.parameters()
