@@ -74,6 +74,8 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: Sessions
 
+  /// Opens the sessions that are due: each session after the previous one, and after the sessions that had already
+  /// ended when it was opened in the recording.
   private func openSessions() {
     while !isOver, let accessory, let app, next < attachments[index].sessions.count {
       let session = attachments[index].sessions[next]

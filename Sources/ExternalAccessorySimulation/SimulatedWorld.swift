@@ -29,15 +29,19 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// The entrance to the loop in virtual time; nil in real time.
   let virtual: VirtualEntrance?
   let settings: Settings
+  /// Use the inner world only on its loop.
   private let inner: World
   /// What a failed test leaves for its developer. Use only on the loop.
   let trace: WorldTrace
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []
+  /// Other apps on the device. Use the list only on the loop.
   var others: [AppView] = []
   /// What `Bundle.main` declared before the world changed it.
   private var bundleBefore: BundleDeclarations?
+  /// The scenario that is being played. Use it only on the loop.
   var timeline: ScenarioTimeline?
+  /// The scenario's other app. Use it only on the loop.
   var otherApp: ScenarioApp?
   /// The app's timers on the main run loop; nil if they fire in real time.
   private let timers: MainLoopTimers?

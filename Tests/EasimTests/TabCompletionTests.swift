@@ -197,6 +197,7 @@ import Testing
     #expect(shell.names == ["f\(name)"])
   }
 
+  /// Compares word by word, so that a failure shows the wrong name among many.
   private func expect(
     _ found: [[String]], _ wanted: [[String]], at place: SourceLocation = #_sourceLocation
   ) {

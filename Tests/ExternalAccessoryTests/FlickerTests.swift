@@ -147,6 +147,9 @@ import Testing
     }
   }
 
+  /// A stale entry of an accessory that disconnected hours ago without the system noticing: it is in the list, claims
+  /// to be connected, and is useless. A session with it ends when its first bytes have remained unacknowledged for too
+  /// long.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()

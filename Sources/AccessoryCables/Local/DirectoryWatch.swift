@@ -14,6 +14,7 @@ public final class DirectoryWatch: DescriptorHandler {
     case vanished(String)
     /// The directory itself was removed or replaced.
     case lost
+    /// The kernel's queue overflowed, so the directory must be read again.
     case overflow
   }
 

@@ -10,6 +10,7 @@ import AccessoryFormats
 /// Invariants: a stage accepts every chunk as a whole; `room` limits the size of the next chunk; the stage holds at
 /// most its capacity plus one chunk; and it passes on bytes in the order in which they are to arrive at the other end.
 protocol FaultStage {
+  /// The number of held bytes that the stage will still pass on. The end of the stream must wait for these bytes.
   var held: Int { get }
 
   /// The maximum number of bytes that the stage currently accepts; 0 makes the sender wait.

@@ -137,6 +137,7 @@ public enum PacketKind: String, CaseIterable, Sendable {
 /// The scanner decides what counts as a packet. Bytes between packets are passed on unchanged, so that a fault changes
 /// only the packets that it affects.
 struct PacketCutter {
+  /// Wraps the scanner, which cannot be copied, because a stage is kept as a value.
   private final class Box {
     var scanner = PacketScanner()
   }

@@ -9,6 +9,7 @@ import AccessoryFormats
 /// ```
 public struct ChangeLimit: Equatable, Sendable {
   let figure: String
+  /// Whether the comparison fails above the bound rather than below it.
   let isUpper: Bool
   /// The bound as a fraction: 0.1 for 10%.
   let bound: Double

@@ -85,6 +85,7 @@ final class SoakStream: SessionHandler {
     account.open(end, session, record)
   }
 
+  /// Starts the stream, which must already be the session's handler.
   func start() {
     if left > 0 { write() } else if plan.closing == .afterWriting { closeSoon(.zero) }
     if case .after(let time) = plan.closing { closeSoon(time) }

@@ -47,6 +47,7 @@ struct SoakBehavior: AccessoryBehavior {
 
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { End(ledger) }
 
+  /// The accessory's end of one session. Use it only on the loop.
   private final class End: SessionHandler {
     private let ledger: SoakLedger
     private var token: UInt32?

@@ -98,6 +98,7 @@ final class BluetoothLab {
     sockets.blueZ = blueZ
   }
 
+  /// Creates a medium on this bus. Each role needs its own medium, as it would in a separate process.
   func medium() -> BluetoothMedium { BluetoothMedium(.address(address), sockets: sockets) }
 
   func run(

@@ -13,6 +13,7 @@ import Testing
     case idle
     case unread
     case unreadAnswers
+    /// The client has not read any of its answers, so the server no longer reads its requests.
     case unreadRequests
   }
 

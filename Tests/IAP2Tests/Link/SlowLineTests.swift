@@ -1,6 +1,8 @@
 import IAP2
 import Testing
 
+/// Tests a line whose rate is known: neither end announces or sends more at a time than the line carries in half the
+/// retransmission timeout, so that late packets are not retransmitted.
 @Suite struct SlowLineTests {
   private func device(lineRate: Int) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()

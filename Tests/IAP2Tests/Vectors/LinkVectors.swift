@@ -8,6 +8,7 @@ struct LinkVector: Sendable, CustomTestStringConvertible {
   let line: String
   /// The header's fields, read from the hex by eye.
   let header: PacketHeader
+  /// The payload as easim's encoders produce it; nil if easim never sends the packet.
   let encoded: [UInt8]?
 
   var testDescription: String { number }

@@ -41,6 +41,7 @@ final class BehaviorRig: AppHandler {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = accessory }
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) { shown = nil }
 
+  /// Releases the device, which otherwise retains every app that uses it.
   func close() {
     app?.close()
     app = nil

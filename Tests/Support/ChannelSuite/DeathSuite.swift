@@ -34,6 +34,7 @@ extension DeathSuite.Case {
     case ends
     /// The end is orderly, and it waits until the reader has read everything.
     case waits
+    /// Nothing happens, because the owner has closed the channel.
     case silence
   }
 

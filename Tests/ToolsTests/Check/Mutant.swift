@@ -4,6 +4,7 @@ import IAP2
 struct Mutant: Sendable {
   struct Packet {
     var bytes: [UInt8]
+    /// The packet's header; nil for a detection sequence, and for bytes that are not a packet.
     var header: PacketHeader?
     var number: Int
 

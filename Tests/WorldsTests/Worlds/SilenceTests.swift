@@ -31,6 +31,7 @@ import Testing
     var description: String { "\(end.rawValue) in \(phase)" }
   }
 
+  /// Every phase of each end. A device is never `stopped`, because it starts listening again.
   static let examples = End.allCases.flatMap { end in
     PeerPhase.allCases.filter { end == .accessory || $0 != .stopped }.map { Example(end: end, phase: $0) }
   }

@@ -119,6 +119,8 @@ import Testing
   }
 }
 
+/// One attachment, and the notifications that apps receive: "550 + 2 [com.a, com.b]" gives the time in milliseconds, +
+/// for a connect, the number counted from 1, and the protocols.
 private struct Scene {
   private var machine: PublicationMachine
   private var random = SeededRandom(seed: 1)
