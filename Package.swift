@@ -187,7 +187,8 @@ let package = Package(
       "AccessoryControl AccessoryCheck AccessoryLoad AccessoryReplay AccessorySoak AccessoryWorlds "
         + "AccessorySimulator AccessoryHost AccessoryHardware AccessoryBluetooth AccessoryUSB AccessoryCables "
         + "AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO Certificates AccessoryPages "
-        + "AccessoryProxy AccessoryRedaction AccessoryRuns AccessoryCore AccessoryFormats IAP2 CBuild CLinux CMicroHTTPD"),
+        + "AccessoryProxy AccessoryRedaction AccessoryRuns AccessoryCore AccessoryFormats IAP2 CBuild CLinux CMicroHTTPD"
+    ),
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
     program("EADemoClient", "ExternalAccessory AccessoryHardware"),
 

@@ -116,7 +116,8 @@ struct Nothing: Equatable, Sendable {
 public enum ControlMethods {
   /// All methods, in the order of the documents.
   public static let all: [ControlMethod] =
-    server + library + worlds + accessories + faults + apps + sessions + packets + time + hosts + proxies + captures + traces
+    server + library + worlds + accessories + faults + apps + sessions + packets + time + hosts + proxies + captures
+    + traces
     + jobs
 
   static let names = all.map(\.name)

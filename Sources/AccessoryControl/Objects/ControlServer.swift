@@ -149,7 +149,8 @@ public final class ControlServer {
     let world =
       find("world", in: worlds) ?? find("accessory", in: accessories)?.world ?? find("app", in: apps)?.world
       ?? find("session", in: sessions)?.world ?? find("fault", in: faults)?.accessory.world
-      ?? find("host", in: hosts)?.world ?? find("proxy", in: proxies)?.world ?? find("capture", in: captures)?.world ?? find("job", in: jobs)?.world
+      ?? find("host", in: hosts)?.world ?? find("proxy", in: proxies)?.world ?? find("capture", in: captures)?.world
+      ?? find("job", in: jobs)?.world
       ?? (try? world("main"))
     return effect == .passesTime && world?.virtual == nil ? nil : world
   }

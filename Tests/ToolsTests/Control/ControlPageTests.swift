@@ -41,7 +41,8 @@ import Testing
         "rpc.discover", "server.info", "client.detach", "client.cancel", "events.subscribe", "events.unsubscribe",
         "events.list", "library.list", "world.list", "accessory.list", "accessory.received", "fault.list", "app.list",
         "app.accessories",
-        "session.write", "session.read", "session.state", "packet.list", "packet.get", "time.now", "host.list", "proxy.list",
+        "session.write", "session.read", "session.state", "packet.list", "packet.get", "time.now", "host.list",
+        "proxy.list",
         "capture.list", "capture.read", "trace.get", "job.wait", "job.state", "job.list", "job.report", "job.kept",
         "job.keptReport",
       ])
