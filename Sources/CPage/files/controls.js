@@ -64,8 +64,8 @@ export class Controls {
     };
     search.addEventListener("input", list);
     select.addEventListener("change", () => { show(); preview(); });
-    this.quirks = chooser(desk.schemas.kinds("quirk"), { title: "quirk", changed: preview });
-    this.faults = chooser(desk.schemas.kinds("fault"), { title: "fault", presets: desk.library.linkPresets, changed: preview });
+    this.quirks = chooser(desk.schemas.kinds("Quirk"), { title: "quirk", changed: preview });
+    this.faults = chooser(desk.schemas.kinds("Fault"), { title: "fault", presets: desk.library.linkPresets, changed: preview });
     const fields = desk.schemas.fields("accessory.add", ["count", "serial", "on"]).map((one) => field(one, { changed: preview }));
     const plugs = h("input", { type: "checkbox", id: "plugs", checked: true });
     const serial = fields.find((one) => one.schema.key === "serial");

@@ -163,8 +163,8 @@ export function inSeconds(text) {
 
 // A slider for a parameter of a fault: durations and large numbers on a logarithmic scale, probabilities in percent.
 export function sliderScale(schema) {
-  if (schema.kind === "chance") return { min: 0, max: 100, step: 0.5, toText: (x) => `${x}%`, fromText: (t) => t.endsWith("%") ? parseFloat(t) : Number(t) * 100 };
-  if (schema.kind === "duration") {
+  if (schema.kind === "Chance") return { min: 0, max: 100, step: 0.5, toText: (x) => `${x}%`, fromText: (t) => t.endsWith("%") ? parseFloat(t) : Number(t) * 100 };
+  if (schema.kind === "Duration") {
     // 0 ms, then 1 ms to 10 s.
     return {
       min: 0, max: 101, step: 1,

@@ -130,7 +130,7 @@ class AccessoryCard {
       button("Remove", () => [["accessory.remove", one()]], { name: "remove-accessory" }));
     this.faults = h("div", { class: "faults" });
     this.addFault = this.faultMenu();
-    this.addQuirk = chooser(desk.schemas.kinds("quirk"), { title: "quirk" });
+    this.addQuirk = chooser(desk.schemas.kinds("Quirk"), { title: "quirk" });
     this.element = h("article", { class: "card accessory" }, this.title, this.facts, this.phases, this.problem, this.buttons,
       h("details", {}, h("summary", {}, this.faultCount = h("span", {}, "Faults")), this.faults, this.addFault),
       h("details", {}, h("summary", {}, "Quirks"), this.quirks = h("div", { class: "buttons" }), this.addQuirk.element,
@@ -146,7 +146,7 @@ class AccessoryCard {
       "aria-label": "Add a fault", dataset: { action: "add-fault" },
       on: {
         change: () => {
-          const kind = desk.schemas.kinds("fault").find((one) => one.name === menu.value);
+          const kind = desk.schemas.kinds("Fault").find((one) => one.name === menu.value);
           const missing = kind?.properties.filter((one) => one.isRequired).map((one) => [one.key, FIRST[one.kind] ?? one.minimum]) ?? [];
           const fault = optionText(menu.value, Object.fromEntries(missing));
           menu.value = "";
@@ -155,7 +155,7 @@ class AccessoryCard {
       },
     }, h("option", { value: "" }, "Add a fault…"),
     h("optgroup", { label: "links" }, desk.library.linkPresets.map((one) => option(one.linkPreset, one.summary))),
-    h("optgroup", { label: "faults" }, desk.schemas.kinds("fault").map((kind) => option(kind.name, kind.description))));
+    h("optgroup", { label: "faults" }, desk.schemas.kinds("Fault").map((kind) => option(kind.name, kind.description))));
     return menu;
   }
 
@@ -228,7 +228,7 @@ export class FaultRow {
     setText(this.text, `${state.fault} ${state.text}`);
     setText(this.counts, ` ${state.hits} hit${state.hits === 1 ? "" : "s"}, ${bytes(state.bytes)}`);
     const { name, values } = fromOptionText(state.text);
-    const properties = this.desk.schemas.kinds("fault").find((one) => one.name === name)?.properties ?? [];
+    const properties = this.desk.schemas.kinds("Fault").find((one) => one.name === name)?.properties ?? [];
     const shown = properties.filter((one) => (!["after", "for", "capacity"].includes(one.key) || one.key in values) && sliderScale(one));
     keyed(this.sliders, shown.map((property) => ({ property, value: values[property.key] })), ({ property }) => `${name} ${property.key}`,
       ({ property }) => this.slider(name, property));
