@@ -124,7 +124,7 @@ public protocol AccessoryFinder: AnyObject {
   ) throws(TransportError) -> any Connecting
 }
 
-/// The cable of an accessory, whose channel has not been started.
+/// An accessory's cable; the cable's channel has not been started.
 public struct OpenedCable {
   /// The cable.
   public let cable: Cable

@@ -41,7 +41,7 @@ struct ParameterPlace {
   let path: [UInt16]
   let entry: MessageCatalog.ParameterEntry?
 
-  /// What a text or blob of this parameter is; nil for what may be seen.
+  /// What kind of secret a text or blob in this parameter is; nil if it may be shown.
   ///
   /// Only what is known to be harmless is kept. Everything else with three or more bytes is replaced, so that a
   /// parameter that the catalogue does not know does not give anything away.

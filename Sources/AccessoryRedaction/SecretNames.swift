@@ -7,7 +7,7 @@ public struct SecretNames: Sendable {
   public struct Count: Equatable, Sendable {
     /// How many different values.
     public var values = 0
-    /// At how many places.
+    /// In how many places.
     public var places = 0
   }
 

@@ -28,7 +28,7 @@ enum ShownBytes {
     case data
   }
 
-  /// What the bytes behind this text are; nil for numbers that are no bytes.
+  /// What the bytes that follow this text are; nil if the numbers that follow are not bytes.
   private static func use(before: ArraySlice<UInt8>, _ names: SecretNames) -> Use? {
     let text = String(decoding: before.suffix(200), as: UTF8.self)
     if text.hasSuffix("to no packet: ") { return .damaged }

@@ -331,7 +331,7 @@ final class AccessoryAttachment: ConnectionOwner {
 }
 
 extension AccessoryAttachment {
-  /// Returns the context of this session's behavior. Events that the behavior reports carry the session's number.
+  /// Returns the context of this session's behavior. Events reported by the behavior carry the session's number.
   private func context(of session: Session) -> BehaviorContext {
     let id = session.id
     return BehaviorContext(

@@ -26,7 +26,7 @@ import Testing
 /// ``clock``, for apps that accept a clock. Every other wait of the app happens in real time.
 public final class SimulatedWorld: @unchecked Sendable {
   let realm: AccessoryRealm
-  /// The entrance to the loop in virtual time; nil in real time.
+  /// The entry point to the loop in virtual time; nil in real time.
   let virtual: VirtualEntrance?
   let settings: Settings
   /// Use the inner world only on its loop.

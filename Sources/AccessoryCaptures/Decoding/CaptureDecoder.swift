@@ -46,7 +46,7 @@ public final class CaptureDecoder {
 
   /// Processes `bytes` and reports every entry that is now complete.
   ///
-  /// - Throws: ``CaptureError`` if the text is neither hex nor a transcript. Everything before the invalid place has
+  /// - Throws: ``CaptureError`` if the text is neither hex nor a transcript. Everything before the invalid position has
   ///   been reported.
   public func append(_ bytes: [UInt8], _ emit: (CaptureEntry) -> Void) throws(CaptureError) {
     switch packing {

@@ -273,7 +273,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      316, "packet-acknowledges-forward", "Acknowledgement numbers never go back.", [.agreed],
+      316, "packet-acknowledges-forward", "Acknowledgement numbers never go backwards.", [.agreed],
       fix: "Acknowledge the last packet that was received in order, in each packet, retransmissions included."
     ) { run in
       let device = try run.survey().device

@@ -9,7 +9,7 @@ import LinuxIO
 ///
 /// ```
 ///   {"send": "0102"}        ──▶   {}
-///   {"receive": 2.5}        ──▶   {"data": "0a0b", "end": null}     what arrived, at the latest after 2.5 s
+///   {"receive": 2.5}        ──▶   {"data": "0a0b", "end": null}     what arrived, within at most 2.5 s
 ///   {"outcome": "failed", "text": "…"}
 /// ```
 public final class OwnCases: ChildProcessHandler {

@@ -237,8 +237,8 @@ private final class Newcomer: DescriptorHandler {
     return socket
   }
 
-  /// Sends a last text, and reads everything that the other end has sent before closing the socket; otherwise a reset
-  /// could discard the text.
+  /// Sends a final message, and reads everything that the other end has sent before closing the socket; otherwise a
+  /// reset could discard the message.
   func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))

@@ -6,9 +6,9 @@ extension ControlMethods {
   static let faults: [ControlMethod] = [
     ControlMethod(
       "fault.add",
-      "Add a fault to an accessory's current and future cables. The fault's times count from now on the current cable, "
-        + "and from the time of plugging in on future cables. The fault acts at the accessory's end: `in` is what the "
-        + "accessory receives.",
+      "Add a fault to an accessory's current and future cables. On the current cable, the fault's times are measured "
+        + "from now; on future cables, from when the cable is plugged in. The fault acts at the accessory's end: `in` is "
+        + "what the accessory receives.",
       FaultMethods.Adding.format,
       Listed<String>.format("faults", .text, "the ids of the new faults; a link preset adds several"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"

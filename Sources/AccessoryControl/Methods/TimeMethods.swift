@@ -143,9 +143,8 @@ private struct Waited: Equatable, Sendable {
     Field("reached", \.isReached, .boolean, "whether the expected notice arrived", isRequired: true)
     Field(
       "stopped", \.stopped, .text,
-      "why the wait ended: `notice` means that the notice arrived, `limit` that the time is up, `attention` that a "
-        + "session this client has taken over is waiting for the client, `cancelled` that `client.cancel` ended the "
-        + "wait",
+      "why the wait ended: `notice`: the notice arrived; `limit`: the time is up; `attention`: a session that this "
+        + "client has taken over needs the client; `cancelled`: `client.cancel` ended the wait",
       isRequired: true)
     Field("notice", \.notice, .optional(.raw("a notice")), "the notice, with its `method` and `params`")
     Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)

@@ -97,7 +97,7 @@ struct ProxyState: Equatable, Sendable {
     Field("hasAccessory", \.hasAccessory, .boolean, "whether there is a cable to the accessory", isRequired: true)
     Field("hasDevice", \.hasDevice, .boolean, "whether a device is connected to it", isRequired: true)
     Field(
-      "attachments", \.attachments, .integer(0...Int.max), "how often a device was connected to the accessory",
+      "attachments", \.attachments, .integer(0...Int.max), "how many times a device has connected to the accessory",
       isRequired: true)
     Field(
       "fromAccessory", \.fromAccessory, .integer(0...Int.max), "number of bytes that the accessory sent",

@@ -51,10 +51,10 @@ public struct AddressForm: Equatable, Sendable {
       "gadget:UDC", "gadget:fe980000.usb", host: nil, simulator: "is the USB device port with this name"),
     AddressForm(
       "bt:", "bt:", host: "every paired accessory on Bluetooth",
-      simulator: "is a Bluetooth device, on the first adapter"),
+      simulator: "acts as a Bluetooth device on the first adapter"),
     AddressForm(
       "bt:ADAPTER", "bt:hci1", host: "every accessory paired with this adapter",
-      simulator: "is a Bluetooth device on this adapter"),
+      simulator: "acts as a Bluetooth device on this adapter"),
     AddressForm(
       "bt:AA:BB:CC:DD:EE:FF", "bt:AA:BB:CC:DD:EE:FF", host: "the Bluetooth device with this address", simulator: nil
     ),

@@ -28,8 +28,8 @@ package protocol ByteStream: AnyObject {
 /// Receives the events of a ``ByteStream`` on its loop, never from inside a call to the stream except
 /// ``ByteStream/resumeReading()``.
 package protocol ByteStreamHandler: AnyObject {
-  /// Called when bytes were read. Returns how many the handler accepted; the others are kept, and nothing is read until
-  /// ``ByteStream/resumeReading()``.
+  /// Called when bytes have been read. Returns how many the handler accepted; the others are kept, and nothing is read
+  /// until ``ByteStream/resumeReading()``.
   func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int
 
   /// Called when there is no more input, and all received bytes were accepted. The reason is nil after an orderly end.

@@ -1,5 +1,5 @@
-/// Limits how many messages of one kind are reported: only the first few of each ten seconds. Further messages are
-/// counted.
+/// Limits how many messages of one kind are reported: only the first few in each ten-second period. Further messages
+/// are counted.
 ///
 /// ```
 ///   quiet ── message ──▶ counting: reports until ``most``, then counts ── 10 s later ──▶ quiet, or reports the count

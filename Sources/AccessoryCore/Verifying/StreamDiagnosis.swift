@@ -215,7 +215,7 @@ struct StreamSegments {
     return (UniqueStream(seed: place.seed, session: place.session), place.offset)
   }
 
-  /// Adds the segment around a block found at `index`, and the bytes before it; returns where to continue.
+  /// Adds the bytes before a block found at `index`, and the segment around the block; returns where to continue.
   private mutating func add(_ found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     // The last segment may have claimed a few bytes that look the same but belong to this one.
     if let last = all.last, last.range.upperBound > index {

@@ -1,6 +1,6 @@
 /// Finds the existing name that the user probably meant: the nearest one, or nil if none is near.
 ///
-/// All messages "unknown ..., did you mean ...?" use it.
+/// Used by all "unknown ..., did you mean ...?" messages.
 ///
 /// ```swift
 /// Suggestion.nearest(to: "lawkview", in: ["echo", "lawk-view"])   // "lawk-view"

@@ -120,7 +120,7 @@ public struct BurstPlan: Equatable, Sendable {
   public var limits: [BurstLimit] = []
   /// A workload of different bursts, which replaces ``payload`` and ``verification``.
   package var workload: BurstWorkload?
-  /// The pause of a session after each of its bursts; nil for none.
+  /// How long a session pauses after each of its bursts; nil for no pause.
   package var think: Distribution<Duration>?
   /// Each accessory's share of the rate, by name, serial number or address, if accessories have their own rates; `*`
   /// stands for all others.

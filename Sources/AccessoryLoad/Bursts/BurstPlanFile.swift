@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The plan of a load test in a file: `easim burst --plan FILE`.
+/// A load test's plan, as stored in a file: `easim burst --plan FILE`.
 ///
 /// ```json5
 /// {

@@ -49,7 +49,7 @@ extension BurstReport {
     require(
       sum(slices, \.errors) <= errorCount, "errors",
       "are \(errorCount), but the slices of time have \(sum(slices, \.errors))")
-    // Reports of earlier versions have no sizes and no map.
+    // Reports from earlier versions have no sizes and no map.
     require([0, completed].contains(sizes.total), "sizes", "there are \(sizes.total) of \(completed) bursts")
     let mapped = sum(map.cells) { $0[2] }
     require([0, completed].contains(mapped), "latencyMap", "has \(mapped) of \(completed) bursts")

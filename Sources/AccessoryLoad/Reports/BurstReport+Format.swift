@@ -222,7 +222,7 @@ extension Format<Int> {
 }
 
 extension Format<String> {
-  /// easim writes no longer strings. The length of strings is limited, because strings of many reports are shown
+  /// easim never writes strings longer than this. The length is limited because strings from many reports are shown
   /// together.
   static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }

@@ -149,7 +149,7 @@ public struct BurstReport: Equatable, Sendable {
     public var pace = ""
     /// The number of bursts completed and measured in this phase.
     public var completed = 0
-    /// The latencies of the phase's bursts, counted from when they were due, in nanoseconds.
+    /// The latencies of the phase's bursts, measured from when they were due, in nanoseconds.
     public var latency = Histogram()
   }
 

@@ -51,8 +51,8 @@ extension Profile {
     /// takes two.
     static let mostNative = 13
 
-    /// Returns the mistake in a protocol's name; nil if the name has reverse-DNS form: two or more parts, separated by
-    /// dots, of letters (of any script), digits, `-` and `_`.
+    /// Returns what is wrong with a protocol's name; nil if the name has reverse-DNS form: two or more parts, separated
+    /// by dots, of letters (of any script), digits, `-` and `_`.
     public static func fault(inName name: String) -> String? {
       let parts = name.split(separator: ".", omittingEmptySubsequences: false)
       let isValid = parts.count >= 2 && parts.allSatisfy { !$0.isEmpty && $0.unicodeScalars.allSatisfy(mayStand) }

@@ -226,7 +226,7 @@ extension Script {
         "closes the session; the timeline shows this text as the reason")
       Field(
         "unplug", \.unplug, .optional(.absence),
-        "unplugs the accessory for this time; with `stay`, until it is plugged in again")
+        "unplugs the accessory for this long; with `stay`, until it is plugged in again")
     }.checked { answer, object in
       let actions = ["send", "goto", "quirk", "close", "unplug"]
       if !actions.contains(where: { object.value($0) != nil }), object.value("after") == nil {

@@ -178,7 +178,7 @@ extension TimelineEvent.Kind {
     case .synchronizationAdjusted(let values):
       self = .warning("the SYN has values out of range: \(values.map(\.description).joined(separator: "; "))")
     case .strayData(let session, let bytes):
-      self = .warning("\(bytes) bytes came for session \(session), which is not open: dropped")
+      self = .warning("\(bytes) bytes arrived for session \(session), which is not open: dropped")
     default: return nil
     }
   }

@@ -128,8 +128,8 @@ public struct EchoBehavior: AccessoryBehavior {
 
   private final class Echo: SessionHandler {
     func sessionIsReadable(_ session: Session) {
-      // The loop repeats until nothing is unread or the session has no room. Bytes that stay unread are eventually no
-      // longer acknowledged.
+      // The loop repeats until everything has been read or the session has no room. Bytes that stay unread are
+      // eventually no longer acknowledged.
       while session.read({ session.write($0) }) > 0 {}
     }
 

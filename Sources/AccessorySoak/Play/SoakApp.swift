@@ -64,7 +64,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // The accessory has disconnected in the meantime. The accessory's next connect starts over.
+      // The accessory has disconnected in the meantime. The next time the accessory connects, it starts over.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

@@ -57,8 +57,8 @@ final class USBChannel: Channel {
   /// Called once, when libusb has no pointer to this channel any more and the handler is released.
   private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
-  // From here on, overlapping access is not checked: a channel belongs to one loop, and while these properties change
-  // it only calls libusb, which does not call back when a transfer is submitted.
+  // From here on, overlapping access is not checked. A channel belongs to one loop; while it changes these properties,
+  // it calls only libusb, which does not call back when a transfer is submitted.
   @exclusivity(unchecked) var state = State.made
   @exclusivity(unchecked) var incoming = USBDirection()
   @exclusivity(unchecked) var outgoing = USBDirection()

@@ -88,7 +88,7 @@ final class ParsedCertificates: @unchecked Sendable {
 
 /// Finds where bytes stop being valid DER, for messages: libcrypto's parsers report what is wrong but not where.
 ///
-/// The search follows only tags and lengths, so bytes without a fault may still not be a certificate.
+/// The search follows only tags and lengths, so bytes in which it finds no error may still not be a certificate.
 struct DERFault: Equatable {
   let offset: Int
   let what: String

@@ -42,7 +42,7 @@ private func readAtLoad() {
 /// declarations that the device uses.
 ///
 /// On Linux the dictionary is empty unless there is an Info.plist next to the program. CoreFoundation creates it once,
-/// as a mutable object, and keeps it. Later calls of `Bundle.main.infoDictionary` and `object(forInfoDictionaryKey:)`
+/// as a mutable object, and keeps it. Later calls to `Bundle.main.infoDictionary` and `object(forInfoDictionaryKey:)`
 /// therefore return the values set here.
 package struct BundleDeclarations: Equatable, Sendable {
   private var protocols: [String]?

@@ -26,7 +26,7 @@ public struct PacketHeader: Hashable, Sendable {
   /// The link session; 0 for the link's own packets.
   public var session: UInt8
 
-  /// Creates a header for a payload of `payloadCount` bytes; a packet without payload has no payload checksum.
+  /// Creates a header for a payload of `payloadCount` bytes; a packet without a payload has no payload checksum.
   public init(
     control: ControlBits, sequence: UInt8, acknowledgement: UInt8, session: UInt8 = 0, payloadCount: Int = 0
   ) {

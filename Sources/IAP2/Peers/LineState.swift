@@ -60,7 +60,7 @@ public struct LineWatch {
   public static let limit = Milliseconds(5_000)
   private static let pause = Milliseconds(10_000)
 
-  /// A lasting problem, in a form that changes with every progress.
+  /// A persistent problem, in a form that changes whenever the line makes progress.
   private enum Trouble: Hashable {
     case awaited(String)
     case unacknowledged(oldest: UInt8, establishments: Int)

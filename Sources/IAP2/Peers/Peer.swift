@@ -76,8 +76,8 @@ extension PeerCore {
 
 /// What one end is waiting for, as the wire shows it. Owners use this to limit how long the other end may be silent.
 public enum PeerPhase: Hashable, Sendable, CaseIterable {
-  /// This end waits for nothing: it has not started, or has given up, for example because the device supports only
-  /// iAP1.
+  /// This end is not waiting for anything: it has not started, or has given up, for example because the device supports
+  /// only iAP1.
   case stopped
   /// This end waits for the other end's part in detection.
   case detection

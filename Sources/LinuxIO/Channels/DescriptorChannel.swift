@@ -14,8 +14,8 @@ import Glibc
 /// medium with frames a reset counts as a close.
 ///
 /// While reading is paused the kernel still reports half-closes, hang-ups and errors. The channel then follows the rule
-/// of ``Channel``. If the end has to wait for ``resumeReading()``, the kernel is not polled again, because that would
-/// keep the loop awake.
+/// documented in ``Channel``. If the end has to wait for ``resumeReading()``, the kernel is not polled again, because
+/// that would keep the loop awake.
 ///
 /// **Closing.** Accepted bytes are still sent: ``ClosingSocket`` or ``ClosingTerminal`` keeps the descriptor open
 /// briefly after ``close()``, although the channel itself ends immediately.

@@ -217,7 +217,7 @@ extension Scenario {
   }
 }
 
-/// Another SDK in the app's process. The system considers both one app: they share registrations and sessions.
+/// Another SDK in the app's process. The system treats both as one app: they share registrations and sessions.
 package final class ScenarioSDK {
   private let scenario: Scenario
   private let loop: any EventLoop
