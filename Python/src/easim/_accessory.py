@@ -166,10 +166,11 @@ class Accessory:
         world = self.world
         if world.is_virtual:
             world.clock.now = max(world.clock.now, float(news["t"]))
-        session = Session(world, news["session"], news["protocol"], accessory=self) session.task =
-        asyncio.get_running_loop().create_task(self._play(behavior, session)) # From now on the task counts as running,
-        so that no wait continues before the task has started. world.clock.begin(session.task) for tasks in
-        (world.tasks, world.server.link.tasks):
+        session = Session(world, news["session"], news["protocol"], accessory=self)
+        session.task = asyncio.get_running_loop().create_task(self._play(behavior, session))
+        # From now on the task counts as running, so that no wait continues before the task has started.
+        world.clock.begin(session.task)
+        for tasks in (world.tasks, world.server.link.tasks):
             tasks.add(session.task)
             session.task.add_done_callback(tasks.discard)
         session.task.add_done_callback(world.clock.end)
@@ -281,7 +282,7 @@ class Host:
 
 
 class Proxy:
-    """A proxy between a device and an accessory, neither of which the server simulates."""
+    """A proxy between a device and an accessory that the server does not simulate."""
 
     def __init__(self, world: World, name: str, device: str, accessory: str) -> None:
         """Use :meth:`World.proxy`."""

@@ -153,7 +153,7 @@ class App:
         await self._call("unregister")
 
     async def background(self) -> None:
-        """Put it into the background, where it keeps running."""
+        """Put the app into the background, where it keeps running."""
         await self._call("background")
 
     async def suspend(self) -> None:

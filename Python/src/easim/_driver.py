@@ -1,4 +1,4 @@
-"""The loop of the plain interface: it runs on the caller's thread during a call, and on its own thread otherwise."""
+"""The plain interface's event loop, which runs on the caller's thread during calls and on its own thread otherwise."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any, TypeVar, Union
 
 from .errors import EasimError
 
-# pytest shows errors at the call in the test, not in this package.
+# Makes pytest show an error at the call in the test instead of inside this package.
 __tracebackhide__ = True
 
 _T = TypeVar("_T")
 
 
 class _Exit:
-    """Carries an exception that would end the loop to the caller."""
+    """Carries an exception that would end the loop through it to the caller."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -33,40 +33,40 @@ async def _guarded(work: Coroutine[Any, Any, _T]) -> Union[_T, _Exit]:
 
 
 class Driver:
-    """An event loop that one thread at a time runs.
+    """An event loop that is run by one thread at a time.
 
-    A call runs the loop on its own thread, because waking another thread and being woken by it takes longer than the
-    server needs for an answer. Between calls the loop must run, too: behaviors answer, and notices arrive. So a thread
-    runs it when there has been no call for a moment, until the next call.
+    During a call, the caller's thread runs the loop, because switching to another thread and back takes longer than the
+    server needs to answer. Between calls the loop must also run, so that behaviors can answer and notices can arrive.
+    Therefore a background thread runs the loop once there has been no call for ``MOMENT`` seconds, until the next call.
     """
 
     MOMENT = 0.002
 
     def __init__(self) -> None:
-        """Start the thread."""
+        """Start the background thread."""
         self._loop = asyncio.new_event_loop()
         self._pid = os.getpid()
         self._turn = threading.Lock()
         """Held by the thread that runs the loop."""
         self._runner = 0
-        """The number of that thread."""
+        """The identifier of the thread that holds ``_turn``; 0 for none."""
         self._last_call = 0.0
         self._guests = 0
         """The number of calls that wait while another thread runs the loop for them."""
         self._guest_lock = threading.Lock()
         self._is_closed = False
         self._resting = threading.Event()
-        """Set when the loop should run on its own thread at once."""
+        """Set when the background thread should run the loop immediately."""
         self._thread = threading.Thread(target=self._run_between_calls, name="easim", daemon=True)
         self._thread.start()
 
     @property
     def is_foreign(self) -> bool:
-        """Whether this process is a fork of the one with the thread."""
+        """Whether this process was forked from the one that created the driver."""
         return os.getpid() != self._pid
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run to the end, and return the result."""
+        """Run a coroutine to its end, and return its result."""
         thread = threading.get_ident()
         if self.is_foreign:
             work.close()
@@ -85,14 +85,14 @@ class Driver:
         try:
             result = self._run_here(work) if self._take_turn(thread) else self._run_there(work)
         except EasimError as error:
-            # The traceback of the loop is of no use to the caller.
+            # The loop's traceback does not help the caller.
             raise error.with_traceback(None) from error.__cause__
         if isinstance(result, _Exit):
             raise result.error
         return result
 
     def _take_turn(self, thread: int) -> bool:
-        """Become the thread that runs the loop, unless this thread runs another one, or another call runs this one."""
+        """Become the thread that runs the loop, unless this thread runs another loop or another call runs this one."""
         if asyncio._get_running_loop() is not None:
             return False
         self._last_call = monotonic()
@@ -118,7 +118,7 @@ class Driver:
             try:
                 return self._loop.run_until_complete(task)
             except BaseException:
-                # After Ctrl-C, the call notices that it is cancelled.
+                # After Ctrl-C, the coroutine needs the loop to handle its cancellation.
                 if not task.done():
                     task.cancel()
                     with contextlib.suppress(BaseException):
@@ -142,7 +142,7 @@ class Driver:
                 self._guests -= 1
 
     def catch_up(self) -> None:
-        """Take in what has already arrived, if no thread is running the loop."""
+        """Process everything that has already arrived, if no thread is running the loop."""
         if self.is_foreign or self._is_closed or asyncio._get_running_loop() is not None:
             return
         if self._turn.acquire(blocking=False):
@@ -153,12 +153,12 @@ class Driver:
                 self._end_turn()
 
     def rest(self) -> None:
-        """Let the loop run on its own thread, because the caller is about to wait for something else."""
+        """Let the background thread run the loop, because the caller is about to wait for something else."""
         if self._runner == 0:
             self._last_call = 0.0
             self._resting.set()
 
-    # The thread of its own
+    # The background thread
 
     def _run_between_calls(self) -> None:
         thread = threading.get_ident()
@@ -167,7 +167,7 @@ class Driver:
             self._resting.clear()
             if monotonic() - self._last_call < self.MOMENT and not self._guests:
                 continue
-            # During a call this thread does not wait for its end, because waking it then would delay the next call.
+            # This thread does not wait for a call to end, because waking up at that moment would delay the next call.
             if self._turn.acquire(blocking=False):
                 self._runner = thread
                 try:
@@ -181,13 +181,13 @@ class Driver:
             self._loop.stop()
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the background thread, and close the loop."""
         if self.is_foreign:
             return
         self._is_closed = True
         while self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._step_aside)
             self._thread.join(0.05)
-        # A call of another thread ends soon, because the connection is closed.
+        # A call on another thread ends soon, because the connection is closed.
         if self._turn.acquire(timeout=5):
             self._loop.close()

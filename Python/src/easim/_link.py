@@ -20,7 +20,7 @@ Listener = Callable[[dict[str, Any]], None]
 
 
 class _Lines(asyncio.Protocol):
-    """Passes what arrives to a link."""
+    """Passes received data to a link."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -178,7 +178,7 @@ class Link:
     # When the server is silent
 
     def take(self, data: bytes) -> None:
-        """Take what has arrived."""
+        """Process received data."""
         self._heard = self._loop.time()
         try:
             for message in self._wire.receive(data):

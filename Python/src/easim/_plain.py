@@ -1,4 +1,4 @@
-"""The plain interface: the asyncio interface, driven by a loop on a separate thread.
+"""The plain interface: the asyncio interface, driven by the loop in :mod:`easim._driver`.
 
 Session bytes in real time do not pass through that loop: the caller's thread reads and writes their socket.
 """
@@ -27,7 +27,7 @@ __tracebackhide__ = True
 
 _T = TypeVar("_T")
 _MOST = 1 << 18
-"""How much is read at once: for each read, Python allocates as much as it may return."""
+"""The maximum size of one read; kept small, because Python allocates this much memory for each read."""
 
 
 class Server(Context):
@@ -81,7 +81,7 @@ class Server(Context):
         return repr(self.aio)
 
     def catch_up(self) -> None:
-        """Take in the notices that have already arrived."""
+        """Process the notices that have already arrived."""
         if self._driver is not None:
             self._driver.catch_up()
 
@@ -116,7 +116,7 @@ class Server(Context):
         return World(self, self.run(self.aio.world(time=time, seed=seed, messages=messages, **choices)))
 
     def close(self) -> None:
-        """End the server and everything in it."""
+        """End the server with all its worlds."""
         if self._driver is not None and not self._driver.is_foreign:
             self.run(self.aio.close())
         self._stop()
@@ -147,7 +147,7 @@ class World(Driven[aio.World]):
 
     @property
     def accessory(self) -> Accessory:
-        """The accessory from the mark ``easim`` of a test."""
+        """The accessory created by a test's ``easim`` mark."""
         if self._marked is None:
             raise unmarked()
         return self._marked
@@ -230,7 +230,7 @@ class World(Driven[aio.World]):
         return Host(self, self._run(self.aio.host(address)))
 
     def proxy(self, device: str, accessory: str, *, faults: Iterable[str] = ()) -> Proxy:
-        """Stand between the device that connects to one address and the accessory at another (``easim proxy``)."""
+        """Relay bytes between a device that connects to one address and an accessory at another (``easim proxy``)."""
         return Proxy(self, self._run(self.aio.proxy(device, accessory, faults=faults)))
 
     advance = driven(aio.World.advance)
@@ -249,7 +249,7 @@ class World(Driven[aio.World]):
     timeline_of = driven(aio.World.timeline_of)
 
     def note_failure(self, error: BaseException) -> None:
-        """Keep the timeline as it is before a failing test cleans up."""
+        """Save the timeline before a failing test cleans up."""
         self._run(self.aio.note_failure(error))
 
     def raise_behavior_error(self, instead: Optional[BaseException] = None) -> None:
@@ -588,7 +588,7 @@ class Host(InWorld[aio.Host]):
 
 
 class Proxy(InWorld[aio.Proxy]):
-    """A proxy between a device and an accessory, neither of which the server simulates."""
+    """A proxy between a device and an accessory that the server does not simulate."""
 
     @property
     def device(self) -> str:

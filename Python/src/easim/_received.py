@@ -8,7 +8,7 @@ from typing import Union
 
 @dataclass(frozen=True)
 class Received:
-    """Whether the bytes arrived as often as they should have, which is also its truth value.
+    """The result of a search for bytes; it is true if they arrived as often as expected.
 
     >>> bool(Received(is_met=False, count=0, text="never received 'VERSION?'; no session was opened"))
     False
@@ -16,12 +16,12 @@ class Received:
 
     is_met: bool
     count: int
-    """How often they arrived."""
+    """How often the bytes arrived."""
     text: str
-    """The result in words; if they never arrived, with the nearest bytes and the first byte that differs."""
+    """The result in words. If the bytes never arrived, it shows the closest match and the first byte that differs."""
 
     def __bool__(self) -> bool:
-        """Whether they arrived."""
+        """Return whether the bytes arrived as often as expected."""
         return self.is_met
 
     def __repr__(self) -> str:

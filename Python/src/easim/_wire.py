@@ -118,13 +118,13 @@ def seconds(time: float) -> str:
 
 
 Duration = Union[float, str]
-"""Seconds, or a text such as ``"250ms"``."""
+"""A number of seconds, or a string such as ``"250ms"``."""
 Chance = Union[float, str]
-"""A number from 0 to 1, or a text such as ``"2.5%"``."""
+"""A number from 0 to 1, or a string such as ``"2.5%"``."""
 
 
 def described(name: str, **keys: Union[float, str, None]) -> str:
-    """Write a quirk or a fault as the command line does, without the keys that are None.
+    """Format a quirk or fault as on the command line, without the keys whose value is None.
 
     >>> described("latency", delay=duration(0.05), capacity=None, for_="2s")
     'latency,delay=50000us,for=2s'
@@ -139,7 +139,7 @@ def described(name: str, **keys: Union[float, str, None]) -> str:
 
 
 def duration(time: Optional[Duration]) -> Optional[str]:
-    """Write a number of seconds as easim reads it; a text stays as it is."""
+    """Format a number of seconds for easim; a string is returned unchanged."""
     return time if time is None or isinstance(time, str) else seconds(time)
 
 
@@ -167,7 +167,7 @@ def _lowered(capitals: re.Match[str]) -> str:
 
 
 def state_of(kind: type[_State], tree: dict[str, Any]) -> _State:
-    """Make a state from an object of the protocol; keys of later versions are ignored.
+    """Create a state from a JSON object of the control protocol; keys added by later versions are ignored.
 
     >>> from easim.states import FaultState
     >>> state_of(FaultState, {"fault": "f1", "text": "loss", "hits": 0, "bytes": 0, "new": True})

@@ -145,7 +145,7 @@ class Server:
         return World(self, made["world"], is_virtual=time == "virtual")
 
     async def close(self) -> None:
-        """End the server and everything in it."""
+        """End the server with all its worlds."""
         link, self._link = self._link, None
         if link is not None:
             await link.close()
@@ -192,7 +192,7 @@ class World:
 
     @property
     def accessory(self) -> Accessory:
-        """The accessory from the mark ``easim`` of a test."""
+        """The accessory created by a test's ``easim`` mark."""
         if self._marked is None:
             raise unmarked()
         return self._marked
@@ -308,14 +308,14 @@ class World:
         return Host(self, made["host"], address)
 
     async def proxy(self, device: str, accessory: str, *, faults: Iterable[str] = ()) -> Proxy:
-        """Stand between the device that connects to one address and the accessory at another (``easim proxy``)."""
+        """Relay bytes between a device that connects to one address and an accessory at another (``easim proxy``)."""
         made = await self.call("proxy.add", device=device, accessory=accessory, faults=list(faults))
         return Proxy(self, made["proxy"], device, accessory)
 
     # Time
 
     async def advance(self, seconds: float) -> None:
-        """Let virtual time pass. Behaviors act at the moment when their bytes arrive."""
+        """Let virtual time pass. Behaviors act at the exact moment when their bytes arrive."""
         if limited(seconds) is None:
             raise TypeError("advance needs a number of seconds")
         await self.wait(seconds, self._advance)
@@ -378,7 +378,7 @@ class World:
     async def wait_once(
         self, time: Optional[float], call: Callable[[float], Awaitable[dict[str, Any]]]
     ) -> dict[str, Any]:
-        """Wait until a behavior has to act, at the latest."""
+        """Wait no longer than until a behavior has to act."""
         await self._settled()
         return await self._step(self.clock.now + (_FOREVER if time is None else time), call, 3600.0)
 
@@ -461,7 +461,7 @@ class World:
         return _timeline.text(listed["notices"], last, dropped=listed["dropped"], began=began, passed=self._bytes)
 
     async def note_failure(self, error: BaseException) -> None:
-        """Keep the timeline as it is before a failing test cleans up."""
+        """Save the timeline before a failing test cleans up."""
         if self.failure is None or self.failure[0] is not error:
             try:
                 self.failure = (error, await self.timeline())

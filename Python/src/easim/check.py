@@ -1,7 +1,7 @@
 """Your own cases for ``easim check --cases FILE.py``.
 
-A case is a function that talks to the accessory in a session, which easim opens for it. It fails if it raises an
-exception; the report then shows the exception's text, and the packets of the session as proof.
+A case is a function that talks to the accessory through a session, which easim opens. The case fails if the function
+raises an exception; the report then shows the exception's text, and the session's packets as proof.
 
 .. code-block:: python
 
@@ -33,11 +33,11 @@ SEVERITIES = ("error", "warning", "note")
 
 
 class Skip(Exception):
-    """The case cannot be judged; see :func:`skip`."""
+    """Raised by :func:`skip` if a case cannot be judged."""
 
 
 def skip(reason: str) -> None:
-    """End the case without a judgement, for this reason."""
+    """Skip the current case; the report shows the reason."""
     raise Skip(reason)
 
 
@@ -53,10 +53,11 @@ _cases: dict[int, _Case] = {}
 def case(
     number: str, title: str, *, protocol: Optional[str] = None, severity: str = "error", fix: Optional[str] = None
 ) -> Callable[[Callable[[Session], object]], Callable[[Session], object]]:
-    """Make a function a case; reports call it ``own-NUMBER``.
+    """Register a function as a case, which reports call ``own-NUMBER``.
 
-    ``title`` is the rule; ``protocol`` is the protocol of the session, by default that of ``easim check``; ``severity``
-    is ``error``, ``warning`` or ``note``; ``fix`` says what to change in the firmware.
+    ``title`` states the rule. ``protocol`` is the protocol of the session; the default is the protocol that
+    ``easim check`` uses. ``severity`` is ``error``, ``warning`` or ``note``. ``fix`` explains what to change in the
+    firmware.
     """
     if not str(number).isdecimal() or int(number) > 99_999:
         raise EasimError(f"the number of a case is {number!r}", kind="params", advice="use a number up to 99999")
@@ -84,13 +85,13 @@ def case(
 
 
 class Session:
-    """The session of a case, with the calls of other sessions of this package."""
+    """The session of a case, with the same methods as the other sessions in this package."""
 
     def __init__(self, line: _Line, protocol: str) -> None:
-        """Used by easim."""
+        """Create the session; only easim calls this."""
         self.protocol = protocol
         self.timeout = 10.0
-        """How long the calls that receive wait, in seconds."""
+        """How long ``recv`` and ``recv_until`` wait, in seconds."""
         self.is_open = True
         self.reason: Optional[str] = None
         self._line = line
@@ -125,7 +126,7 @@ class Session:
         return self.recv(self._rest.find(end) + len(end))
 
     def silent(self, seconds: float) -> bool:
-        """Wait, and return whether nothing arrived."""
+        """Wait for a number of seconds, and return whether no bytes arrived."""
         limit = time.monotonic() + seconds
         while not self._rest and self.is_open and (left := limit - time.monotonic()) > 0:
             self._rest += self._ask(receive=min(left, 1.0))
@@ -148,7 +149,7 @@ class Session:
 
 
 class _Line:
-    """The line to easim: an object per line."""
+    """The connection to easim, with one JSON object per line."""
 
     def __init__(self, source: IO[str], sink: IO[str]) -> None:
         self._source = source
@@ -189,9 +190,9 @@ def _judge(one: _Case, session: Session, file: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve the cases of the file in the arguments to easim; ``easim check --cases`` runs this."""
+    """Run the cases in the file named by the arguments; ``easim check --cases`` starts this function."""
     line = _Line(sys.stdin, os.fdopen(os.dup(1), "w"))
-    # The output of the file's code goes to easim's stderr.
+    # Output printed by the file's code goes to easim's stderr.
     sys.stdout = sys.stderr
     file = str(Path(sys.argv[1]).absolute())
     sys.path.insert(0, str(Path(file).parent))

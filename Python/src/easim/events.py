@@ -1,20 +1,20 @@
-"""What can happen, and in which time, by name."""
+"""The names of events, and of the kinds of time."""
 
 from __future__ import annotations
 
 from typing import Literal, Union
 
 Time = Literal["real", "virtual"]
-"""The kinds of time of a world."""
+"""The kinds of time that a world can use."""
 
 ConnectEvent = Literal["connect", "disconnect"]
-"""The two notifications about accessories."""
+"""The two notifications that apps get about accessories."""
 
 AppEvent = Literal["connect", "disconnect", "delegateDisconnect", "suspended", "resumed", "ended"]
-"""What an app is notified of (docs/control.md)."""
+"""The notices about an app (docs/control.md)."""
 
 SessionEvent = Literal["opened", "readable", "ended"]
-"""What happens to a session (docs/control.md)."""
+"""The notices about a session (docs/control.md)."""
 
 TimelineEvent = Literal[
     "attach",
@@ -34,7 +34,7 @@ TimelineEvent = Literal[
     "note",
     "result",
 ]
-"""What happens in a world (docs/commands.md)."""
+"""The events on a world's timeline (docs/commands.md)."""
 
 Event = Union[TimelineEvent, AppEvent, SessionEvent]
-"""Anything that ``World.run_until`` can wait for."""
+"""The events that ``World.run_until`` can wait for."""
