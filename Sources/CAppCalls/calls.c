@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// A function of a program is called instead of one of the same name in a shared library, also by that library's own clients,
-// such as Foundation. All are weak, so that in a program that contains the libraries (-static-stdlib) their own functions
-// remain, and nothing is defined twice.
+// A function defined in a program replaces the function of the same name in a shared library, also for other libraries
+// that call it, such as Foundation. All functions here are weak: in a program that is linked statically to the
+// libraries (-static-stdlib), the libraries' own functions are used, and no symbol is defined twice.
 #define WEAK __attribute__((weak))
 
 static void (*sync_hook)(const void *);
@@ -20,10 +20,10 @@ static void (*add_timer_hook)(const void *, const void *);
 static bool (*move_timer_hook)(const void *, double);
 static double (*timer_date_hook)(const void *);
 static void (*forget_timer_hook)(const void *);
-// Written last, so whoever reads true sees the others.
+// Set after all hooks, so that a thread that reads true also sees the hooks.
 static atomic_bool has_begun;
 
-// The system's own function: the next one of that name after this program's.
+// Returns the system's function: the next definition of that name after this program's.
 static void *system_function(const char *name) {
   void *found = dlsym(RTLD_NEXT, name);
   if (found) return found;
@@ -31,7 +31,7 @@ static void *system_function(const char *name) {
   abort();
 }
 
-// `own` is the system's function of this type and name, which is looked up once.
+// Defines `own` as the system's function of this type and name, which is looked up only once.
 #define SYSTEM(type, name)                                                                                             \
   static _Atomic(__typeof__(type)) known;                                                                              \
   __typeof__(type) own = atomic_load_explicit(&known, memory_order_relaxed);                                           \
@@ -71,7 +71,7 @@ WEAK void dispatch_after_f(uint64_t time, const void *queue, const void *context
   own(time, queue, context, function);
 }
 
-// Dispatch looks after its own threads once a second, by a timer that is not the app's.
+// Identifies timers that Dispatch sets itself, to monitor its threads once a second; they do not belong to the app.
 static bool are_in_one_library(const void *one, const void *other) {
   Dl_info first, second;
   return dladdr(one, &first) && dladdr(other, &second) && first.dli_fbase == second.dli_fbase;

@@ -5,22 +5,22 @@ import Foundation
 import Glibc
 import LinuxIO
 
-/// Whether the app still does something, as far as the system can tell.
+/// Determines whether the app may still do something by itself, from what the operating system shows.
 ///
-/// A wait whose world has nothing scheduled goes on while the app may act in real time. Without this it would have to take
-/// its whole patience each time that the answer is no. Where something is not known, the app counts as waiting.
+/// If a world has nothing scheduled, a wait continues only while the app may act in real time. Without this check,
+/// every unsuccessful wait would last until its timeout. If something cannot be determined, the app counts as waiting.
 enum AppAtRest {
-  /// What a look finds.
   enum Finding {
-    /// No thread, task or timer of the process does anything by itself before the limit.
+    /// No thread, task or timer of the process will act by itself before the limit.
     case atRest
-    /// A thread is at work, perhaps for a moment only.
+    /// A thread is running, perhaps only briefly.
     case atWork
-    /// Something waits for a time, or for another process.
+    /// Something is waiting for a time, or for another process.
     case waiting
   }
 
-  /// Looks at all threads but the caller's, at the process's sockets, and at its alarms until a time of `systemUptime`.
+  /// Examines all threads except the caller's, the process's sockets, and its alarms up to `limit`, a time of
+  /// `systemUptime`.
   static func look(until limit: TimeInterval) -> Finding {
     if !CallsOfTheApp.areHeard || Alarms.shared.areSet(before: limit) || hasSockets { return .waiting }
     guard let own = FilePath.target(ofLink: "/proc/thread-self")?.split(separator: "/").last.map(String.init),
@@ -28,7 +28,7 @@ enum AppAtRest {
     else { return .waiting }
     var found = Finding.atRest
     for thread in threads where thread != own {
-      // A thread that has ended has no file.
+      // The file is missing if the thread has ended.
       guard let call = SmallFile.read("/proc/self/task/\(thread)/syscall") else { return .waiting }
       switch Self.look(at: String(decoding: call, as: UTF8.self)) {
       case .waiting: return .waiting
@@ -39,10 +39,10 @@ enum AppAtRest {
     return found
   }
 
-  /// Another process may answer on a socket that this one has made.
+  /// Another process may answer on a socket that this process has created.
   private static var hasSockets: Bool { !sockets().isSubset(of: inherited) }
 
-  /// The sockets that this process was started with. First asked for when the program is loaded.
+  /// The sockets that the process was started with. They are read when the program is loaded.
   static let inherited = sockets()
 
   private static func sockets() -> Set<String> {
@@ -50,7 +50,7 @@ enum AppAtRest {
     return Set(links.filter { $0.hasPrefix("socket:") })
   }
 
-  /// What a thread does: "running", or the number of the system call that it is in and the call's arguments.
+  /// Interprets a thread's `syscall` file: "running", or the number and arguments of the current system call.
   static func look(at call: String) -> Finding {
     let words = call.split(whereSeparator: \.isWhitespace)
     guard let number = words.first.flatMap({ Int($0) }), number >= 0 else { return .atWork }
@@ -61,12 +61,12 @@ enum AppAtRest {
     return .waiting
   }
 
-  /// System calls that may wait without a limit: which argument has the limit, and what it is then.
+  /// A system call that can wait without a timeout, and the position of its timeout argument.
   private struct Endless: Sendable {
     let argument: Int
     var isNumber = false
 
-    /// A pointer to no time, or -1.
+    /// Without a timeout, the argument is a null pointer or -1.
     func isForever(_ value: UInt) -> Bool {
       isNumber ? UInt32(truncatingIfNeeded: value) == .max : value == 0
     }
@@ -80,7 +80,7 @@ enum AppAtRest {
       441: Endless(argument: 3), 7: Endless(argument: 2, isNumber: true), 271: Endless(argument: 2),
       128: Endless(argument: 2),
     ]
-    /// rt_sigsuspend, in which the main thread is after `dispatchMain()`.
+    /// rt_sigsuspend, in which the main thread waits after `dispatchMain()`.
     private static let suspended = 130
   #elseif arch(arm64)
     private static let futex = 98
@@ -95,26 +95,26 @@ enum AppAtRest {
     private static let suspended = -1
   #endif
 
-  /// A thread of Dispatch that waits for work ends after five seconds, so it waits with a limit; on a semaphore that is in
-  /// the library itself, where no app has one.
+  /// An idle Dispatch worker thread exits after five seconds, so it waits with a timeout. It is recognized by its
+  /// semaphore, which lies in the library itself, unlike any semaphore of an app.
   private static func isIdleWorker(_ address: UInt) -> Bool {
     dispatch != 0 && base(of: address) == dispatch
   }
 
   private static let dispatch = base(of: UInt(bitPattern: dlsym(nil, "dispatch_main")))
 
-  /// Where the library of an address begins; 0 if it is in none.
+  /// Returns the base address of the library that contains `address`; 0 if there is none.
   private static func base(of address: UInt) -> UInt {
     typealias Find = @convention(c) (UInt, UnsafeMutableRawPointer) -> Int32
-    // Declared by the C library only with _GNU_SOURCE.
+    // glibc declares this function only if _GNU_SOURCE is defined.
     guard let find = dlsym(nil, "dladdr").map({ unsafeBitCast($0, to: Find.self) }) else { return 0 }
     var found: (file: UInt, base: UInt, symbol: UInt, address: UInt) = (0, 0, 0, 0)
     return find(address, &found) == 0 ? 0 : found.base
   }
 }
 
-/// The times at which the system calls the app: `asyncAfter`, `Task.sleep`, dispatch timers, timers of run loops that are not
-/// the world's. In seconds of `systemUptime`.
+/// The times at which the system will call the app because of `asyncAfter`, `Task.sleep`, dispatch timers, or timers of
+/// run loops that the world does not control; in seconds of `systemUptime`.
 final class Alarms: Sendable {
   static let shared = Alarms()
 
@@ -128,7 +128,7 @@ final class Alarms: Sendable {
   }
   private let pending = Locked(Pending())
 
-  /// Whether one goes off between now and then.
+  /// Whether an alarm is due between now and `limit`.
   func areSet(before limit: TimeInterval) -> Bool {
     let now = ProcessInfo.processInfo.systemUptime
     return pending.withLock { pending in
@@ -138,7 +138,7 @@ final class Alarms: Sendable {
     }
   }
 
-  /// `asyncAfter`, and most of `Task.sleep`.
+  /// Adds an alarm for `asyncAfter` and most calls of `Task.sleep`.
   func add(_ time: UInt64) {
     let now = ProcessInfo.processInfo.systemUptime
     let alarm = now + Self.remaining(time)
@@ -148,14 +148,14 @@ final class Alarms: Sendable {
     }
   }
 
-  /// A dispatch timer is set, or set anew.
+  /// Adds or replaces the alarm of a dispatch timer.
   func set(_ source: UnsafeRawPointer, _ time: UInt64, interval: UInt64) {
     let alarm = Alarm(
       time: ProcessInfo.processInfo.systemUptime + Self.remaining(time), repeats: interval < UInt64(Int64.max))
     pending.withLock { $0.sources[source] = alarm }
   }
 
-  /// A `Timer` of a thread's run loop fires at a date.
+  /// Adds or replaces the alarm of a `Timer` on a thread's run loop.
   func set(core timer: UnsafeRawPointer, _ date: CFAbsoluteTime) {
     let interval = CFRunLoopTimerGetInterval(Unmanaged<CFRunLoopTimer>.fromOpaque(timer).takeUnretainedValue())
     let alarm = Alarm(
@@ -163,10 +163,10 @@ final class Alarms: Sendable {
     pending.withLock { $0.sources[timer] = alarm }
   }
 
-  /// A timer is cancelled.
+  /// Removes the alarm of a cancelled timer.
   func cancel(_ source: UnsafeRawPointer) { _ = pending.withLock { $0.sources.removeValue(forKey: source) } }
 
-  /// Seconds until a time of Dispatch, of which the two highest bits name the clock.
+  /// Returns the seconds until a Dispatch time, whose two highest bits select the clock.
   private static func remaining(_ time: UInt64) -> TimeInterval {
     if time == .max { return .infinity }
     switch time >> 62 {

@@ -5,18 +5,19 @@ import ExternalAccessory
 import Foundation
 import Glibc
 
-/// Begins when the program is loaded, because the app may set a timer before the first world.
+/// Interception begins when the program is loaded, because the app may set a timer before it creates the first world.
 @section(".init_array") @used
 private let atLoad: @convention(c) () -> Void = {
   _ = (CallsOfTheApp.areHeard, AppAtRest.inherited)
 }
 
-/// What the app calls of Dispatch and CoreFoundation, and this module hears of first; see CAppCalls.
+/// The app's calls to Dispatch and CoreFoundation that this module intercepts; see CAppCalls.
 enum CallsOfTheApp {
-  /// Whether this module hears of them: not in a program that contains the libraries (`-static-stdlib`).
+  /// Whether this module intercepts the calls. It cannot in a program that is linked statically to the libraries
+  /// (`-static-stdlib`).
   static let areHeard = cappcalls_begin(
-    // On the main queue for the main queue it waits for itself, here and on Apple's systems: the process ends in a trap without
-    // a word, so the word comes first.
+    // `dispatch_sync` to the main queue from the main queue waits for itself, here and on Apple's systems. The process
+    // then traps without a message, so the message is printed first.
     {
       if UInt(bitPattern: $0) == mainQueue, MainDelivery.isOnMainQueue { EAAccessoryManager.shared().noteSyncOnMain() }
     },
@@ -39,10 +40,10 @@ enum CallsOfTheApp {
 
   private static let mainQueue = UInt(bitPattern: dlsym(nil, "_dispatch_main_q"))
 
-  /// Moves a timer, without telling this module.
+  /// Sets a timer's next fire date without interception.
   static func setSystemDate(_ timer: UnsafeRawPointer, _ date: CFAbsoluteTime) { cappcalls_set_date(timer, date) }
 
-  /// When CoreFoundation fires a timer.
+  /// Returns the date at which CoreFoundation will fire a timer.
   static func systemDate(_ timer: UnsafeRawPointer) -> CFAbsoluteTime { cappcalls_date(timer) }
 }
 
