@@ -4,28 +4,28 @@ import AccessoryProfiles
 import AccessorySessions
 import LinuxIO
 
-/// Stands between an accessory and an Apple device: it connects to the accessory as a device does, appears to devices
-/// as an accessory, and passes the bytes between the two unchanged.
+/// Relays bytes between an accessory and an Apple device, unchanged. The proxy connects to the accessory as a device
+/// does, and appears to devices as that accessory.
 ///
 /// ```
 ///   device ──▶ port │ proxy │ dialer ──▶ accessory
 /// ```
 ///
-/// Being plugged in is passed on, too: the port is open while there is a cable to the accessory. When the accessory's
-/// cable ends, so does the device's, and the other way round; then the dialer connects to the accessory again.
+/// The proxy also relays plugging and unplugging: the port is open while there is a cable to the accessory. When one of
+/// the two cables ends, the proxy ends the other; then the dialer connects to the accessory again.
 ///
 /// ```swift
 /// let proxy = CableProxy(on: loop, makePort: { _ in port }) { print($0.json) }
 /// try proxy.start(media.makeDialer(to: accessory, for: proxy, on: loop, wanted: .one))
 /// ```
 public final class CableProxy: CableOwner {
-  /// How often each end was attached, and how many bytes it sent.
+  /// How often the two ends were connected, and how many bytes each end sent.
   public struct Counts: Equatable, Sendable {
-    /// How often a device and the accessory were connected with each other.
+    /// How many times a device has connected to the accessory.
     public var attachments = 0
-    /// The bytes that the accessory sent.
+    /// The number of bytes that the accessory sent.
     public var fromAccessory = 0
-    /// The bytes that the device sent.
+    /// The number of bytes that the device sent.
     public var fromDevice = 0
   }
 
@@ -37,20 +37,18 @@ public final class CableProxy: CableOwner {
   private var plugged: Plugged?
   private var past = Counts()
   private var refusals: ReportLimit?
-  /// Why no device can connect any more; nil while one can.
+  /// The reason why devices can no longer connect; nil while they can.
   public private(set) var failure: String?
 
-  /// The cable to the accessory.
   private struct Plugged {
     let cable: JoinedCable
     let ended: (CableOutcome) -> Void
   }
 
-  /// A proxy that is not connected to anything.
+  /// Creates a proxy that is not connected to anything.
   ///
-  /// - Parameters:
-  ///   - makePort: creates the place where devices connect, once an accessory is found; called once.
-  ///   - report: receives what happens at both ends.
+  /// - Parameters: - makePort: creates the port to which devices connect; called once, when an accessory is found. -
+  ///   report: called with each event at either end.
   public init(
     on loop: any EventLoop, makePort: @escaping (FoundAccessory) throws -> any Port,
     report: @escaping (TimelineEvent) -> Void
@@ -69,14 +67,14 @@ public final class CableProxy: CableOwner {
     try dialer.start()
   }
 
-  /// Disconnects both ends for good.
+  /// Disconnects both ends permanently.
   public func stop() {
     dialer?.stop()
     port?.close()
     unplug("the proxy is exiting")
   }
 
-  /// What has passed so far.
+  /// The counts so far, including the current connection.
   public var counts: Counts { plugged.map { past.adding($0.cable) } ?? past }
 
   /// Whether there is a cable to the accessory.
@@ -85,7 +83,7 @@ public final class CableProxy: CableOwner {
   /// Whether a device is connected to the accessory.
   public var hasDevice: Bool { plugged?.cable.hasDevice ?? false }
 
-  /// Why there is no accessory, if the last attempt failed.
+  /// The error of the last attempt to reach the accessory; nil while there is a cable, and if there was no error.
   public var trouble: TransportError? { plugged == nil ? dialer?.trouble : nil }
 
   // MARK: The accessory
@@ -96,7 +94,7 @@ public final class CableProxy: CableOwner {
       cable.main.close()
       return ended(CableOutcome(reason: failure ?? "the proxy already has an accessory", linkWasUp: false))
     }
-    // A socket shows nothing of its accessory.
+    // A socket does not reveal the accessory's name or serial number.
     let subject =
       accessory.name.isEmpty
       ? nil
@@ -113,7 +111,7 @@ public final class CableProxy: CableOwner {
     } catch { fail("\(error)") }
   }
 
-  /// Reports what the dialer has to say.
+  /// Handles a report from the dialer.
   public func handle(_ report: DialerReport) {
     switch report {
     case .trouble(let reason, _): log(.accessory, .warning("\(reason)"))
@@ -128,7 +126,7 @@ public final class CableProxy: CableOwner {
     unplug(end == .device ? "the device disconnected" : "\(reason)")
   }
 
-  /// Ends the accessory's cable, and with it the device's.
+  /// Ends the accessory's cable and the device's cable.
   private func unplug(_ reason: String) {
     guard let plugged else { return }
     self.plugged = nil
@@ -177,8 +175,8 @@ extension CableProxy.Counts {
 }
 
 extension Profile {
-  /// What is known of an accessory before it identifies itself, for places that show it: a card, USB descriptors, the
-  /// name of a Bluetooth device.
+  /// Creates an identity from what is known about an accessory before it identifies itself. Ports show this identity on
+  /// a card, in USB descriptors or as a Bluetooth device's name.
   public init(appearanceOf accessory: FoundAccessory) {
     let name = accessory.name.isEmpty ? "\(accessory.address)" : accessory.name
     self.init(
@@ -186,7 +184,7 @@ extension Profile {
       identity: Identity(
         name: name, manufacturer: accessory.manufacturer ?? "unknown", modelNumber: accessory.model ?? "unknown",
         serialNumber: accessory.serial ?? "proxy"))
-    // On USB, the model is the vendor and product numbers.
+    // On USB, the model consists of the vendor ID and the product ID.
     let numbers = (accessory.model ?? "").split(separator: ":").map { UInt16($0, radix: 16) }
     if case .usb = accessory.address, numbers.count == 2, let vendor = numbers[0], let product = numbers[1] {
       (usb.vendor, usb.product) = (vendor, product)

@@ -8,15 +8,17 @@ import IAP2
 ///   waiting ──────────────▶ (bytes are held) ─────────────────────▶ joined ────────────────────▶ draining ──▶ over
 /// ```
 ///
-/// While no device is there, the accessory's bytes are held, so that its end is noticed and the device misses nothing;
-/// of repeated detection sequences only one is kept, as a device that comes late would answer each of them. If one end
-/// closes in an orderly way, the other receives the remaining bytes first; a lost end ends the other immediately.
+/// Until a device connects, the accessory's bytes are read and held. Reading shows when the accessory disconnects, and
+/// holding the bytes ensures that the device misses none. Of repeated detection sequences only one is held, because a
+/// device that connects late would answer each of them. If one end closes in an orderly way, the other end receives the
+/// remaining bytes before it is closed; if one end is lost, the other is closed immediately.
 ///
-/// Invariant: at most one chunk, and ``mostHeld`` bytes before a device is there, wait in each direction.
+/// Invariant: memory is bounded. At most one chunk waits in each direction, and at most ``mostHeld`` bytes wait for a
+/// device to connect.
 final class JoinedCable {
-  /// How many bytes an accessory may send before a device is there; then it has to wait.
+  /// The maximum number of bytes held until a device connects; reading from the accessory then pauses.
   static let mostHeld = 65_536
-  /// How long the remaining bytes may make no progress after an end has closed.
+  /// After one end has closed, how long sending the remaining bytes may make no progress.
   static let closingTime = Duration.seconds(2)
 
   private let loop: any EventLoop
@@ -26,7 +28,7 @@ final class JoinedCable {
   private var closer: LoopTimer?
   private let ended: (Cable.End, ChannelEnd) -> Void
 
-  /// One channel, and the bytes that wait for it.
+  /// One channel, and the bytes waiting to be sent to it.
   private final class Way: ChannelHandler {
     let channel: any Channel
     let end: Cable.End
@@ -37,7 +39,7 @@ final class JoinedCable {
 
     init(_ channel: any Channel, _ end: Cable.End) { (self.channel, self.end) = (channel, end) }
 
-    /// Stops or continues to receive.
+    /// Pauses or resumes receiving.
     func pause(_ pauses: Bool) {
       guard pauses != isPaused else { return }
       isPaused = pauses
@@ -49,8 +51,8 @@ final class JoinedCable {
     func channel(_ channel: any Channel, endedWith reason: ChannelEnd) { cable?.ended(self, reason) }
   }
 
-  /// Begins to receive from the accessory. `ended` is called once, when both channels are closed, with the end that
-  /// ended first.
+  /// Begins to receive from the accessory. `ended` is called once, when both channels are closed; its arguments
+  /// describe the end that closed first.
   init(_ accessory: any Channel, on loop: any EventLoop, ended: @escaping (Cable.End, ChannelEnd) -> Void) {
     (self.loop, self.ended) = (loop, ended)
     self.accessory = Way(accessory, .accessory)
@@ -58,12 +60,10 @@ final class JoinedCable {
     accessory.start(self.accessory)
   }
 
-  /// Whether a device is there.
   var hasDevice: Bool { device != nil }
-  /// How many bytes each end has sent.
   var counts: (accessory: Int, device: Int) { (accessory.received, device?.received ?? 0) }
 
-  /// Joins the device's channel: it receives what the accessory has sent so far, and everything from now on.
+  /// Connects the device's channel, which receives the held bytes first, and then everything that the accessory sends.
   func join(_ channel: any Channel) {
     let way = Way(channel, .device)
     (way.cable, device) = (self, way)
@@ -73,7 +73,7 @@ final class JoinedCable {
     flush(way)
   }
 
-  /// Ends both channels from here.
+  /// Closes both channels on the proxy's initiative, without calling `ended`.
   func close() {
     guard !isOver else { return }
     isOver = true
@@ -84,11 +84,11 @@ final class JoinedCable {
 
   // MARK: Bytes
 
-  /// What the accessory sent before a device was there.
+  /// The bytes that the accessory sent before a device connected.
   private var held = ByteQueue()
 
   private func received(_ bytes: RawSpan, _ from: Way) {
-    // After an end has ended, nothing more reaches it.
+    // Once an end has closed, bytes for it are dropped.
     guard !isOver, closer == nil else { return }
     from.received += bytes.byteCount
     guard let device else { return hold(bytes) }

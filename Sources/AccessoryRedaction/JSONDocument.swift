@@ -1,19 +1,19 @@
 import Certificates
 import IAP2
 
-/// JSON of easim: reports, the lines of `--json`, decoded captures, and what is inside of a trace.
+/// JSON written by easim: reports, `--json` output, decoded captures, and the data in a trace.
 struct JSONDocument: RedactedDocument {
   let isCapture = false
   let namesSecrets = true
   private let bytes: [UInt8]
   private let pieces: [JSONText.Piece]
   private var streams: [String: WireStream] = [:]
-  /// Where the bytes of a piece are in their stream.
+  /// For each piece that contains bytes, their stream and their range in it.
   private var ranges: [Int: (stream: String, range: Range<Int>)] = [:]
 
   init(_ bytes: [UInt8]) throws(RedactionRefusal) { try self.init(bytes, in: 0..<bytes.count) }
 
-  /// The JSON in a part of a file.
+  /// Reads the JSON in one part of a file.
   init(_ bytes: [UInt8], in range: Range<Int>) throws(RedactionRefusal) {
     self.bytes = bytes
     pieces = try JSONText(bytes[range]).pieces

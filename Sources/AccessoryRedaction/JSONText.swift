@@ -1,24 +1,24 @@
 import AccessoryFormats
 
-/// The texts of one or more JSON values, with their places in a file, and what they are.
+/// The strings in one or more JSON values, with their positions in a file and their meaning.
 struct JSONText {
-  /// What a text is.
+  /// The meaning of a string.
   enum Use: Equatable {
-    /// Words.
+    /// Words, which may contain secrets.
     case text
-    /// A secret, by its key.
+    /// A secret, identified by the member's key.
     case secret(SecretKind)
-    /// Bytes in hex, of this stream.
+    /// Bytes of the named stream, in hex.
     case hex(String)
-    /// Bytes in base64, of this stream.
+    /// Bytes of the named stream, in base64.
     case base64(String)
   }
 
-  /// A text that is not a key.
+  /// A string that is not a key.
   struct Piece {
-    /// Its place, without the quotation marks.
+    /// The position in the file, without the quotation marks.
     let range: Range<Int>
-    /// Its contents.
+    /// The contents, with escapes decoded.
     let text: [UInt8]
     var use: Use
   }
@@ -51,7 +51,7 @@ struct JSONText {
     return true
   }
 
-  /// What a member or an element is: the index of its text, or its number.
+  /// A member or an element: the index of its string, or its number.
   private enum Value {
     case text(Int)
     case number(String)
@@ -98,18 +98,19 @@ struct JSONText {
       elements.append(try readValue(depth + 1))
     } while take(",")
     guard take("]") else { throw refusal() }
-    // A packet of a trace: microseconds, cable, sender, event, text, bytes.
+    // A packet in a trace: microseconds, cable, sender, event, text, bytes.
     if elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
       case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
     {
-      // Transfers of native channels; packets that a fault acted on are there a second time.
+      // Transfers of native channels are a separate stream. So are packets changed by a fault, which the trace contains
+      // twice.
       let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
       pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
     }
     return .other
   }
 
-  /// Decides what the texts of an object are.
+  /// Determines the meaning of an object's strings.
   private mutating func mark(_ members: [String: Value]) {
     func text(_ key: String) -> String? {
       guard case .text(let index)? = members[key] else { return nil }
@@ -121,7 +122,7 @@ struct JSONText {
     for key in ["serial", "serialNumber", "uid", "uuid", "UUID"] { set(key, .secret(.serial)) }
     for key in ["mac", "MAC", "bluetoothAddress"] { set(key, .secret(.address)) }
     for key in ["ssid", "passphrase"] { set(key, .secret(.wifi)) }
-    // Only what has a serial number is an accessory; other things have names, too.
+    // Other objects have names too, but only accessories have serial numbers.
     if text("serial") != nil || text("serialNumber") != nil { set("name", .secret(.name)) }
     if text("data") != nil, text("from") != nil { set("data", .secret(.payload)) }
     guard case .text? = members["hex"] else { return }
@@ -175,7 +176,7 @@ struct JSONText {
     return unit
   }
 
-  /// The text as it is written between quotation marks; `<` is escaped, as in pages.
+  /// Encodes a string for use between quotation marks; `<` is escaped, as easim does in HTML pages.
   static func written(_ text: [UInt8]) -> [UInt8] {
     let quoted = JSONObject.quoted(String(decoding: text, as: UTF8.self)).replacing("<", with: "\\u003c")
     return Array(quoted.utf8.dropFirst().dropLast())

@@ -1,11 +1,11 @@
 import AccessoryFormats
 import IAP2
 
-/// A log with bytes in hex, or a hex dump: the bytes are redacted like those of a capture, and of the other words only
-/// numbers and those that a decoder needs stay.
+/// A log with bytes in hex, or a hex dump. The bytes are redacted like those of a capture. Other words are replaced,
+/// except for numbers and words that a decoder needs.
 ///
-/// Which digits are bytes is a guess. A wrong guess changes what a decoder finds, or leaves a secret that it finds, and
-/// then the file is refused.
+/// Which digits are bytes is a guess. A wrong guess changes what a decoder finds in the file, or leaves a secret that
+/// the decoder finds; in both cases the file is refused.
 struct LogDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true
@@ -17,15 +17,15 @@ struct LogDocument: RedactedDocument {
   private struct Line {
     let stream: String
     let range: Range<Int>
-    /// Where the first digit of each byte is.
+    /// The position of each byte's first digit.
     let digits: [Int]
-    /// The rest of the line.
+    /// The part of the line that follows the bytes.
     let rest: Range<Int>
   }
 
   private static let received: Set<String> = ["rx", "in", "recv", "received", "receive", "read", "incoming", "rcvd"]
   private static let sent: Set<String> = ["tx", "out", "send", "sent", "write", "wrote", "outgoing", "transmit"]
-  /// Other words that a decoder reads, and some that help a reader.
+  /// Words that are kept because a decoder needs them, or because they help readers.
   private static let kept: Set<String> = [
     "a", "d", "acl", "data", "rfcomm", "uih", "unnumbered", "info", "length", "packet", "packets", "bytes", "byte",
     "uart",
@@ -36,7 +36,7 @@ struct LogDocument: RedactedDocument {
     self.bytes = bytes
     var start = 0
     var direction = ""
-    /// Whether lines begin with an offset, so that a number alone is the offset at the end.
+    /// Whether lines begin with an offset; a number alone on a line is then the offset that ends a dump.
     var hasOffsets = false
     var texts: [Range<Int>] = []
     while start < bytes.count {
@@ -62,7 +62,7 @@ struct LogDocument: RedactedDocument {
     self.texts = texts
   }
 
-  /// What is no bytes.
+  /// The lines without bytes, and the parts of other lines that precede their bytes.
   private let texts: [Range<Int>]
 
   mutating func collect(into names: inout SecretNames) {
@@ -104,7 +104,7 @@ struct LogDocument: RedactedDocument {
     }
   }
 
-  /// Where the digits of a word's bytes are; nil if it is something else.
+  /// The positions of the bytes in a word; nil if the word does not consist of bytes.
   private static func digits(_ word: Range<Int>, in bytes: [UInt8]) -> [Int]? {
     let marks = Array(",;{}[]<>\"'".utf8)
     var range = word
@@ -120,7 +120,7 @@ struct LogDocument: RedactedDocument {
     return Array(stride(from: range.lowerBound, to: range.upperBound, by: 2))
   }
 
-  /// The longest run of words that are bytes; without an offset before them.
+  /// The longest run of words that consist of bytes, without an offset that precedes them.
   private static func run(
     of words: [Range<Int>], in bytes: [UInt8], _ hasOffsets: inout Bool
   ) -> (words: Range<Int>, digits: [Int]) {
@@ -130,7 +130,7 @@ struct LogDocument: RedactedDocument {
       let start = index
       var digits: [Int] = []
       while index < words.count, let more = Self.digits(words[index], in: bytes) {
-        // `0000  ff 5a` and `00000010 ff 5a`.
+        // For example `0000  ff 5a` and `00000010 ff 5a`.
         let isOffset =
           index == 0 && more.count >= 2 && (words.count > 1 ? words[1].count == 2 : hasOffsets && more.count < 5)
         hasOffsets = hasOffsets || isOffset
@@ -141,7 +141,7 @@ struct LogDocument: RedactedDocument {
       if digits.count > best.digits.count { best = (start..<index, digits) }
       if index == start { index += 1 }
     }
-    // A number in a sentence is no byte.
+    // A single number after other words is not a byte.
     if best.digits.count == 1, best.words.lowerBound > 0 {
       let before = bytes[words[best.words.lowerBound - 1]]
       let isOffset = best.words.lowerBound == 1 && before.allSatisfy { isHex($0) || $0 == UInt8(ascii: ":") }
@@ -164,7 +164,7 @@ struct LogDocument: RedactedDocument {
     return nil
   }
 
-  /// A text of which only numbers and known words are left.
+  /// Returns the text with every word replaced except numbers and kept words.
   private static func plain(_ text: [UInt8]) -> [UInt8] {
     var text = text
     var start = 0
@@ -189,7 +189,7 @@ struct LogDocument: RedactedDocument {
     byte >= 0x80 || isHex(byte) || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
   }
 
-  /// What follows the bytes: the same bytes as characters, or other words.
+  /// Returns the redacted text after the bytes, which shows the same bytes as characters, or contains other words.
   private static func column(_ rest: [UInt8], of bytes: [UInt8]) -> [UInt8] {
     let shown = bytes.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }
     var frame = (rest.prefix { $0 == 0x20 }.count, 0)
@@ -197,7 +197,7 @@ struct LogDocument: RedactedDocument {
     if isFramed { frame = (frame.0 + 1, 1) }
     let count = rest.count - frame.0 - frame.1
     guard frame.0 > 1, count > 0, count <= bytes.count else { return plain(rest) }
-    // Trailing blanks may be cut off.
+    // The log's author may have removed trailing blanks.
     return Array(rest.prefix(frame.0)) + shown.prefix(count) + rest.suffix(frame.1)
   }
 }

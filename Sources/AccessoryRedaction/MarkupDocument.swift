@@ -1,9 +1,9 @@
 import AccessoryFormats
 
-/// A page of HTML, or a JUnit file: its texts and the values of attributes, and the data of a trace.
+/// An HTML page or a JUnit file. Redaction changes its text, its attribute values, and the data of a trace.
 ///
-/// A trace says what its secrets are. The words of other pages do not, so the JSON report of the same run must be
-/// given, too.
+/// A trace identifies its secrets. Other pages do not, so the JSON report of the same run must be redacted together
+/// with them.
 struct MarkupDocument: RedactedDocument {
   let isCapture = false
   var namesSecrets: Bool { !data.isEmpty }
@@ -35,7 +35,7 @@ struct MarkupDocument: RedactedDocument {
     }
   }
 
-  /// Returns where a tag ends; notes the values of its attributes.
+  /// Reads a tag and records the positions of its attribute values; returns the position after the tag.
   private mutating func readTag(_ start: Int) throws(RedactionRefusal) -> Int {
     var place = start + 1
     while place < bytes.count, bytes[place] != UInt8(ascii: ">") {

@@ -1,26 +1,26 @@
 import AccessoryFormats
 
-/// A capture of `--capture`, changed in place: packets of iAP2 and native transport, comments, and the descriptions of
-/// interfaces.
+/// A capture written by `--capture`. Redaction changes iAP2 packets, native transfers, comments and interface
+/// descriptions in place.
 ///
-/// Blocks of other programs are refused: easim does not know what they say.
+/// Files with blocks from other programs are refused, because easim does not know what these blocks contain.
 struct PcapngDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true
   private var bytes: [UInt8]
-  /// What each end of each interface sent.
+  /// The bytes that each end of each interface sent.
   private var streams: [WireStream] = []
-  /// Where the bytes of the streams are in the file.
+  /// The positions of the streams' bytes in the file.
   private var pieces: [(stream: Int, range: Range<Int>, place: Int)] = []
-  /// Where texts are.
+  /// The positions of comments and other text.
   private var texts: [Range<Int>] = []
-  /// The names of accessories.
+  /// The positions of interface descriptions, which contain accessories' names.
   private var descriptions: [Range<Int>] = []
 
   init(_ bytes: [UInt8]) throws(RedactionRefusal) {
     self.bytes = bytes
     var isLittle = true
-    /// The first of the two streams of each interface.
+    /// For each interface, the index of the first of its two streams.
     var interfaces: [Int] = []
     var place = 0
     func number(_ place: Int, _ count: Int) -> Int {

@@ -3,10 +3,10 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Replaces the secrets of files before they are sent to others: serial numbers, addresses, names, certificates and
-/// passphrases become something of the same length, the same everywhere.
+/// Replaces the secrets in files before they are sent to others: serial numbers, addresses, names, certificates and
+/// passphrases. Each secret is replaced with a text of the same length, which is the same in all files.
 ///
-/// All files are read before the first is written, so that a name that one file reveals is replaced in the others.
+/// All files are read before the first is rewritten, so that a name found in one file is also replaced in the others.
 ///
 /// ```swift
 /// var redaction = Redaction(keeping: [.payload])
@@ -14,22 +14,22 @@ import IAP2
 /// let redacted = try redaction.finish()[0]
 /// ```
 ///
-/// A file that is not understood completely is refused. The result is read again: what a decoder finds in it must be
-/// what it found before, and no secret may be left.
+/// A file that easim does not understand completely is refused. The result is read again: a decoder must find the same
+/// packets as before, and no secret may be left.
 public struct Redaction {
-  /// The largest file.
+  /// The maximum size of a file.
   public static let mostBytes = 256 << 20
 
-  /// The secrets, and how often they were replaced.
+  /// The secrets found, and how often they were replaced.
   public private(set) var names: SecretNames
   private var files: [(name: String, bytes: [UInt8], document: any RedactedDocument)] = []
 
-  /// No files so far.
+  /// Creates a redaction without files.
   public init(keeping kept: Set<SecretKind>) { names = SecretNames(keeping: kept) }
 
-  /// Reads a file.
+  /// Reads a file and collects its secrets.
   ///
-  /// - Throws: ``RedactionRefusal`` if not everything in it is understood.
+  /// - Throws: ``RedactionRefusal`` if easim does not understand everything in the file.
   public mutating func add(_ bytes: [UInt8], named name: String) throws(RedactionRefusal) {
     guard bytes.count <= Self.mostBytes else { throw RedactionRefusal(name, "it is larger than 256 MiB") }
     do throws(RedactionRefusal) {
@@ -39,7 +39,7 @@ public struct Redaction {
 
   /// Returns the redacted files, in the order in which they were added.
   ///
-  /// - Throws: ``RedactionRefusal`` if a file would not be as it was, or a secret would be left.
+  /// - Throws: ``RedactionRefusal`` if a redacted file would not decode as before, or would still contain a secret.
   public mutating func finish() throws(RedactionRefusal) -> [[UInt8]] {
     for index in files.indices { files[index].document.collect(into: &names) }
     if !files.contains(where: { $0.document.namesSecrets }), let file = files.first {
@@ -54,7 +54,7 @@ public struct Redaction {
       if files[index].document.isCapture, CaptureSketch(files[index].bytes) != CaptureSketch(made) {
         throw RedactionRefusal(files[index].name, "the redacted file would not decode as before")
       }
-      // A second look with the same eyes, and with those of the decoder.
+      // The result is checked twice: by the reader that found the secrets, and by the decoder.
       var rest = SecretNames(keeping: names.kept)
       var again = try Self.document(made)
       again.collect(into: &rest)
@@ -70,7 +70,7 @@ public struct Redaction {
     return redacted
   }
 
-  /// A trace has the cables with iAP2 alone.
+  /// The advice for captures that cannot be redacted: a trace contains only the cables that carry iAP2.
   static let wayOut = "turn it into a trace with 'easim trace', and redact the trace"
 
   private static func document(_ bytes: [UInt8]) throws(RedactionRefusal) -> any RedactedDocument {
@@ -93,32 +93,32 @@ public struct Redaction {
   }
 }
 
-/// Why a file cannot be redacted.
+/// The reason why a file cannot be redacted.
 public struct RedactionRefusal: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The file.
+  /// The name of the file.
   public let file: String
-  /// A sentence fragment.
+  /// The reason, as a sentence fragment.
   public let reason: String
 
   init(_ file: String, _ reason: String) { (self.file, self.reason) = (file, reason) }
 
-  /// "capture.pcap: it is compressed".
+  /// The error as text, such as "capture.pcap: it is compressed".
   public var description: String { "\(file): \(reason)" }
 }
 
 /// One file that can be redacted.
 protocol RedactedDocument {
-  /// Whether easim decodes it.
+  /// Whether the file is a capture, which easim can decode.
   var isCapture: Bool { get }
-  /// Whether it says what its secrets are, so that no other file is needed.
+  /// Whether the file identifies its own secrets; if not, it can be redacted only together with a file that does.
   var namesSecrets: Bool { get }
-  /// Notes its secrets.
+  /// Adds the file's secrets to `names`.
   mutating func collect(into names: inout SecretNames)
-  /// Returns the file without them.
+  /// Returns the file with its secrets replaced.
   mutating func rewrite(_ names: inout SecretNames) -> [UInt8]
 }
 
-/// What a decoder finds in a capture, without its contents: it must be the same after a redaction.
+/// The structure that a decoder finds in a capture, without the contents. Redaction must not change this structure.
 private struct CaptureSketch: Equatable {
   private var entries: [String] = []
   private var summary: CaptureSummary
@@ -152,7 +152,7 @@ private struct CaptureSketch: Equatable {
     self.streams = streams
   }
 
-  /// Notes the secrets that the decoder shows.
+  /// Adds the secrets in the decoder's output to `names`.
   func collect(into names: inout SecretNames) {
     for key in streams.keys.sorted() {
       var stream = streams[key]
@@ -166,7 +166,7 @@ private struct CaptureSketch: Equatable {
   }
 }
 
-/// The bytes of one or both ends of a cable, in the order in which they passed.
+/// A file of raw bytes sent by one or both ends of a cable, in the order in which they were sent.
 struct RawDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true
@@ -188,7 +188,7 @@ struct RawDocument: RedactedDocument {
   }
 }
 
-/// The lines of `--transcript`.
+/// A transcript written by `--transcript`.
 struct TranscriptDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true

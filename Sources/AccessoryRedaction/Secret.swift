@@ -1,6 +1,6 @@
 import IAP2
 
-/// What ``Redaction`` replaces.
+/// The kinds of secrets that ``Redaction`` replaces.
 public enum SecretKind: String, CaseIterable, Sendable {
   /// Serial numbers and identifiers of devices.
   case serial
@@ -12,14 +12,14 @@ public enum SecretKind: String, CaseIterable, Sendable {
   case certificate
   /// Networks and their passphrases.
   case wifi
-  /// Positions.
+  /// Geographic positions.
   case location
-  /// Other text, and values that the catalogue does not know.
+  /// Other text, and values that the message catalogue does not describe.
   case other
-  /// What apps and accessories sent each other.
+  /// Data that apps and accessories sent each other.
   case payload
 
-  /// The beginning of a replacement.
+  /// The text at the start of a replacement.
   var label: String {
     switch self {
     case .serial: "serial"
@@ -34,17 +34,17 @@ public enum SecretKind: String, CaseIterable, Sendable {
   }
 }
 
-/// One parameter of a control message: where it is in the message, and what the catalogue knows about it.
+/// One parameter of a control message: its position in the message, and its entry in the catalogue.
 struct ParameterPlace {
   let message: UInt16
-  /// The numbers of the groups around it, and its own.
+  /// The numbers of the groups that contain the parameter, and its own number.
   let path: [UInt16]
   let entry: MessageCatalog.ParameterEntry?
 
   /// What kind of secret a text or blob in this parameter is; nil if it may be shown.
   ///
-  /// Only what is known to be harmless is kept. Everything else with three or more bytes is replaced, so that a
-  /// parameter that the catalogue does not know does not give anything away.
+  /// Only values known to be harmless are kept. All other values of three or more bytes are replaced, so that
+  /// parameters missing from the catalogue reveal nothing.
   func kind(count: Int) -> SecretKind? {
     switch message {
     case 0xAA01, 0xAA03, 0xAA06: return .certificate
@@ -69,7 +69,7 @@ struct ParameterPlace {
       return .serial
     }
     if message == 0x1D01 || message == 0x1D06 {
-      // Protocols, transports, versions and languages are those of the product, not of one piece of it.
+      // Protocols, transports, versions and languages are the same in every unit of a product.
       return path == [0] ? .name : nil
     }
     return name.hasSuffix("name") ? .name : .other

@@ -1,34 +1,34 @@
 import AccessoryFormats
 import IAP2
 
-/// The secrets of one or several files, and what each becomes: something of the same length, the same everywhere.
+/// The secrets in one or more files, each with its replacement, which has the same length and is the same in all files.
 public struct SecretNames: Sendable {
-  /// How often something was replaced.
+  /// How many secrets of one kind were replaced.
   public struct Count: Equatable, Sendable {
-    /// How many different values.
+    /// The number of different secrets.
     public var values = 0
-    /// In how many places.
+    /// The number of places at which they were replaced.
     public var places = 0
   }
 
-  /// What is left as it is.
+  /// The kinds of secrets that are not replaced.
   public let kept: Set<SecretKind>
-  /// What was found and replaced, by kind.
+  /// How many secrets were replaced, by kind.
   public private(set) var counts: [SecretKind: Count] = [:]
   private var names: [[UInt8]: (kind: SecretKind, name: [UInt8])] = [:]
-  /// The secrets themselves, without their forms in hex, and what they become.
+  /// The secrets and their kinds, without the secrets' forms in hex.
   private var values: [[UInt8]: SecretKind] = [:]
   private var replacements: Set<[UInt8]> = []
-  /// Secrets by their first two bytes, the longest first.
+  /// The secrets, keyed by their first two bytes, longest first.
   private var index: [UInt16: [[UInt8]]] = [:]
 
-  /// No secrets so far.
+  /// Creates an empty set of secrets.
   public init(keeping kept: Set<SecretKind> = []) { self.kept = kept }
 
-  /// Notes a secret. Values of a single byte say nothing.
+  /// Adds a secret. Single bytes are ignored, because they reveal nothing.
   mutating func add(_ value: some Collection<UInt8>, _ kind: SecretKind) {
     var value = [UInt8](value)
-    // An address is the same secret as text and as bytes.
+    // An address written as text is the same secret as its bytes.
     if value.count == 17, kind == .address, let bytes = Self.address(value) { value = bytes }
     guard value.count > 1, !kept.contains(kind), names[value] == nil, value.contains(where: { $0 != 0 }) else { return }
     counts[kind, default: Count()].values += 1
@@ -37,7 +37,7 @@ public struct SecretNames: Sendable {
     values[value] = kind
     replacements.insert(name)
     index(value)
-    // The same bytes in hex, as texts show them.
+    // Adds the secret's forms in hex, which appear in text.
     guard value.count >= 4 else { return }
     for separator in ["", " ", ":", "-"] {
       for isUpper in [false, true] {
@@ -55,10 +55,10 @@ public struct SecretNames: Sendable {
     index[key]?.sort { $0.count > $1.count }
   }
 
-  /// What a secret becomes; nil if it is none, or is kept.
+  /// Returns the replacement; nil if the value is not a secret, or is kept.
   mutating func name(of value: [UInt8]) -> [UInt8]? {
     guard let found = names[value] else {
-      // Letters of both cases.
+      // The address may be written in upper or lower case.
       guard value.count == 17, let bytes = Self.address(value), let name = names[bytes]?.name else { return nil }
       return Self.hex(name, String(decoding: [value[2]], as: UTF8.self), true)
     }
@@ -71,7 +71,7 @@ public struct SecretNames: Sendable {
     return Array(text.utf8)
   }
 
-  /// The bytes of `3C:06:30:1B:2A:9E`; nil for other texts.
+  /// Parses an address such as `3C:06:30:1B:2A:9E`; returns nil for other text.
   static func address(_ text: some Collection<UInt8>) -> [UInt8]? {
     let parts = text.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "-") }
     let bytes = parts.compactMap { part in
@@ -80,7 +80,7 @@ public struct SecretNames: Sendable {
     return parts.count == 6 && bytes.count == 6 ? bytes : nil
   }
 
-  /// A name of the same length: "serial-1------", or for an address one that is administered locally.
+  /// Returns a replacement of the same length, such as "serial-1------"; for an address, a locally administered one.
   private static func name(_ number: Int, _ kind: SecretKind, for value: [UInt8]) -> [UInt8] {
     if kind == .address, value.count == 6 {
       return [0x02, 0, 0, 0, UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
@@ -89,7 +89,7 @@ public struct SecretNames: Sendable {
     if whole.count <= value.count {
       return whole + [UInt8](repeating: UInt8(ascii: "-"), count: value.count - whole.count)
     }
-    // Short values: the number in base 26, behind the first letter of the label.
+    // A value too short for the label is replaced with the number alone, in base 26.
     var rest = number
     var letters: [UInt8] = []
     for _ in 0..<value.count {
@@ -101,19 +101,19 @@ public struct SecretNames: Sendable {
 
   // MARK: Searching
 
-  /// The kind of a secret that was found in the result and is not one of the names given here; nil if there is none.
+  /// Returns the kind of a secret in the redacted file that is not a replacement; nil if there is none.
   func first(leftIn found: SecretNames) -> SecretKind? {
     found.values.first { !replacements.contains($0.key) && $0.key.contains { $0 != UInt8(ascii: "x") } }?.value
   }
 
-  /// Whether no secret is in these bytes.
+  /// Returns whether the bytes contain no secret.
   func areAbsent(from bytes: [UInt8]) -> Bool {
     var (names, bytes) = (self, bytes)
     return !names.replace(in: &bytes, isText: false)
   }
 
-  /// Replaces every secret in these bytes; returns whether there was one. `isText` also finds short secrets, as whole
-  /// words.
+  /// Replaces every secret in the bytes; returns whether there was one. If `isText` is set, short secrets are also
+  /// replaced if they are whole words.
   mutating func replace(in bytes: inout [UInt8], isText: Bool) -> Bool {
     guard !index.isEmpty, bytes.count > 1 else { return false }
     var isChanged = false
@@ -132,7 +132,7 @@ public struct SecretNames: Sendable {
     return isChanged
   }
 
-  /// Replaces the beginning of a secret at the end of bytes that were cut off.
+  /// Replaces the start of a secret at the end of truncated bytes.
   mutating func replaceTail(of bytes: inout [UInt8]) {
     for count in stride(from: bytes.count, through: 3, by: -1) {
       guard let value = names.keys.first(where: { $0.count > count && $0.starts(with: bytes.suffix(count)) }),

@@ -1,6 +1,6 @@
-/// Redacts bytes that are shown as hex in a line of text: of data, of damaged packets, of parts of messages.
+/// Redacts bytes that a line of text shows in hex: data, damaged packets, and parts of messages.
 enum ShownBytes {
-  /// Changes the text in place; its length stays.
+  /// Redacts the text in place, without changing its length.
   static func rewrite(_ text: inout [UInt8], _ names: inout SecretNames) {
     var start = 0
     while let run = nextRun(in: text, from: start) {
@@ -28,7 +28,7 @@ enum ShownBytes {
     case data
   }
 
-  /// What the bytes that follow this text are; nil if the numbers that follow are not bytes.
+  /// Returns the kind of bytes that follow this text; nil if the numbers that follow are not bytes.
   private static func use(before: ArraySlice<UInt8>, _ names: SecretNames) -> Use? {
     let text = String(decoding: before.suffix(200), as: UTF8.self)
     if text.hasSuffix("to no packet: ") { return .damaged }
@@ -41,7 +41,7 @@ enum ShownBytes {
     return names.kept.contains(.payload) ? .data : .blank
   }
 
-  /// The next bytes in hex with blanks between them.
+  /// Returns the next run of hex bytes separated by blanks.
   private static func nextRun(in text: [UInt8], from start: Int) -> Range<Int>? {
     var place = start
     while place + 1 < text.count {
@@ -52,7 +52,7 @@ enum ShownBytes {
       var end = place + 2
       while end + 2 < text.count, text[end] == UInt8(ascii: " "), byte(text, end + 1) != nil { end += 3 }
       if end < text.count, text[end] != UInt8(ascii: " ") {
-        // The last pair begins a longer word.
+        // The last pair is the beginning of a longer word.
         if ![UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\"")].contains(text[end]) { end -= 3 }
       }
       if end > place { return place..<end }

@@ -1,15 +1,15 @@
 import AccessoryFormats
 import IAP2
 
-/// Finds the secrets in control messages that are shown as text: in the lines of a transcript or of `easim decode`, in
-/// comments of captures, and in reports.
+/// Finds secrets in control messages that are shown as text: in transcripts, in the output of `easim decode`, in
+/// captures' comments, and in reports.
 struct ShownMessages {
   private let text: [UInt8]
   private var place = 0
 
   private init(_ text: [UInt8]) { self.text = text }
 
-  /// Notes the secrets in a text: `1D01 IdentificationInformation name="…"`, or `0 name = "…"`.
+  /// Adds the secrets in a text such as `1D01 IdentificationInformation name="…"` or `0 name = "…"`.
   static func collect(_ text: [UInt8], into names: inout SecretNames) {
     for line in text.split(separator: UInt8(ascii: "\n")) {
       collectPlaces(line, into: &names)
@@ -18,8 +18,8 @@ struct ShownMessages {
     }
   }
 
-  /// Notes MAC addresses, the serial numbers in addresses such as `local:EW1-0001` and `usb:serial=C02X`, and the names
-  /// of users in paths.
+  /// Adds MAC addresses, serial numbers in addresses such as `local:EW1-0001` and `usb:serial=C02X`, and user names in
+  /// paths.
   private static func collectPlaces(_ line: ArraySlice<UInt8>, into names: inout SecretNames) {
     for (place, byte) in zip(line.indices, line) where byte == UInt8(ascii: ":") && place >= line.startIndex + 2 {
       let text = line[(place - 2)...].prefix(17)
@@ -61,7 +61,7 @@ struct ShownMessages {
 
   private mutating func skipBlanks() { while place < text.count, text[place] == UInt8(ascii: " ") { place += 1 } }
 
-  /// The word at this place, up to a blank.
+  /// Reads up to the next blank.
   private mutating func readWord() -> String { read { $0 == UInt8(ascii: " ") } }
 
   private mutating func read(until isEnd: (UInt8) -> Bool) -> String {
@@ -116,7 +116,7 @@ struct ShownMessages {
   }
 
   private func note(_ shown: ArraySlice<UInt8>, _ parameter: ParameterPlace, into names: inout SecretNames) {
-    // The rest of a line that was too long.
+    // This mark ends a line that was truncated.
     let cut = Array("…".utf8)
     let shown =
       shown.count >= cut.count && shown.suffix(cut.count).elementsEqual(cut) ? shown.dropLast(cut.count) : shown
@@ -128,7 +128,7 @@ struct ShownMessages {
 
   // MARK: One parameter
 
-  /// `3 serial number = "…"`, indented in a group, without the message that it belongs to.
+  /// Reads a line such as `3 serial number = "…"`, which is indented in a group and does not name its message.
   private mutating func readParameterLine(into names: inout SecretNames) -> Bool {
     skipBlanks()
     let depth = place

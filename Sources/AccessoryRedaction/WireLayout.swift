@@ -1,39 +1,39 @@
 import IAP2
 
-/// Where everything is in what one end sent.
+/// The positions of secrets, data and checksums in the bytes that one end sent.
 struct WireLayout {
-  /// The value of a parameter that must not be seen.
+  /// A parameter's value that must be replaced.
   struct Value {
     let kind: SecretKind
     let isText: Bool
     let ranges: [Range<Int>]
   }
 
-  /// The secrets.
+  /// The values to replace.
   private(set) var values: [Value] = []
-  /// All bytes of control messages.
+  /// The positions of all control messages.
   private(set) var control: [Range<Int>] = []
-  /// The bytes of External Accessory sessions and file transfers, by session.
+  /// The positions of External Accessory data and file transfers, by session.
   private(set) var data: [Int: [Range<Int>]] = [:]
-  /// Payloads that were sent before: the copy, and the first one.
+  /// Retransmitted payloads: the position of the copy, and that of the first transmission.
   private(set) var copies: [(copy: Range<Int>, first: Range<Int>)] = []
-  /// Payloads and their checksums.
+  /// The position of each payload, and that of its checksum.
   private(set) var checksums: [(payload: Range<Int>, place: Int)] = []
-  /// What belongs to no intact packet.
+  /// The positions of bytes that belong to no intact packet.
   private(set) var damaged: [Range<Int>] = []
 
   private var kinds: [UInt8: UInt8] = [:]
   private var expected: UInt8?
-  /// Packets that came before an earlier one.
+  /// Packets that arrived before a packet with a lower sequence number, by sequence number.
   private var ahead: [UInt8: (header: PacketHeader, payload: Range<Int>)] = [:]
-  /// The last packet with each number.
+  /// The payload of the last packet with each sequence number.
   private var sent: [UInt8: Range<Int>] = [:]
-  /// The control message that is not complete yet.
+  /// The parts of an incomplete control message.
   private var message: [Range<Int>] = []
 
   init() {}
 
-  /// Transfers without packets.
+  /// Creates the layout of a native channel's transfers, which have no packets.
   init(native range: Range<Int>) { data[-1] = [range] }
 
   init(_ bytes: [UInt8]) {
@@ -51,7 +51,7 @@ struct WireLayout {
       case .spoiled(let header):
         let payload = inside.lowerBound..<piece.range.upperBound - 1
         checksums.append((payload, piece.range.upperBound - 1))
-        // Usually the packet is sent again intact.
+        // The packet is usually retransmitted intact.
         spoiled.append((header, payload))
       case .unfinished: damaged.append(inside)
       case .legacy:
@@ -108,7 +108,7 @@ struct WireLayout {
     expected.map { sequence &- $0 >= 128 || ahead[sequence] != nil } ?? false
   }
 
-  /// A SYN says what the link's sessions carry, and starts over.
+  /// A SYN starts a new link, and declares what its sessions carry.
   private mutating func begin(_ header: PacketHeader, _ payload: Range<Int>, _ bytes: [UInt8]) {
     flush(bytes)
     (expected, sent) = (header.sequence &+ 1, [:])
@@ -121,7 +121,7 @@ struct WireLayout {
     }
   }
 
-  /// What came early is taken in its order, where the packet before it never came.
+  /// Processes early packets in order, although the packet before them never arrived.
   private mutating func flush(_ bytes: [UInt8]) {
     while !ahead.isEmpty {
       let start = expected ?? 0
@@ -136,7 +136,7 @@ struct WireLayout {
   private mutating func deliver(_ header: PacketHeader, _ payload: Range<Int>, _ bytes: [UInt8]) {
     expected = header.sequence &+ 1
     sent[header.sequence] = payload
-    // Without a SYN, a control session is known by how its messages begin.
+    // If the capture contains no SYN, a control session is recognized by the first bytes of its messages.
     let begins = bytes[payload].starts(with: [0x40, 0x40])
     switch kinds[header.session] ?? (begins || !message.isEmpty ? 0 : 2) {
     case 0: add(payload, bytes)
@@ -180,7 +180,7 @@ struct WireLayout {
       let count = head.count == 4 ? Int(head[0]) << 8 | Int(head[1]) : 0
       let value = rest.first(count).dropped(4)
       guard count >= 4, value.reduce(4, { $0 + $1.count }) == count else {
-        // Not parameters.
+        // The remaining bytes are not parameters.
         return values.append(Value(kind: .other, isText: false, ranges: rest))
       }
       rest = rest.dropped(count)
@@ -198,7 +198,7 @@ struct WireLayout {
 }
 
 extension [Range<Int>] {
-  /// The ranges of the first bytes.
+  /// Returns the ranges of the first `count` bytes.
   fileprivate func first(_ count: Int) -> [Range<Int>] {
     var rest = count
     var found: [Range<Int>] = []
@@ -209,7 +209,7 @@ extension [Range<Int>] {
     return found
   }
 
-  /// The ranges behind the first bytes.
+  /// Returns the ranges without the first `count` bytes.
   fileprivate func dropped(_ count: Int) -> [Range<Int>] {
     var rest = count
     var found: [Range<Int>] = []

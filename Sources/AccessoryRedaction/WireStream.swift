@@ -1,36 +1,34 @@
 import IAP2
 
-/// What one end sent, wherever its bytes are in a file: finds the secrets in its messages, and replaces them with
-/// correct checksums.
+/// The bytes that one end sent, collected from all places in a file. Secrets in the messages are found and replaced,
+/// and checksums are corrected.
 ///
-/// Packets are put in order, so that a message may be spread over several, and a packet that was sent twice is changed
-/// twice. What cannot be understood (damaged packets, bytes outside of packets) is blanked, and stays as damaged as it
-/// was.
+/// Packets are put in order, so that messages may span several packets, and all copies of a retransmitted packet are
+/// changed. Damaged packets and bytes outside packets are overwritten, and stay damaged in the same way.
 struct WireStream {
   /// Whether the bytes are transfers of a native channel, which have no packets.
   let isNative: Bool
-  /// The bytes, in order.
   private(set) var bytes: [UInt8] = []
   private var original: [UInt8] = []
   private var layout = WireLayout()
 
   init(isNative: Bool = false) { self.isNative = isNative }
 
-  /// Continues the stream; returns where the bytes are in it.
+  /// Appends bytes; returns their range in the stream.
   mutating func append(_ more: some Collection<UInt8>) -> Range<Int> {
     let start = bytes.count
     bytes += more
     return start..<bytes.count
   }
 
-  /// Notes the secrets of all messages.
+  /// Adds the secrets in all messages to `names`.
   mutating func collect(into names: inout SecretNames) {
     original = bytes
     layout = isNative ? WireLayout(native: 0..<bytes.count) : WireLayout(bytes)
     for value in layout.values { names.add(text(value), value.kind) }
   }
 
-  /// The value without the zero at the end of a text.
+  /// Returns the value; a text loses its terminating zeros.
   private func text(_ value: WireLayout.Value) -> [UInt8] {
     var found = gather(value.ranges, of: original)
     while value.isText, found.last == 0 { found.removeLast() }
@@ -48,7 +46,7 @@ struct WireStream {
     }
   }
 
-  /// Replaces them.
+  /// Replaces the secrets and corrects the checksums.
   mutating func rewrite(_ names: inout SecretNames) {
     for value in layout.values {
       if let name = names.name(of: text(value)) { scatter(name, value.ranges) }
@@ -60,7 +58,7 @@ struct WireStream {
     if !names.kept.contains(.payload) {
       for ranges in layout.data.values { blank(ranges, where: { _ in true }) }
     }
-    // FF, 5A and 55 stay, so that the bytes are found to be damaged in the same way; zeros are padding.
+    // FF, 5A and 55 are kept, so that a decoder reports the same damage; zeros are kept as padding.
     blank(layout.damaged) { ![0x00, 0x55, 0x5A, 0xFF].contains($0) }
     for (copy, first) in layout.copies {
       for offset in 0..<copy.count {

@@ -105,21 +105,21 @@ private func runProxy(_ options: ProxyOptions, _ console: Console) throws -> Exi
   return .done
 }
 
-/// Keeps a proxy whose ends are both in a local directory from connecting to itself.
+/// Prevents a proxy with both ends in a local directory from connecting to itself.
 private enum LocalExclusion {
   static func isOther(_ accessory: FoundAccessory) -> Bool {
     accessory.card.map { $0.process.pid != ProcessIdentity.current.pid } ?? true
   }
 }
 
-/// Prints packets as lines of JSON, as `packet.list` shows them.
+/// Prints each packet as a JSON line in the form that `packet.list` returns.
 private final class PacketLines {
   private let log: PacketLog
   private let taps = CableTaps()
 
   init(_ console: Console, of address: String) {
     var limits = PacketLog.Limits()
-    // Each packet is printed immediately.
+    // Each packet is printed immediately, so the list needs to hold only one.
     limits.packets = 1
     let log = PacketLog(limits)
     log.isRecording = true
