@@ -20,7 +20,7 @@ public final class LineSigner: AccessoryAuthenticator {
   /// The time limit for an answer; the slowest coprocessors take 1.7 s to sign.
   public static let limit = Duration.seconds(10)
 
-  /// The certificate for AA01, which was requested at the beginning.
+  /// The certificate for AA01, which was requested when the signer was created.
   public let certificate: [UInt8]
   /// The reason why an Apple device would refuse the certificate; nil if easim can read it.
   public let objection: String?
@@ -31,7 +31,7 @@ public final class LineSigner: AccessoryAuthenticator {
   private let generation: CoprocessorGeneration?
   private let line: Locked<SignerLine>
 
-  /// Connects and requests the certificate. This call blocks until the answer arrives.
+  /// Connects to the signer and requests the certificate. This call blocks until the answer arrives.
   ///
   /// - Parameters:
   ///   - place: `exec:COMMAND`, a shell command, or `unix:PATH`.

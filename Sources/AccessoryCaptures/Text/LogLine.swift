@@ -3,7 +3,7 @@ import AccessoryCore
 /// One line of a log that contains bytes in hex: `12:00:01.250 accessoryd[77] Packet RX 6: FF 55 02 00 EE 10`.
 ///
 /// - The bytes are the longest run of hex digits: either pairs separated by blanks, commas, colons or `0x`, or one
-///   unbroken string. A single byte counts only at the end of a line and after a colon, as `uart-1: FF`.
+///   unbroken string. A single byte counts only at the end of a line and after a colon, as in `uart-1: FF`.
 /// - The direction is a word before the bytes, or else after them: RX, in, received, recv, `<-`; TX, out, sent, `->`.
 /// - The time is the first one written as a clock time, as seconds with a fraction, or in ms.
 struct LogLine: Equatable {

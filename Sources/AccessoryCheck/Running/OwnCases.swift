@@ -179,7 +179,7 @@ public final class OwnCases: ChildProcessHandler {
   /// Sends the remaining bytes of an answer.
   public func childTakesInput(_ child: ChildProcess) { sendUnsent() }
 
-  /// Does nothing, because the end of the process follows.
+  /// Does nothing, because the process exits next.
   public func childClosedInput(_ child: ChildProcess) {}
 
   /// Remembers why there are no more requests.

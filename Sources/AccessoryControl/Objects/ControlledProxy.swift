@@ -53,7 +53,7 @@ final class ControlledProxy {
       }, struck: { [taps] in taps.struck($0, at: .device) })
   }
 
-  /// Replaces the faults, including those of the cable in use.
+  /// Replaces the faults on the current cable and on later ones.
   func change(to faults: [Fault]) {
     self.faults = faults
     faulty?.change(to: faults, random: SeededRandom(seed: world.loop.random.next()))

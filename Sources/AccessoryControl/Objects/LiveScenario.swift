@@ -5,10 +5,10 @@ import AccessorySessions
 import AccessorySoak
 import AccessoryWorlds
 
-/// A scenario whose accessories and cables are played in a world of the server, for an app that runs there.
+/// Plays a scenario's accessories and cables in one of the server's worlds, for an app that runs there.
 ///
-/// The world's device stays unchanged: steps for the device, for other apps and for other SDKs are not played, and the
-/// result says so. At the end, the scenario's accessories are removed.
+/// The scenario does not change the world's device: steps for the device, other apps and other SDKs are not played, and
+/// the result lists them. At the end, the scenario's accessories are removed.
 final class LiveScenario {
   private static let period = Duration.milliseconds(500)
 
@@ -18,11 +18,10 @@ final class LiveScenario {
   private var parts: [String: ControlledAccessory] = [:]
   private var timeline: ScenarioTimeline?
   private var timer: LoopTimer?
-  /// The world's last notice before the start.
+  /// The number of the world's last notice before the start.
   private let firstNumber: Int
-  /// The reason why the run failed.
   private var failure: String?
-  /// Descriptions of what the world does not play as the scenario says.
+  /// Descriptions of the steps that are not played.
   private var unplayed: [String] = []
 
   init(_ scenario: Scenario, with app: ControlledApp, _ job: ControlledJob) {

@@ -16,12 +16,12 @@ public protocol AccessoryAuthenticator: Sendable {
   /// The response to a challenge: the content of AA03.
   func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 
-  /// Whether a response may take long, so that it must be asked for on a thread of its own and not on a loop.
+  /// Whether computing a response may take long, so that it must be requested on a separate thread instead of a loop.
   var isSlow: Bool { get }
 }
 
 extension AccessoryAuthenticator {
-  /// The default is false, because software answers at once.
+  /// The default is false, because software computes responses immediately.
   public var isSlow: Bool { false }
 }
 
@@ -63,7 +63,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   case wrongSignature
   /// A stub accepts only certificates of stubs, and this certificate belongs to no stub.
   case foreignCertificate(String)
-  /// A signer outside of this process cannot be used, or did not answer as it should; the text names it.
+  /// A signer outside this process cannot be used, or gave an invalid answer; the text names the signer.
   case signer(String)
   /// libcrypto refused; the text contains its reason.
   case librarySaidNo(String)

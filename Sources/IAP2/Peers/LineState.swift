@@ -51,10 +51,10 @@ extension Peer where Role == DeviceRole {
   }
 }
 
-/// Finds out what blocks or damages a line from its states at regular intervals.
+/// Finds out what blocks or damages a line, by comparing its states at regular intervals.
 ///
-/// Each problem is reported once, after it has lasted for ``limit``, and again only after it has passed. Counts of
-/// damage are reported when they have grown, at most once every ``pause``.
+/// Each problem is reported once it has lasted for ``limit``. It is reported again only if it disappears and returns.
+/// Counts of damage are reported when they have grown, at most once every ``pause``.
 public struct LineWatch {
   /// How long a problem must last before it is reported.
   public static let limit = Milliseconds(5_000)
@@ -94,7 +94,8 @@ public struct LineWatch {
     return sentences
   }
 
-  /// Returns what has not been reported at the end: damage, and zero bytes, which no other message shows.
+  /// Returns the sentences still to report when the line ends, about damage and about zero bytes, which no other
+  /// message mentions.
   public mutating func finish(_ state: LineState) -> [String] {
     let zeros = reported.contains(.onlyZeros) ? nil : Self.troubles(of: state)[.onlyZeros]
     return [zeros, takeCounts(state.counters)].compactMap(\.self)
