@@ -287,7 +287,7 @@ public struct DeviceSettings {
   public var order = HostOrder.authentication
   /// When accessories are published to apps.
   public var policy = PublicationMachine.Policy.ready
-  /// A flicker that the device causes by itself.
+  /// A flicker that the device causes.
   public var flicker: Flicker?
   /// Whether the system shows an alert if no app declares one of an accessory's protocols.
   public var alertsForMissingApps = true

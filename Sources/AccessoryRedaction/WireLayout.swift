@@ -19,7 +19,7 @@ struct WireLayout {
   private(set) var copies: [(copy: Range<Int>, first: Range<Int>)] = []
   /// The position of each payload, and that of its checksum.
   private(set) var checksums: [(payload: Range<Int>, place: Int)] = []
-  /// The positions of bytes that belong to no intact packet.
+  /// The positions of bytes outside intact packets.
   private(set) var damaged: [Range<Int>] = []
 
   private var kinds: [UInt8: UInt8] = [:]

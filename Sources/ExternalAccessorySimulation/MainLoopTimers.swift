@@ -47,8 +47,8 @@ final class MainLoopTimers: @unchecked Sendable {
     }
   }
 
-  /// The app adds a timer to a run loop. Adopts it if that is the main one, or, on the main queue, the one of its thread.
-  /// Returns whether the timer is one of these.
+  /// Called when the app adds a timer to a run loop. Adopts the timer if the run loop is the main one or, on the main
+  /// queue, the current thread's. Returns whether the timer has been adopted.
   func adopt(_ core: UnsafeRawPointer, in loop: UnsafeRawPointer) -> Bool {
     guard Self.isMain(loop), let timer = Self.timer(of: core) else { return false }
     let date = CallsOfTheApp.systemDate(core)

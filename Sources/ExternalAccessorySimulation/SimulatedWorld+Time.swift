@@ -11,7 +11,8 @@ extension SimulatedWorld {
   private static let readingTimeout = 1.0
   /// How long one call waits for such tasks and threads in total.
   private static let readingLimit = 30.0
-  /// How often a wait looks whether the app is at rest, in seconds, and how many looks must find it so.
+  /// The interval in seconds at which a wait checks whether the app is at rest, and the number of consecutive checks
+  /// that must find it at rest.
   private static let timeBetweenLooks = 0.01
   private static let looksAtRest = 20
 
@@ -73,9 +74,10 @@ extension SimulatedWorld {
     var idleSince = Date()
     /// When the wait first found nothing scheduled within the limit.
     var overSince: Date?
-    /// Since when nothing has happened in the world, although the app may be doing something in real time.
+    /// The time since which nothing has happened in the world, although the app may be acting in real time.
     var standsSince: Date?
-    /// When somebody last looked whether the app is at rest, and how many looks in a row have found that.
+    /// The time of the last check whether the app is at rest, and the number of consecutive checks that found it at
+    /// rest.
     var looked = Date.distantPast
     var rests = 0
   }
@@ -92,7 +94,7 @@ extension SimulatedWorld {
       patience: (virtual == nil ? limit : min(limit, settings.patience)).inSeconds)
   }
 
-  /// Called when the condition became true after the world had stood still for a while.
+  /// Adds up the time during which the world stood still before the condition became true.
   private func noteStandstill(_ wait: Wait) {
     guard virtual != nil, let since = wait.standsSince else { return }
     stoodStill.withLock { $0 += Date().timeIntervalSince(since) }

@@ -31,7 +31,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   let settings: Settings
   /// Use the inner world only on its loop.
   private let inner: World
-  /// What a failed test leaves for its developer. Use only on the loop.
+  /// The trace that is written if the test fails. Use only on the loop.
   let trace: WorldTrace
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []

@@ -61,8 +61,8 @@ public struct WorldClock: Clock {
 }
 
 final class Sleepers: @unchecked Sendable {
-  /// One sleeping task. A sleeper is resumed once: when its time has come, when it is cancelled, or when the world
-  /// ends.
+  /// One sleeping task. A sleeper is resumed once: when its deadline is reached, when it is cancelled, or when the
+  /// world ends.
   final class Sleeper: @unchecked Sendable {
     private enum State {
       case new
@@ -98,7 +98,7 @@ final class Sleepers: @unchecked Sendable {
   private var isOver = false
   private let woken = Locked(Woken())
 
-  /// Tasks whose time has come.
+  /// The counts of tasks that were woken but have not gone back to sleep.
   private struct Woken {
     /// The number of tasks whose `sleep` has not returned yet.
     var resuming = 0

@@ -118,7 +118,7 @@ extension TransportError: CustomStringConvertible {
     }
   }
 
-  /// The reason alone, as a fragment for a list or for a sentence that already names the address.
+  /// The reason without the address, as a fragment for a list or for a sentence that already names the address.
   public var detail: String {
     switch self {
     case .nobodyThere(_, let detail), .unusable(_, let detail), .failed(_, let detail), .notPermitted(_, let detail, _),

@@ -162,7 +162,7 @@ class ProxyState:
     has_device: bool
     """Whether a device is connected to it."""
     attachments: int
-    """How often a device was connected to the accessory."""
+    """How many times a device has connected to the accessory."""
     from_accessory: int
     """Number of bytes that the accessory sent."""
     from_device: int

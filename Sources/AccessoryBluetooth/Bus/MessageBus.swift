@@ -42,7 +42,7 @@ package final class MessageBus: TimerHandler {
 
   /// Connects. The connection is set up in later turns of the loop, but calls can be made immediately.
   ///
-  /// - Parameter ended: called once, when the bus goes away.
+  /// - Parameter ended: called once, when the connection to the bus ends.
   /// - Throws: ``BusError`` if there is no such bus.
   package init(_ place: Place, on loop: any PollingLoop, ended: @escaping (BusError) -> Void) throws(BusError) {
     loop.preconditionCurrent()

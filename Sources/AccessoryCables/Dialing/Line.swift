@@ -27,7 +27,7 @@ public struct Line: Equatable, Sendable {
     case waiting(until: Instant)
     /// The last cable ended, and the line connects again at this time.
     case lost(until: Instant)
-    /// The problem does not go away by itself, so the line waits for the accessory to change.
+    /// The problem does not resolve itself, so the line waits for the accessory to change.
     case givenUp
   }
 

@@ -66,7 +66,7 @@ public final class DirectoryWatch: DescriptorHandler {
     directory = -1
   }
 
-  /// Ends the watch for good.
+  /// Ends the watch permanently.
   public func close() {
     watch?.cancel()
     watch = nil

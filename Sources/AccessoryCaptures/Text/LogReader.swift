@@ -66,7 +66,7 @@ struct LogReader {
     else {
       return skip(line)
     }
-    // A line of bytes alone continues the one above it.
+    // A line that consists only of bytes continues the line above it.
     let name = found.direction ?? found.decoder ?? (found.isBare ? direction : "")
     return Run(name: name, bytes: found.bytes, line: line.number, time: now)
   }

@@ -42,8 +42,8 @@ public struct TranscriptLine: Equatable, Sendable {
 
 /// Splits text into lines. The text may arrive in chunks that are cut anywhere.
 ///
-/// A line that is too long to hold is passed on in several parts. Such a line is cut between words, or after a complete
-/// byte of a word, because hex digits may be separated there.
+/// A line that is too long to be buffered is delivered in several parts. Such a line is cut between words, or after a
+/// complete byte of a word, because hex digits may be separated there.
 struct LineCutter {
   struct Line {
     /// The text without its line feed.

@@ -15,7 +15,7 @@ struct WirePacket {
     case detection
     /// An iAP1 frame other than the detection sequence.
     case legacy
-    /// Bytes that belong to no packet; `bytes` contains up to the first 16 of `count`.
+    /// Bytes outside packets; `bytes` contains up to the first 16 of `count`.
     case garbage(count: Int)
     /// Bytes that the device sent and that are deliberately not a packet.
     case raw

@@ -4,7 +4,7 @@ import IAP2
 
 /// Provides the scripts of cases with attachments at any step and with what is known about the accessory.
 final class CheckRun {
-  /// How often an accessory may leave by itself before it counts as ready; a flicker may have many cycles.
+  /// How often an accessory may disconnect by itself before it counts as ready; a flicker may have many cycles.
   private static let mostDepartures = 20
 
   let pump: CheckPump

@@ -102,7 +102,7 @@ final class ControlWorld {
     finish { $0.accepts?(notice) ?? false ? .reached(notice) : nil }
   }
 
-  /// How many notices are no longer kept.
+  /// The number of notices that have been dropped.
   var forgottenCount: Int { lastNumber - history.count }
 
   /// Returns the accessory that an event is about: found by its cable or, failing that, its serial number.

@@ -33,8 +33,8 @@ public protocol Channel: AnyObject {
   /// Starts to receive. The handler is retained until the end, and never called from within `start` or `send`.
   func start(_ handler: any ChannelHandler)
 
-  /// Accepts bytes to send, from the front, and returns how many; 0 if there is no room or no other end. After a
-  /// partial send, `channelIsWritable` is called when there is room again.
+  /// Accepts bytes to send, from the front, and returns how many; 0 if there is no room, or if there is no other end.
+  /// After a partial send, `channelIsWritable` is called when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
   /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both it accepted. The method spares

@@ -134,7 +134,7 @@ struct StreamDiagnosis {
 
   private static let shown = 8
 
-  /// Describes bytes that belong to no known place.
+  /// Describes bytes whose position is unknown.
   private func look(_ range: Range<Int>) -> String {
     let part = bytes[range]
     if part.count > 1, let first = part.first, part.allSatisfy({ $0 == first }) {

@@ -49,11 +49,11 @@ extension FaultStage {
 enum FaultPassage {
   /// The chunk is to be passed on unchanged. Nothing was copied, and nothing more is held.
   case whole
-  /// The stage itself has passed on whatever it wants to pass on now.
+  /// The stage has already delivered everything that it does not hold back.
   case changed
 }
 
-/// What a stage can use during one call: the time, its random numbers, and the places for its results.
+/// The inputs and outputs of one call to a stage: the time, its random numbers, and its results.
 struct FaultStep {
   /// The maximum number of bytes that a stage gets at once, which bounds its output.
   static let largestChunk = 256 * 1024

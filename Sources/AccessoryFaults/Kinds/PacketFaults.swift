@@ -173,7 +173,7 @@ extension Fault {
         }
         step.pass(packet)
         for index in waiting.indices { waiting[index].left -= 1 }
-        // A packet that was passed on because its time ran out was not overtaken, so it does not count.
+        // A packet that was delivered because its time limit expired was not overtaken, so it does not count.
         for late in waiting where late.left == 0 { step.hit(bytes: late.packet.count) }
         release(&step) { $0.left == 0 }
       }

@@ -50,7 +50,7 @@ extension Fault {
 
   /// Joins chunks, so that separately sent chunks arrive as one.
   public struct Glue: FaultKind {
-    /// How many bytes to collect before they are passed on.
+    /// The number of bytes to collect before they are delivered.
     public var size = 4_096
     /// The maximum time to wait for more bytes.
     public var wait = Duration.milliseconds(20)

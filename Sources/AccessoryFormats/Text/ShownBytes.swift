@@ -1,6 +1,6 @@
 /// Formats bytes for messages.
 package enum ShownBytes {
-  /// The maximum number of bytes that are shown.
+  /// The maximum number of bytes shown.
   package static let most = 32
 
   /// The first bytes: as text if they are text, otherwise in hex.
@@ -16,7 +16,7 @@ package enum ShownBytes {
     return start.isEmpty ? "empty" : "hex \(Hex.spaced(start))\(more)"
   }
 
-  /// Where bytes begin to differ from those that were wanted, as the rest of a sentence; nil if they do not differ.
+  /// Describes the first byte that differs from the expected ones, as a sentence fragment; nil if no byte differs.
   ///
   /// ```swift
   /// ShownBytes.difference(of: Array("VERSON?".utf8), from: Array("VERSION?".utf8))

@@ -56,7 +56,7 @@ public struct PublicationMachine {
   private var identification: JudgedIdentification?
   private var certificate = CertificateSizes()
 
-  /// Creates the machine for one attachment. A flicker that the accessory causes by itself is ignored here.
+  /// Creates the machine for one attachment. Flickers that the accessory causes are not handled here.
   public init(policy: Policy = .ready, flicker: Flicker? = nil) {
     self.policy = policy
     self.flicker = flicker?.maker == .device && (flicker?.cycles ?? 0) > 0 ? flicker : nil

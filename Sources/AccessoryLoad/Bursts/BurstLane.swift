@@ -13,8 +13,8 @@ import AccessoryHost
 /// collected until it is complete, which may depend on time.
 ///
 /// Invariants: at most `inFlight` bursts are in flight. At most one of them is partly sent and at most one partly
-/// answered, and the latter is the oldest. A byte that arrives while no reply is due is unsolicited and belongs to no
-/// burst.
+/// answered, and the latter is the oldest. A byte that arrives while no reply is expected is unsolicited, and is not
+/// counted for any burst.
 public struct BurstLane {
   /// One burst in flight.
   public struct Flight: Equatable, Sendable {

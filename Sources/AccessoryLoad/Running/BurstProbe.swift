@@ -87,7 +87,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
       bytes.extracting(0..<kept).withUnsafeBytes { received += $0 }
       return bytes.byteCount
     }
-    // An endless stream is no reply; the bytes received so far are reported.
+    // An endless stream is not a reply; the bytes received so far are reported.
     if receivedCount > Self.limit { conclude() } else { timer?.arm(at: loop.now + Self.quiet) }
   }
 

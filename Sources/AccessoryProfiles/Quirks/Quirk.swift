@@ -220,7 +220,7 @@ public struct Flicker: Equatable, Sendable {
   public enum Maker: String, CaseIterable, Sendable {
     /// The accessory, which actually detaches.
     case wire
-    /// The device alone, which publishes and withdraws the accessory.
+    /// The device causes the flicker, by publishing and withdrawing the accessory.
     case device
   }
 

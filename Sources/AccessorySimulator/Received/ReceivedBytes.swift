@@ -37,7 +37,7 @@ public final class ReceivedBytes {
     let stream = Stream(session.protocolName, at: loop.now)
     streams.append(stream)
     if streams.count > Self.mostStreams { count -= streams.removeFirst().bytes.count }
-    // Only `streams` owns the stream, so that one that was dropped keeps nothing.
+    // Only `streams` owns the stream, so that a dropped stream keeps no bytes.
     session.witness = { [weak self, weak stream] bytes in
       if let self, let stream { add(bytes, to: stream) }
     }
@@ -56,7 +56,7 @@ public final class ReceivedBytes {
 
   /// Searches for bytes in all streams, or only in those of one protocol.
   ///
-  /// - Parameter times: how often the bytes should have been received; nil means at least once.
+  /// - Parameter times: how often the bytes are expected; nil means at least once.
   public func search(for wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
     var search = ReceivedSearch(for: wanted, times: times)
     for stream in streams where protocolName == nil || stream.protocolName == protocolName {
@@ -67,7 +67,7 @@ public final class ReceivedBytes {
   }
 }
 
-/// A behavior that is chosen for each session, while the bytes that the session receives are kept.
+/// A behavior that chooses another behavior for each session, and keeps the bytes that the session receives.
 public struct WatchedBehavior: AccessoryBehavior {
   private let received: ReceivedBytes
   private let choose: (Session) -> any AccessoryBehavior

@@ -10,7 +10,7 @@ import AccessoryFormats
 public struct ReceivedSearch: Equatable, Sendable {
   /// The bytes that were searched for.
   public let wanted: [UInt8]
-  /// How often the bytes should have been received; nil means at least once.
+  /// How often the bytes are expected; nil means at least once.
   public let times: Int?
   /// How often the bytes were received. Occurrences do not overlap, and each is in one session.
   public private(set) var count = 0
@@ -23,7 +23,7 @@ public struct ReceivedSearch: Equatable, Sendable {
     (self.wanted, self.times) = (wanted, times)
   }
 
-  /// Whether the bytes were received as often as they should have been.
+  /// Whether the bytes were received as often as expected.
   public var isMet: Bool { times.map { count == $0 } ?? (count > 0) }
 
   /// Counts occurrences in one stream in one pass: at each byte, `same` is the length of the longest prefix of the

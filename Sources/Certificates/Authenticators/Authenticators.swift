@@ -61,7 +61,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   case wrongResponseSize(expected: Int, actual: Int)
   /// The response is a valid signature of neither the challenge nor its hash.
   case wrongSignature
-  /// A stub accepts only certificates of stubs, and this certificate belongs to no stub.
+  /// A stub accepts only the certificates of stubs, and this certificate is not a stub's.
   case foreignCertificate(String)
   /// A signer outside this process cannot be used, or gave an invalid answer; the text names the signer.
   case signer(String)

@@ -38,7 +38,7 @@ public final class PacketCapture {
     }
   }
 
-  /// The approximate maximum size of a piece of bytes that belong to no packet.
+  /// The approximate maximum size of a piece that consists of bytes outside packets.
   public static let longestSkip = 1 << 20
 
   private var window: [UInt8] = []

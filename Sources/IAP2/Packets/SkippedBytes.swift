@@ -1,4 +1,4 @@
-/// Bytes that belong to no packet, collected until they can be reported.
+/// Bytes outside packets, collected until they can be reported.
 public struct SkippedBytes: Equatable, Sendable {
   /// The number of skipped bytes.
   public private(set) var count = 0
@@ -28,7 +28,7 @@ public struct SkippedBytes: Equatable, Sendable {
   }
 
   /// Takes bytes until a report is complete or the input ends; returns how many it took, including leading padding. The
-  /// reports thus depend only on the bytes, not on how the bytes were split.
+  /// reports therefore depend only on the bytes, not on how the bytes were split.
   mutating func add(_ bytes: UnsafeRawBufferPointer, isEnd: Bool = false) -> Int {
     var start = 0
     if sample.isEmpty {

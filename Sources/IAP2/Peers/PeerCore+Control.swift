@@ -40,7 +40,7 @@ extension PeerCore {
   /// requests without acknowledging must not exhaust the memory.
   public static let answerLimit = 4 << 20
 
-  /// Sends a control message that nothing else depends on. Returns false, without sending, if too many bytes are
+  /// Sends a control message that no later step depends on. Returns false, without sending, if too many bytes are
   /// waiting for the other end.
   public mutating func sendIfRoom(_ message: ControlMessage) -> Bool {
     guard link.unacknowledgedMessages <= Self.answerLimit else { return false }

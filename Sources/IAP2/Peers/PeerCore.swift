@@ -49,7 +49,7 @@ public struct PeerCore: ~Copyable {
   /// The link's counters.
   public var counters: LinkCounters { link.counters }
 
-  /// Reports bytes that belong to no packet without waiting for the next packet, for an owner that is about to give up.
+  /// Reports bytes outside packets without waiting for the next packet, for an owner that is about to give up.
   public mutating func reportSkippedBytes() {
     if let skipped = scanner.finish() { events.append(.skipped(skipped)) }
   }

@@ -58,7 +58,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     if case .frames(let longest) = medium { longest } else { nil }
   }
 
-  /// Called once when the channel has ended, by its owner's ``close()`` or by itself.
+  /// Called once when the channel has ended, whether or not its owner called ``close()``.
   public var whenOver: (() -> Void)?
 
   private let loop: any PollingLoop

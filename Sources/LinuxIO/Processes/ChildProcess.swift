@@ -19,7 +19,7 @@ import Glibc
 public final class ChildProcess {
   private enum State {
     case running
-    /// The program has ended, but its output has not all been passed on, because the handler paused.
+    /// The program has ended, but the handler has not received all output, because it paused.
     case draining
     case over
   }

@@ -22,7 +22,7 @@ package struct LineSplitter {
     }
   }
 
-  /// At the end of the output, calls `emit` with a last line that has no line feed.
+  /// Handles the end of the output: calls `emit` with the last line if it does not end with a line feed.
   package mutating func end(_ emit: (String) -> Void) {
     if !rest.isEmpty { finish(emit) }
   }

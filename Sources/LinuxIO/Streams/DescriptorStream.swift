@@ -188,7 +188,7 @@ enum DescriptorKind {
     }
   }
 
-  /// Opens the same pipe once more in nonblocking mode; nil if the system refuses.
+  /// Opens the same pipe a second time, in nonblocking mode; nil if the system refuses.
   static func reopen(_ descriptor: Int32, _ mode: Int32) -> Int32? {
     let own = open("/proc/self/fd/\(descriptor)", mode | O_NONBLOCK | O_CLOEXEC)
     return own >= 0 ? own : nil

@@ -3,7 +3,7 @@ import Glibc
 
 /// Opens a terminal as a plain pipe of bytes: no echo, no line editing, no translation, no signals, no flow control.
 enum RawTerminal {
-  /// Opens the terminal at `path` for this process alone.
+  /// Opens the terminal at `path` for exclusive use by this process.
   ///
   /// - Parameter baud: the rate to set; nil keeps the terminal's own.
   static func open(_ path: String, baud: Int?, at address: Address) throws(TransportError) -> OwnedDescriptor {

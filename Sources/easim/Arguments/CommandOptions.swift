@@ -111,7 +111,7 @@ struct Option<Root: CommandOptions>: Sendable {
   }
 }
 
-/// An operand: one or more words that belong to no option.
+/// An operand: one or more words that are not options or their values.
 struct Operand<Root: CommandOptions>: Sendable {
   let spec: OperandSpec
   let take: @Sendable (String, inout Root) throws -> Void
@@ -158,7 +158,7 @@ enum OptionRule: Sendable {
     }
   }
 
-  /// Returns the mistake in a command line; nil if there is none.
+  /// Returns what is wrong with a command line; nil if it is valid.
   func complaint(given: Set<String>) -> String? {
     switch self {
     case .exclusive(let names, let reason):

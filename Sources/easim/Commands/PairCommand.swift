@@ -225,7 +225,7 @@ private final class PairingAnswers {
 }
 
 extension BluetoothDevice {
-  /// Returns true if the change is worth printing; signal strength alone is not, because it changes constantly.
+  /// Returns true if the change is worth printing; a change in signal strength is not, because it changes constantly.
   fileprivate func isNews(_ now: BluetoothDevice) -> Bool {
     (name, services, isPaired) != (now.name, now.services, now.isPaired)
   }

@@ -107,7 +107,7 @@ final class Console {
   /// Prints lines with a verdict, in color on a terminal unless NO_COLOR is set.
   func outJudged(_ text: String) { out(colors && !isJSON ? JudgedText.colored(text) : text) }
 
-  /// Prints the address of the live page: with instructions on a terminal, alone for programs.
+  /// Prints the address of the live page: with instructions on a terminal, without them for programs.
   func outPageAddress(_ address: String) {
     out(address)
     if isatty(STDERR_FILENO) == 1 { err("easim: open this address in a browser; Ctrl-C ends") }

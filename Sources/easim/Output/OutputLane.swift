@@ -4,7 +4,7 @@ import LinuxIO
 import Synchronization
 
 /// Writes lines to one file (a terminal, a pipe, a disk) in order and on a separate thread, so that a blocked write
-/// stops nothing else.
+/// does not delay anything else.
 ///
 /// stdout and stderr share a lane if they are the same file, so that their lines keep their order. Nonblocking mode
 /// would need no thread, but it belongs to the open file, and other programs that share the file would fail with

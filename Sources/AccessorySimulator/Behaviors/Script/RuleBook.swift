@@ -50,8 +50,8 @@ struct RuleBook {
     return whole.map { Found(rule: $0, groups: []) }
   }
 
-  /// Describes the rule that is nearest to an unanswered request, and why it does not answer: it applies in another
-  /// state, or a byte differs. Returns nil if no rule begins like the request.
+  /// Describes the rule that is closest to an unanswered request, and why the rule does not match: it applies in
+  /// another state, or a byte differs. Returns nil if no rule begins like the request.
   func nearest(to request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> String? {
     if let rule = rules.first(where: { groups(of: $0, request) != nil || $0.request == request }) {
       let isElsewhere = !memory.isIn(rule.states)
