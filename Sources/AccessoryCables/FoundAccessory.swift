@@ -49,8 +49,8 @@ public enum AccessoryChange: Equatable, Sendable {
   /// Something about an accessory has changed. The second value is its previous state.
   case changed(FoundAccessory, from: FoundAccessory)
   case left(FoundAccessory, reason: String)
-  /// An accessory came and went before anything could be read from it. The value is what is known from an earlier
-  /// attachment of the same accessory, if anything.
+  /// An accessory appeared and disappeared before anything could be read from it. The value is what is known from an
+  /// earlier attachment of the same accessory, if anything.
   case passed(FoundAccessory?)
   case warning(String)
 }

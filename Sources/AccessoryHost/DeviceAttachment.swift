@@ -280,7 +280,7 @@ final class DeviceAttachment: ConnectionOwner {
     device.log(kind, subject, worldNumber: worldNumber)
   }
 
-  /// The subject of an event: the published accessory or, if there is none, the identified one.
+  /// The subject of an event: the published accessory or, if nothing is published, the identified one.
   private var subject: TimelineEvent.Subject? {
     if let shown, shown.connectionID == publication.currentConnectionID { return shown }
     return published.map(TimelineEvent.Subject.init) ?? identified

@@ -1,9 +1,10 @@
 // A program's guardian: a process between this one and the program that outlives neither of them.
 //
 // The guardian is the subreaper of everything the program starts, so nothing can escape it by leaving its process group
-// or its parent. It kills all remaining processes when the program has ended, and everything immediately when this process ends in
-// any way: it waits on a pipe, the leash, whose other end only this process holds. The guardian is forked and never
-// executes another file, so it only calls functions that are allowed after a fork in a multithreaded process.
+// or its parent. It kills all remaining processes when the program has ended, and everything immediately when this
+// process ends in any way: it waits on a pipe, the leash, whose other end only this process holds. The guardian is
+// forked and never executes another file, so it only calls functions that are allowed after a fork in a multithreaded
+// process.
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>

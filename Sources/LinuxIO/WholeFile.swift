@@ -151,7 +151,7 @@ public final class WholeFile: Sendable {
 
 /// Writes to descriptors, despite interruptions and short writes.
 public enum FileWriting {
-  /// Writes everything, however long it blocks; returns the error number if that fails.
+  /// Writes all bytes, even if this blocks for a long time; returns the error number if that fails.
   public static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -94,7 +94,7 @@ class Accessory:
         return bool((await self._call("quirk", remove=[name]))["now"])
 
     async def set_behavior(self, behavior: Union[str, dict[str, Any], None], *, protocol: Optional[str] = None) -> None:
-        """Use a behavior of easim for later sessions: ``"echo"``, ``"source,rate=500"``, …; None: the profile's."""
+        """Use one of easim's behaviors for later sessions, such as ``"echo"``; None means the profile's behavior."""
         await self._call("behavior", behavior=behavior, protocol=protocol)
 
     async def add_fault(self, fault: str) -> list[Fault]:

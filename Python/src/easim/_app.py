@@ -165,7 +165,7 @@ class App:
         await self._call("foreground")
 
     async def kill(self, *, leave_sessions: bool = False) -> None:
-        """Kill it, as the system or the user would.
+        """Kill the app, as the system or the user would.
 
         The device closes its sessions or leaves them open, as Apple devices have been seen to do.
         """

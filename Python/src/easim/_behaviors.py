@@ -27,7 +27,7 @@ Behavior = Union[
 
 
 class Clock:
-    """Virtual time, as far as this process knows it, and the behaviors that have something to do.
+    """The virtual time known to this process, and the behaviors that have work to do.
 
     Time stands still while a behavior runs, whatever it awaits: it passes only while every behavior waits in
     ``session.recv`` or ``session.sleep``. A behavior may consist of several tasks; each one that uses its session

@@ -1,4 +1,4 @@
-"""What the classes of the plain interface share: each drives an object of :mod:`easim.aio`."""
+"""Code shared by the classes of the plain interface, each of which drives an object of :mod:`easim.aio`."""
 
 from __future__ import annotations
 

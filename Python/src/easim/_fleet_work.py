@@ -1,4 +1,4 @@
-"""Functions that run on the workers of a fleet. Arguments and results are dictionaries: any executor can carry them."""
+"""Functions that run on the workers of a fleet. Arguments and results are dictionaries, for any executor."""
 
 from __future__ import annotations
 

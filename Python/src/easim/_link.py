@@ -175,7 +175,7 @@ class Link:
         else:
             found.set_result(answer.result or {})
 
-    # When the server is silent
+    # If the server does not answer
 
     def take(self, data: bytes) -> None:
         """Process received data."""

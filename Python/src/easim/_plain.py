@@ -569,7 +569,7 @@ class Session(InWorld[aio.Session], Context):
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        """Close it."""
+        """Close the session."""
         if error is not None:
             self.world.note_failure(error)
         self.close()

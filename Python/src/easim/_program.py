@@ -49,7 +49,7 @@ def main() -> None:
 
 
 class ServerProcess:
-    """A separate server. It ends with this process in any case, because its standard input is a socket of ours."""
+    """A separate server, which always ends with this process: its standard input is one of this process's sockets."""
 
     def __init__(self, program: Union[str, os.PathLike[str], None] = None, arguments: tuple[str, ...] = ()) -> None:
         """Start the server."""
@@ -95,7 +95,7 @@ class ServerProcess:
         return made
 
     async def connect_soon(self) -> socket.socket:
-        """Make a connection at once, because on one machine there is nothing to wait for."""
+        """Connect without waiting, because the server is on the same machine."""
         return self.connect()
 
     def explanation(self) -> ProgramError:
@@ -167,7 +167,7 @@ class RemoteServer:
         return made
 
     async def connect_soon(self) -> socket.socket:
-        """Make a connection on another thread."""
+        """Connect on another thread, because connecting to another machine takes time."""
         return await asyncio.get_running_loop().run_in_executor(None, self.connect)
 
     @property

@@ -120,7 +120,7 @@ class Session:
         self._news.set()
 
     def forget(self) -> None:
-        """Ignore its notifications from now on."""
+        """Ignore the session's notifications from now on."""
         self.world.forget("session", self.id)
 
     async def _call(self, method: str, **params: Any) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class Session:
     # The socket, in real time
 
     async def connect(self, first_line: Optional[str] = None) -> None:
-        """Open its socket, unless it has ended. The server has given its first line, or is asked for one."""
+        """Open the session's socket, unless the session has ended; ask the server for the first line if necessary."""
         async with self._opening:
             if self._socket is None and self._streams is None:
                 self._socket = await self._connect(first_line)
@@ -290,7 +290,7 @@ class Session:
         return await self.recv(place + len(end))
 
     async def _more(self) -> bytes:
-        """Return what arrives next; empty at the end."""
+        """Return the next bytes that arrive; empty at the end."""
         if not self.world.is_virtual:
             return await self._more_of_stream()
         if self._is_behavior:
@@ -394,7 +394,7 @@ class Session:
             await asyncio.sleep(0.001)
 
     async def state(self) -> SessionState:
-        """Return its state and counters."""
+        """Return the session's state and counters."""
         return state_of(SessionState, await self._call("state"))
 
     async def __aenter__(self) -> Session:

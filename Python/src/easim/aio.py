@@ -356,7 +356,7 @@ class World:
         call: Callable[[float], Awaitable[dict[str, Any]]],
         longest: float = _LONGEST_WAIT,
     ) -> dict[str, Any]:
-        """Wait on the world's clock, in calls of at most ``longest``, between which behaviors that are due act."""
+        """Wait on the world's clock, in calls of at most ``longest``, between which due behaviors can act."""
         limited(time)
         if not self.is_virtual:
             loop = asyncio.get_running_loop()
@@ -404,7 +404,7 @@ class World:
         return reply
 
     async def settle(self, limit: Optional[float] = None) -> None:
-        """Wait until every behavior is waiting for bytes or for a time, for at most the limit in real seconds."""
+        """Wait at most ``limit`` real seconds until every behavior is waiting for bytes or for a time."""
         await self.clock.settle(limit)
 
     def keep_behavior_error(self, error: BaseException) -> None:

@@ -73,7 +73,7 @@ package final class BlueZ {
 
   deinit { retry?.cancel() }
 
-  // MARK: - What is there
+  // MARK: - Adapters and devices
 
   /// The devices, by path.
   package var devices: [BluetoothDevice] { objects.deviceList }

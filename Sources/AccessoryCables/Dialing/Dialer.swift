@@ -258,7 +258,7 @@ public struct CableOutcome: Equatable, Sendable {
   }
 }
 
-/// A dialer's report about something other than a cable.
+/// A dialer's report that does not concern a cable.
 public enum DialerReport: Equatable, Sendable {
   /// Connecting to an accessory failed. The same reason is reported only once in a row.
   case trouble(TransportError, FoundAccessory)

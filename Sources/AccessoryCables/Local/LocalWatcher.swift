@@ -20,8 +20,8 @@ public final class LocalWatcher {
     /// An accessory's card has changed. The second value is the accessory before the change.
     case changed(LocalAccessory, from: LocalAccessory)
     case left(LocalAccessory, reason: String)
-    /// An accessory came and went before its card could be read. The value is what is known from an earlier attachment
-    /// of the same accessory, if anything.
+    /// An accessory appeared and disappeared before its card could be read. The value is what is known from an earlier
+    /// attachment of the same accessory, if anything.
     case passed(name: String, LocalAccessory?)
     case warning(String)
   }
@@ -155,7 +155,8 @@ public final class LocalWatcher {
     }
   }
 
-  /// Handles an overflow of the kernel's queue. Accessories that came and went in the meantime are not reported.
+  /// Handles an overflow of the kernel's queue. Accessories that appeared and disappeared in the meantime are not
+  /// reported.
   private func lookAgain() {
     tell(.warning("the local directory \(directory) changed faster than easim could follow"))
     let names = Set(directory.entries().map(\.name))

@@ -8,7 +8,7 @@ public struct CheckResult: Sendable, Equatable {
   public let outcome: CheckOutcome
   /// How long the case took.
   public let time: Duration
-  /// Whether a broken rule fails the check whatever its severity.
+  /// Whether a broken rule fails the check regardless of its severity.
   public var isStrict = false
 
   /// Whether the result fails the check.

@@ -14,7 +14,7 @@ public struct CheckSettings {
   public var protocolName: String?
   /// Whether sessions of that protocol send back what they receive.
   public var echo = Echo.tried
-  /// Whether to run cases that do things no Apple device does.
+  /// Whether to run cases that do what no Apple device does.
   public var isHostile = false
   /// Whether warnings and notes fail the check, too.
   public var isStrict = false

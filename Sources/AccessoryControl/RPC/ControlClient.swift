@@ -121,7 +121,7 @@ public final class ControlClient {
     if !isClosed { self.news?(news) }
   }
 
-  /// Makes whatever the client launches later outlive it; the client is not notified about it.
+  /// Makes everything that the client launches from now on outlive the client; the client is not notified about it.
   func detach() { isTransient = true }
 
   /// Subscribes the client to all events of all worlds.

@@ -148,7 +148,7 @@ public struct BurstLane {
   /// The part of the payload to offer to the session next; nil once all of it is sent.
   public var unsent: Range<Int>? { sentWhole < flights.count ? sentOfNext..<flights[sentWhole].size : nil }
 
-  /// Notes that the session accepted this many bytes of ``unsent``.
+  /// Records that the session accepted this many bytes of ``unsent``.
   public mutating func took(_ count: Int) {
     let size = flights[sentWhole].size
     if fixedBytes != nil { otherBytes += count }

@@ -94,7 +94,7 @@ public struct BurstSchedule: Equatable, Sendable {
   /// Whether no more bursts are handed out.
   public var isFinished: Bool { if case .finished = state { true } else { false } }
 
-  /// Notes that a burst has ended, successfully or not.
+  /// Records that a burst has ended, successfully or not.
   public mutating func settle(now: Instant) {
     settled += 1
     guard case .closedLoop = plan.pace, let pause = plan.pause else { return }

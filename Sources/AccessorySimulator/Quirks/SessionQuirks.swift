@@ -79,7 +79,8 @@ final class SessionQuirks {
 
   // MARK: The plug
 
-  /// Notes that the accessory was plugged in. An accessory plugged in for the first time has never been without power.
+  /// Records that the accessory was plugged in. An accessory plugged in for the first time has never been without
+  /// power.
   func pluggedIn() {
     guard let unpluggedAt else { return }
     let rest = loop.now - unpluggedAt
@@ -89,7 +90,7 @@ final class SessionQuirks {
     phantom?.pluggedIn(after: rest)
   }
 
-  /// Notes that the accessory was unplugged; its sessions have ended.
+  /// Records that the accessory was unplugged; its sessions have ended.
   func unplugged() {
     unpluggedAt = loop.now
     transactions?.unplugged()

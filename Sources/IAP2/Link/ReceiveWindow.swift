@@ -94,7 +94,7 @@ struct ReceiveWindow {
     return (1..<(highest &- base)).map { base &+ $0 }.filter { !ahead.contains($0) }
   }
 
-  /// Notes that an acknowledgement was sent, alone or with data.
+  /// Records that an acknowledgement was sent, alone or with data.
   mutating func settle() {
     guard heldAt == nil else { return }
     owed = 0

@@ -261,7 +261,7 @@ public struct PeerCore: ~Copyable {
   /// this slows down the other end.
   public var wantsCablePaused: Bool { holdingSince != nil && link.isZeroAcknowledgement }
 
-  /// Notes that the reader of a session has processed `count` bytes.
+  /// Records that the reader of a session has processed `count` bytes.
   public mutating func consume(_ count: Int, of id: UInt16) {
     sessions.consume(count, of: id, bound: link.settings.sessionReceiveBound)
     releaseIfPossible()

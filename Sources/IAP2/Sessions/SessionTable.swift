@@ -105,7 +105,7 @@ struct SessionTable {
     if entries[index].unread < bound { setFull(nil, at: index) }
   }
 
-  /// Notes that a session reached its limit of unread bytes; returns the time if the session was not full before.
+  /// Records that a session reached its limit of unread bytes; returns the time if the session was not full before.
   mutating func noteFull(at index: Int, now: Instant) {
     if entries[index].fullSince == nil { setFull(now, at: index) }
   }

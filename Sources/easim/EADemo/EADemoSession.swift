@@ -47,7 +47,7 @@ extension CountingPattern {
 
 struct EchoCheck: Equatable {
   enum Verdict: Equatable {
-    /// This many bytes came back as sent.
+    /// The number of bytes that came back as sent.
     case same(Int)
     /// The first wrong byte is at this offset, counted from 0.
     case differs(at: Int, UInt8, expected: UInt8)

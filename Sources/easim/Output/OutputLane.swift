@@ -167,8 +167,8 @@ final class Outlet: Sendable {
 
   fileprivate func end() { isEnded.store(true, ordering: .releasing) }
 
-  /// Writes all bytes, however long that blocks. After the first failure nothing more is written, because a file with a
-  /// gap would be misleading.
+  /// Writes all bytes, even if this blocks for a long time. After the first failure nothing more is written, because a
+  /// file with a gap would be misleading.
   fileprivate func write(_ bytes: [UInt8]) {
     guard !isOver, let code = FileWriting.write(bytes, to: descriptor) else { return }
     if !isEnded.exchange(true, ordering: .acquiringAndReleasing) { failed(self, code) }

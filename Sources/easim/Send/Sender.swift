@@ -29,7 +29,7 @@ enum SendPayload {
     }
   }
 
-  /// What an echo of the payload proves.
+  /// Describes the check that a correct echo has passed.
   var echoText: String {
     switch self {
     case .eademo: "EADemo's pattern came back"

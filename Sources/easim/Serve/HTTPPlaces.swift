@@ -23,7 +23,7 @@ struct HTTPPlaces<Connection: Hashable> {
   /// The stranger to close for another connection.
   var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
 
-  /// Notes that a connection was accepted or answered, and is waiting for a request.
+  /// Records that a connection was accepted or answered, and is waiting for a request.
   mutating func wait(_ connection: Connection, at now: Instant) {
     places[connection, default: Place(since: now)].isWaiting = true
     places[connection]?.since = now
