@@ -215,7 +215,7 @@ import Testing
     return text
   }
 
-  /// What each end sent, without what is between its bytes in the file.
+  /// The bytes that each end sent, without the parts of the file between them.
   private static func contents(_ file: [UInt8], _ form: Form) throws -> [UInt8] {
     guard [.pcapng, .raw, .log, .dump].contains(form) else { return [] }
     var ends: [String: [UInt8]] = [:]

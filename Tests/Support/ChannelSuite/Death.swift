@@ -5,7 +5,7 @@ public enum Death: String, CaseIterable, Sendable {
   case close
   case reset
   case kill
-  /// The peer stops sending but stays connected. This is not a death, and the channel must not mistake it for one.
+  /// The peer stops sending but stays connected. The channel must not report this as the end of the connection.
   case halfClose
   case cut
 }
@@ -18,7 +18,7 @@ public protocol RemoteEnd: AnyObject {
   func dispose()
 }
 
-/// The situation in which a channel is when its other end dies.
+/// The state of a channel at the moment when its other end dies.
 public struct Situation: Sendable, CustomStringConvertible {
   enum Use: String {
     case reading, paused

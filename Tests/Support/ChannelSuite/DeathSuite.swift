@@ -1,6 +1,7 @@
 import AccessoryCore
 
-/// Checks that a channel notices when its other end dies: every kind of channel, in every situation, with every death.
+/// Checks that a channel notices when its other end dies, for every kind of channel, every state and every kind of
+/// death.
 ///
 /// ```swift
 /// for example in DeathSuite.cases(for: [factory]) { try example.run() }

@@ -13,7 +13,7 @@ let media: [String: (ChannelFactory, DeathFactory)] = [
   "bluetooth": (BluetoothRig.channels, BluetoothRig.deaths),
 ]
 
-/// Writes a line at once, because a check may hang or trap, and the checks before it should be known.
+/// Writes a line immediately, because a later check may hang or trap, and the output must show the checks before it.
 func say(_ line: String) {
   let bytes = Array("\(line)\n".utf8)
   _ = write(STDOUT_FILENO, bytes, bytes.count)

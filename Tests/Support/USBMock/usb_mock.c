@@ -7,7 +7,7 @@
 //   --serial TEXT       the serial number in sysfs
 //   --socket PATH       bulk bytes go to and come from this unix socket, connected while the interface is claimed;
 //                       without it the device echoes
-//   --usbip PORT        use the device with bus ID 1-1 on this port of 127.0.0.1, and come and go with it
+//   --usbip PORT        use the device with bus ID 1-1 on this port of 127.0.0.1, and be present only while it is
 //   --stale COUNT       this many bytes are waiting in the IN endpoint at the first claim
 //   --claimed           the interface is claimed by another program
 //   --driver            a kernel driver owns the interface; at the end, stderr says whether it owns it again
