@@ -7,8 +7,8 @@ extension ControlMethods {
     ControlMethod(
       "fault.add",
       "Add a fault to an accessory's current and future cables. On the current cable, the fault's times are measured "
-        + "from now; on future cables, from when the cable is plugged in. The fault acts at the accessory's end: `in` is "
-        + "what the accessory receives.",
+        + "from now; on future cables, from when the cable is plugged in. The fault acts at the accessory's end: `in` "
+        + "is what the accessory receives.",
       FaultMethods.Adding.format,
       Listed<String>.format("faults", .text, "the ids of the new faults; a link preset adds several"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"

@@ -22,7 +22,7 @@ public protocol RemoteEnd: AnyObject {
 public struct Situation: Sendable, CustomStringConvertible {
   enum Use: String {
     case reading, paused
-    /// The owner starts the channel only after the death.
+    /// The owner starts the channel only after the other end has died.
     case notStarted = "not started"
     case closed
   }

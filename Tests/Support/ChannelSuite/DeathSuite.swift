@@ -7,7 +7,7 @@ import AccessoryCore
 /// for example in DeathSuite.cases(for: [factory]) { try example.run() }
 /// ```
 public enum DeathSuite {
-  /// One death in one situation of one kind of channel.
+  /// One kind of channel, one state of the channel, and one kind of death.
   public struct Case: Sendable, CustomStringConvertible {
     let factory: DeathFactory
     let situation: Situation

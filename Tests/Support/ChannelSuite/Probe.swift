@@ -148,7 +148,7 @@ final class Probe: ChannelHandler {
   }
 }
 
-/// Knows whether a call to a channel is in progress. During such a call, no handler may be called.
+/// Tracks whether a call to a channel is in progress. During such a call, the channel must not call a handler.
 final class CallGuardian {
   private var depth = 0
 

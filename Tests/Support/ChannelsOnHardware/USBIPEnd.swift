@@ -13,7 +13,7 @@ extension ChannelFactory {
 }
 
 extension DeathFactory {
-  /// The factory for the host's end; the death is that the accessory is unplugged.
+  /// The factory for the host's end; the accessory is unplugged to simulate its death.
   static let usbip = USBRig.deathFactory("USB/IP") { try USBIPEnd(on: $0) }
 }
 
