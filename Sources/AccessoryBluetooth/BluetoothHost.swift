@@ -5,8 +5,8 @@ import LinuxIO
 /// connect.
 ///
 /// When both ends connect at the same time, this end keeps the first connection and closes the other. The accessory
-/// keeps both until one ends, so both ends use the same one. When a device connects, ``BlueZ/Event/device(_:from:)`` is
-/// emitted, and the connection waits for ``connect(to:completion:)``.
+/// keeps both connections until one ends, so both ends use the one that this end keeps. When a device connects,
+/// ``BlueZ/Event/device(_:from:)`` is emitted, and the connection waits for ``connect(to:completion:)``.
 package final class BluetoothHost {
   /// How long one attempt to connect may take.
   package static var attemptLimit: Duration { RFCOMMDial.timeout }
@@ -17,7 +17,7 @@ package final class BluetoothHost {
   /// The connection to BlueZ, shared by all objects on this loop.
   package let blueZ: BlueZ
   private var service: OfferedService?
-  /// The current connections by device path, and whether the device opened them.
+  /// The current connections, by device path; `isMadeByDevice` tells whether the device opened the connection.
   private var live: [String: (isMadeByDevice: Bool, channel: () -> DescriptorChannel?)] = [:]
   /// Connections made by accessories that are waiting for ``connect(to:completion:)``.
   private var waiting: [String: (BusDescriptor, LoopTimer)] = [:]

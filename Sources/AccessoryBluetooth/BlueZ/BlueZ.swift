@@ -22,7 +22,8 @@ package final class BlueZ {
     /// A device has changed or connected; the second value is its previous state.
     case device(BluetoothDevice, from: BluetoothDevice)
     case deviceGone(BluetoothDevice)
-    /// Devices cannot connect to the ``BluetoothHost`` on this machine, for this reason; it can still connect to them.
+    /// For this reason, devices cannot connect to the ``BluetoothHost`` on this machine; the host can still connect to
+    /// them.
     case cannotAccept(BluetoothError)
   }
 
@@ -53,7 +54,7 @@ package final class BlueZ {
 
   private let place: MessageBus.Place
   private(set) var bus: MessageBus?
-  /// The service's own name on the bus, such as `:1.5`; empty while it has none.
+  /// BlueZ's unique name on the bus, such as `:1.5`; empty while BlueZ has none.
   private(set) var owner = ""
   package private(set) var objects = BluetoothObjects()
   private var observers: [() -> Observer?] = []
@@ -157,8 +158,8 @@ package final class BlueZ {
   }
 
   private func load() {
-    // The service answers this call before the next one. If the next one has to start the service first, a signal
-    // announces the service's name.
+    // The bus daemon answers this call before BlueZ answers the next one. If the next call has to start BlueZ, a signal
+    // announces its name.
     let daemon = "org.freedesktop.DBus"
     bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
       if case .success(let values) = answer { self?.owner = values.first?.text ?? "" }

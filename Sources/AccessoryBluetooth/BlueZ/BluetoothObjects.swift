@@ -54,7 +54,7 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// The signal strength in dBm, while the device is seen by a scan.
   package var signal: Int?
 
-  /// Creates a device of which only the path is known; nil if the path is not that of a device.
+  /// Creates a device from its path alone; nil if the path does not belong to a device.
   init?(path: String) {
     guard let address = BlueZPath.device(path) else { return nil }
     self.path = path
@@ -141,7 +141,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return device.isPaired ? nil : .notPaired("\(device.address)")
   }
 
-  /// Applies the complete result of `GetManagedObjects`: whatever it does not list is gone.
+  /// Applies the complete result of `GetManagedObjects`: anything that it does not list has been removed.
   mutating func replace(with answer: [BusValue]) -> [BlueZ.Event] {
     var events: [BlueZ.Event] = []
     let objects = answer.first?.dictionary ?? [:]

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// Scans for devices. Either reports the devices found, or pairs with one device as soon as the scan finds it and marks
-/// it as trusted.
+/// Scans for devices. A scan either reports the devices that it finds, or pairs with one device as soon as it finds
+/// that device, and marks it as trusted.
 ///
 /// The device is trusted as soon as it is seen: BlueZ forgets a device that is neither paired nor trusted when the scan
 /// ends, even in the middle of the pairing.

@@ -104,7 +104,7 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Returns a result of sd-bus, or throws an error if it is negative.
+/// Returns a result from sd-bus; throws an error if the result is negative.
 func checked(_ result: Int32, _ action: @autoclosure () -> String) throws(BusError) -> Int32 {
   if result < 0 { throw .failed(action(), code: -result) }
   return result

@@ -318,7 +318,7 @@ package final class BusSlot {
       if let kept { this.deliver(kept) }
       sd_bus_message_unref(kept)
     }
-    // The value 1 means handled. Signals are passed to other rules in either case.
+    // Returning 1 means that the message was handled. Signals are passed to other rules in either case.
     return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
   }
 }

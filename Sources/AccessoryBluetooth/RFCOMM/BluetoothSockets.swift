@@ -46,9 +46,9 @@ package struct KernelSockets: BluetoothSockets {
 }
 
 extension DescriptorChannel {
-  /// The longest iAP2 packet: one that fits into one RFCOMM frame between this machine and most others. The two ends of
-  /// a connection agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, Android 990. If the
-  /// ends agree on less, a packet takes two frames.
+  /// The maximum length of an iAP2 packet, which fits into one RFCOMM frame between this machine and most others. The
+  /// two ends of a connection agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, Android
+  /// 990. If the ends agree on less, a packet takes two frames.
   ///
   /// Packets of 667 bytes would fit L2CAP's default everywhere, but 10,000 bytes would then take 16 frames instead of
   /// 11, and an echo would be 8 % slower (`docs/dev/performance.md`).

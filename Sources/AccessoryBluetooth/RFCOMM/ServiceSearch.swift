@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Looks up a service's RFCOMM channel over SDP. Pure: it builds requests and reads answers.
+/// Looks up a service's RFCOMM channel over SDP. The search does no I/O: it only builds requests and reads answers.
 ///
 /// ```
 ///   we  ── 06 search for UUID, attribute 0004 ──▶ device
