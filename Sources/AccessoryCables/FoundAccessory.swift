@@ -5,9 +5,10 @@ import LinuxIO
 ///
 /// These properties are only hints. The iAP2 identification is authoritative.
 public struct FoundAccessory: Equatable, Sendable {
-  /// Different for every accessory, and for every attachment of the same accessory.
+  /// A key that differs between accessories, and between attachments of the same accessory.
   public var key: String
-  /// The same for every attachment of one accessory: the serial number in a local directory, the port on USB.
+  /// An identity that stays the same for every attachment of an accessory: the serial number in a local directory, the
+  /// port on USB.
   public var identity: String
   /// The address that selects this accessory.
   public var address: Address
@@ -56,7 +57,7 @@ public enum AccessoryChange: Equatable, Sendable {
 }
 
 extension Address {
-  /// The place in words, for messages, for example "the local directory /run/user/1000/easim", "USB" or
+  /// The place as text for messages, for example "the local directory /run/user/1000/easim", "USB" or
   /// "unix:/tmp/a.sock".
   public var place: String {
     switch self {

@@ -115,7 +115,7 @@ public protocol AccessoryFinder: AnyObject {
   /// Stops reporting.
   func stop()
 
-  /// Makes one attempt to open the cable of an accessory that was reported.
+  /// Makes one attempt to open the cable of an accessory that this finder has reported.
   ///
   /// - Parameter completion: called once, in a later turn, unless the attempt is cancelled.
   /// - Throws: The reason for a failure, if it is known immediately.

@@ -26,7 +26,7 @@ extension Port {
   public func show(_ appearance: PortAppearance) {}
 }
 
-/// What hosts can see of an accessory without taking its cable.
+/// What hosts can see of an accessory without claiming its cable.
 public struct PortAppearance: Equatable, Sendable {
   /// The name shown to users.
   public var name: String

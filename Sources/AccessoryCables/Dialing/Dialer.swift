@@ -117,7 +117,7 @@ public final class Dialer {
       way.accessory = accessory
       dial(way)
     case .left(let accessory, _):
-      // A cable that is plugged in ends by itself.
+      // A plugged-in cable is not closed here, because it ends by itself.
       if let way = ways.removeValue(forKey: accessory.key) { abandon(way) }
       if lastTrouble?.key == accessory.key { lastTrouble = nil }
       dialOthers()
@@ -260,9 +260,9 @@ public struct CableOutcome: Equatable, Sendable {
 
 /// A dialer's report that does not concern a cable.
 public enum DialerReport: Equatable, Sendable {
-  /// Connecting to an accessory failed. The same reason is reported only once in a row.
+  /// Connecting to an accessory failed. The same reason is not reported twice in a row.
   case trouble(TransportError, FoundAccessory)
-  /// A number of bytes from an earlier session was read from the accessory and dropped.
+  /// Bytes from an earlier session were read from the accessory and dropped; the value is how many.
   case droppedBytes(Int, FoundAccessory)
   case warning(String)
 }

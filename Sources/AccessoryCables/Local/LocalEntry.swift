@@ -70,7 +70,7 @@ public struct LocalEntry: Hashable, Sendable {
   /// Whether a process listens on the socket.
   public var isAlive: Bool { UnixListener.isListened(at: socketPath) }
 
-  /// Removes the files in an order that never misleads a host: the card goes first.
+  /// Removes the files in an order that never misleads a host: the card is removed first.
   public func remove() {
     for path in [cardPath, draftPath, lockPath, socketPath] { unlink(path) }
   }
@@ -95,8 +95,8 @@ extension LocalDirectory {
       suffixes[String(file[..<dot]), default: []].insert(suffix)
     }
     let captures = capturingProcesses
-    // The mark is checked after the files were listed and before their listeners are looked for. If no socket is being
-    // created now, every listed socket either has its listener already or will never have one.
+    // The mark is checked after the files are listed and before their listeners are looked for. If no socket is being
+    // created at that moment, every listed socket either has its listener already or will never have one.
     let isSocketBeingCreated = isSocketBeingCreated
     if !isSocketBeingCreated { sweep(capturesOf: captures) }
     return suffixes.compactMap { name, found -> LocalEntry? in
@@ -112,7 +112,7 @@ extension LocalDirectory {
   /// The socket on which a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
-  /// The processes that have such a socket. Some of the processes may have been killed.
+  /// The processes that have a capture socket in this directory. Some of these processes may have been killed.
   public var capturingProcesses: [Int32] {
     fileNames().compactMap { file in
       guard file.hasPrefix("capture-"), file.hasSuffix(".sock") else { return nil }

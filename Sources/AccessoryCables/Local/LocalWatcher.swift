@@ -258,7 +258,7 @@ extension LocalDirectory {
 /// kernel reports it, and otherwise by checking once a second (on old kernels, and for processes that are not visible
 /// from here).
 final class OwnerWatch {
-  /// The interval at which processes are checked whose end the kernel does not report.
+  /// The interval for checking processes whose end the kernel does not report.
   static let period = Duration.seconds(1)
 
   private struct Owner {
@@ -316,7 +316,7 @@ struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]
 
-  /// Stores the current state of an accessory. At least `room` accessories stay known.
+  /// Stores the current state of an accessory. At least the last `room` accessories are kept.
   mutating func note(_ accessory: Accessory, as name: Substring, room: Int) {
     if newer[name] == nil, newer.count >= room {
       older = newer

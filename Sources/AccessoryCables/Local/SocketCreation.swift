@@ -12,7 +12,7 @@ extension LocalDirectory {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
     var mark = flock(F_RDLCK)
-    // A file system without locks has no marks; on such a file system, a sweep leaves all sockets without a card alone.
+    // On a file system without locks there are no marks, so a sweep does not touch sockets that have no card.
     if folder >= 0 { _ = fcntl(folder, Self.lockOfOpenFile, &mark) }
     return try body()
   }
