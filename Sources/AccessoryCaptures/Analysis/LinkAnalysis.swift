@@ -9,7 +9,7 @@ struct CapturedEnd {
   var statistics: LinkStatistics
   var name: String { statistics.from }
   var parameters: LinkParameters?
-  /// The sequence number of this end's next packet; nil before the first.
+  /// The sequence number of this end's next packet; nil before the first packet.
   var expected: UInt8?
   /// Packets received after a missing one, by sequence number.
   var held: [UInt8: [UInt8]] = [:]

@@ -17,8 +17,8 @@ public final class CaptureDecoder {
   public private(set) var form: CaptureForm?
   /// The counts so far.
   public private(set) var summary = CaptureSummary()
-  /// Skipped lines of a transcript that have some other format: the number of the first one, from 1, and how many there
-  /// are.
+  /// The lines of a transcript that were skipped because they have another format: the number of the first one, counted
+  /// from 1, and how many there are.
   public private(set) var foreignLines: (first: Int, count: Int)?
 
   private var undecided: [UInt8] = []
@@ -40,8 +40,8 @@ public final class CaptureDecoder {
   /// Whether the capture is a log or a file of packets. Both kinds of captures have times and cables.
   public var isFile: Bool { form?.reader != nil || form == .log }
 
-  /// Lines of a log that were skipped because they have no bytes: their first ranges, counted from 1, and the total
-  /// count.
+  /// The lines of a log that were skipped because they contain no bytes: the first ranges of line numbers, counted from
+  /// 1, and the total number of lines.
   public var skippedLines: (ranges: [ClosedRange<Int>], count: Int) { (log.skipped, log.skippedCount) }
 
   /// Processes `bytes` and reports every entry that is now complete.
@@ -62,7 +62,7 @@ public final class CaptureDecoder {
     case .damaged: return
     case .gzip(let gunzip):
       packing = .damaged
-      // One byte may expand to a thousand, so the input is unpacked in small pieces.
+      // One compressed byte may expand to a thousand, so the input is unpacked in small pieces.
       for start in stride(from: 0, to: bytes.count, by: 1_024) {
         let packed = Array(bytes[start..<min(start + 1_024, bytes.count)])
         var parts: [[UInt8]] = []

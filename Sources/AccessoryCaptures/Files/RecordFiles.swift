@@ -7,7 +7,7 @@ protocol RecordFormat {
   /// How many bytes are needed before reading can begin, and how many of these precede the first record.
   static var beginning: (needed: Int, header: Int) { get }
   static var recordHeaderSize: Int { get }
-  /// The problem with a file that is too short; its length is appended.
+  /// The message for a file that is too short; the file's length is appended to it.
   static var shortFile: String { get }
 
   /// Why a file with this beginning cannot have this format; nil if it can.

@@ -34,9 +34,9 @@ public struct Recording: Equatable, Sendable {
 
   /// How a session ended.
   public enum Ending: Equatable, Sendable {
-    /// An end closed it.
+    /// One end closed the session.
     case closed(by: End, at: Instant)
-    /// The cable was unplugged, or the capture ended, while it was open.
+    /// The cable was unplugged, or the capture ended, while the session was open.
     case open
   }
 
@@ -46,7 +46,7 @@ public struct Recording: Equatable, Sendable {
     public var number: Int
     /// The session's protocol.
     public var protocolName: String
-    /// When the device opened it.
+    /// When the device opened the session.
     public var opened: Instant
     /// The packet of the capture that opened the session.
     public var packet: Int
@@ -85,7 +85,7 @@ public struct Recording: Equatable, Sendable {
 
   /// The attachments, in order.
   public var attachments: [Attachment] = []
-  /// What could not be used, as sentences.
+  /// Sentences about the parts of the capture that could not be used.
   public var problems: [String] = []
 
   /// The sessions of all attachments.

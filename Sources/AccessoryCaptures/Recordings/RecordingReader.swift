@@ -32,7 +32,7 @@ public struct RecordingReader {
 
   private struct Cable {
     var attachment: Int
-    /// The end that each mark stands for, once a message has revealed it.
+    /// The end that each mark in the capture stands for, once a message has revealed it.
     var marks: [String: Recording.End] = [:]
     /// The open sessions by identifier, as indices into the attachment's sessions.
     var open: [UInt16: Int] = [:]

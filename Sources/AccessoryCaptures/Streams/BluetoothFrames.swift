@@ -153,7 +153,7 @@ struct BluetoothFrames {
     (half.pending, half.isOpen) = ([], false)
     if payload.count > whole { emit(.problem(key, "fragments with more bytes than their payload has")) }
     let channel = payload.u16(at: 2, .little)
-    // The half is stored now, because the following call reads it again.
+    // The state of this direction is stored now, because the following call reads it again.
     connections[handle, default: Connection()].halves[side] = half
     readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, emit)
     half = connections[handle, default: Connection()].halves[side]

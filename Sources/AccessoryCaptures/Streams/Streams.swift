@@ -76,7 +76,7 @@ struct USBFrames {
     guard kind == 3 || kind == 1 else { return }
     let endpoint = bytes[first + 10]
     let isReceived = endpoint & 0x80 != 0
-    // Sent data is in the submission, received data in the completion.
+    // The submission of a transfer contains sent data, and its completion contains received data.
     guard event == (isReceived ? UInt8(ascii: "C") : UInt8(ascii: "S")) else { return }
     let order: ByteOrder = bytes.u32(at: 36, .little) <= frame.originalCount ? .little : .big
     let bus = bytes.u16(at: 12, order)

@@ -51,12 +51,13 @@ struct HexDumpReader {
     }
   }
 
-  /// The maximum number of bytes that all `*` of a dump may stand for, so that a tiny file cannot cause hours of work.
+  /// The maximum number of bytes that all `*` lines of a dump may stand for together, so that a tiny file cannot cause
+  /// hours of work.
   private static let mostRepeated = 4 << 20
   private var repeated = 0
 
-  /// The names of the streams so far: the mark before a stream's lines ("A", "TX"), or a number if two streams differ
-  /// only in their indentation. The name is empty if there is a single stream without a mark.
+  /// The names of the streams found so far: the mark before a stream's lines ("A", "TX"), or a number if two streams
+  /// differ only in their indentation. The name is empty if there is a single stream without a mark.
   private(set) var names: [String] = []
   private var runs: [(run: Run, times: Int)] = []
   /// The last bytes, held back because the very last byte may turn out to be padding.

@@ -13,7 +13,7 @@ struct LogLine: Equatable {
   var bytes: [UInt8]
   /// Whether the line consists only of bytes, possibly between an offset and a text column.
   var isBare: Bool
-  /// The decoder in a line of sigrok-cli that has nothing else before the byte: "uart-1" in `uart-1: FF`.
+  /// The decoder that a line from sigrok-cli names, if nothing else precedes the byte: "uart-1" in `uart-1: FF`.
   var decoder: String?
 
   private static let received: Set<String> = ["rx", "in", "recv", "received", "receive", "read", "incoming", "rcvd"]
@@ -74,7 +74,7 @@ struct LogLine: Equatable {
     if word.hasPrefix("0x") || word.hasPrefix("0X") { word = String(word.dropFirst(2)) }
     for separator: Character in [":", "-", ","] where word.contains(separator) {
       let parts = word.split(separator: separator, omittingEmptySubsequences: false)
-      // Six parts are a MAC address, and three are a time.
+      // A word with six parts is a MAC address, and one with three parts is a time.
       let isRun = parts.count > 6 || (parts.count > 1 && ["ff", "FF", "0xff", "0xFF"].contains(String(parts[0])))
       guard isRun else { return nil }
       var all: [UInt8] = []

@@ -11,7 +11,7 @@ struct LogReader {
     var name: String
     var bytes: [UInt8]
     var line: Int
-    /// The time since the first time in the log.
+    /// The time that has passed since the first time in the log.
     var time: Duration
   }
 
