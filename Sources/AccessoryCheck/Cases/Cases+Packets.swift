@@ -346,8 +346,8 @@ enum CheckBytes {
 }
 
 extension CheckRun {
-  /// Returns an attachment on which the accessory has sent many packets; without an echo, at least those of the
-  /// certificate.
+  /// Returns an attachment on which the accessory has sent many packets; if it does not echo, at least the packets of
+  /// its certificate.
   fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
     let session: OpenedSession
     do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }
@@ -399,8 +399,8 @@ extension CheckRun {
     }
   }
 
-  /// Expects no retransmission of anything the accessory should have understood immediately: each packet that is
-  /// understood only when it is retransmitted in one piece costs a retransmission timeout.
+  /// Expects that no packet that the accessory should have understood immediately is retransmitted: a packet that it
+  /// understands only in one piece costs a retransmission timeout.
   func expectNoRepetition(_ device: CheckDevice, after mark: Int, _ condition: String) throws {
     guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
     else { return }

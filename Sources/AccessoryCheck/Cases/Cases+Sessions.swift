@@ -74,7 +74,7 @@ extension CheckCase {
       fix: "Read the session's id as two bytes, and use it as it is."
     ) { run in
       let declared = try run.linkProtocol()
-      // Finding this out needs a separate attachment.
+      // Finding out whether the accessory echoes needs a separate attachment.
       let echoes = try run.isEcho()
       let device = try run.device(at: .ready)
       let id: UInt16 = 0x0102
@@ -295,7 +295,7 @@ extension CheckRun {
     if case .closed = try survey().status { throw CheckSkip("the accessory refused an earlier session (case 701)") }
   }
 
-  /// Returns true if the accessory is known to echo, or was found to.
+  /// Returns true if the settings say that the accessory echoes, or if a test has shown it.
   func isEcho() throws -> Bool { settings.echo == .no ? false : try echoTrial().isEcho }
 
   func reopen(second id: UInt16) throws {

@@ -348,7 +348,7 @@ final class CheckDevice {
   private func again(_ index: Int) {
     unacknowledged[index].sentAt = pump.loop.now
     var bytes = unacknowledged[index].bytes
-    // The packet carries the newest acknowledgement.
+    // A retransmitted packet carries the newest acknowledgement.
     bytes[8] = bytes[8] &+ bytes[6] &- lastInOrder
     bytes[6] = lastInOrder
     unacknowledged[index].bytes = bytes

@@ -5,7 +5,7 @@ import IAP2
 ///
 /// The line makes no decisions: it passes each piece to ``CheckDevice``, which decides what is sent.
 final class CheckLine: ChannelHandler {
-  /// The number of pieces in one attachment at which the accessory counts as flooding.
+  /// If one attachment has this many pieces, the accessory counts as flooding the device.
   private static let mostPieces = 20_000
   private static let mostBytes = 64 << 20
 

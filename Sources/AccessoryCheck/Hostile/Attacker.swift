@@ -2,8 +2,9 @@ import AccessoryCore
 import IAP2
 
 extension Checker {
-  /// Attacks the accessory with lies, floods and garbage generated from a seed. After each attack it unplugs the cable
-  /// and expects the accessory to become ready on a new one. A failed attack is shortened as long as it still fails.
+  /// Attacks the accessory with false values, floods and garbage, all generated from a seed. After each attack it
+  /// unplugs the cable and expects the accessory to become ready on a new one. A failed attack is shortened as long as
+  /// it still fails.
   ///
   /// - Parameters:
   ///   - seed: the seed of the first attack; the following attacks count up from it.
@@ -26,7 +27,7 @@ extension Checker {
             .init(
               seed: seed, text: reason, steps: ["begins \(shortest.start.text)"] + shortest.steps.map(\.text),
               bytes: lastAttackBytes))
-          // An accessory that does not come back needs a user's help.
+          // If the accessory does not come back, the run ends, because only a user can restart the accessory.
           if try survives(nil) != nil { break }
         }
         onEvent(report.attacks, attacks)

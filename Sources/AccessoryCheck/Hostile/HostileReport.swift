@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The result of a hostile run, which sends lies, floods and garbage that no Apple device sends.
+/// The result of a hostile run, which sends false values, floods and garbage that no Apple device would send.
 public struct HostileReport: Sendable, Equatable {
   /// An attack that the accessory did not survive.
   public struct Failure: Sendable, Equatable {

@@ -69,7 +69,7 @@ extension CheckReport.Ending {
   fileprivate init?(text: String) {
     switch text {
     case "complete": self = .complete
-    // Earlier versions wrote this word.
+    // Earlier versions of easim wrote this word.
     case "stopped": self = .stopped(by: "a signal")
     case _ where text.hasPrefix("stopped by "): self = .stopped(by: String(text.dropFirst("stopped by ".count)))
     case _ where text.hasPrefix("gone: "): self = .gone(String(text.dropFirst("gone: ".count)))
@@ -163,7 +163,7 @@ private struct CheckEntry: Equatable {
       rule: rule, outcome: outcome, time: time, isStrict: kind == .failed && rule.severity != .error)
   }
 
-  /// A case of the user, whose file need not exist when the report is read.
+  /// One of the user's own cases; its file need not exist when the report is read.
   private var ownCase: CheckCase? {
     guard CheckCase.ownIDs.contains(number - CheckCase.firstOwn), name == "own-\(number - CheckCase.firstOwn)",
       let severity = CheckCase.Severity(rawValue: severity)

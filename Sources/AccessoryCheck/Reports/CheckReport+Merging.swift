@@ -79,7 +79,7 @@ extension CheckReport {
     return sum.value
   }
 
-  /// Replaces addresses, names or serial numbers that differ between shards.
+  /// The word that replaces addresses, names or serial numbers that differ between shards.
   fileprivate static let several = "several"
 }
 

@@ -2,7 +2,7 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Provides the scripts of cases with attachments at any step and with what is known about the accessory.
+/// Gives the cases' scripts attachments at any step, and everything that is known about the accessory.
 final class CheckRun {
   /// How often an accessory may disconnect by itself before it counts as ready; a flicker may have many cycles.
   private static let mostDepartures = 20
@@ -14,13 +14,13 @@ final class CheckRun {
   private var lastUnplugged: Instant?
   private(set) var attachments = 0
   var gone: AccessoryAbsent?
-  /// The last case that was tried to its end.
+  /// The last case that ran to completion.
   var lastCase: CheckCase?
-  /// The failure of the first time that the accessory did not come back.
+  /// The failure recorded when the accessory did not come back for the first time.
   private(set) var absence: CheckFailure?
   /// The step with which the device begins: authentication or identification.
   private(set) var order: DevicePeer.Settings.Order
-  /// The failure of the accessory in the other order, if that order was tried.
+  /// How the accessory failed in the other order, if that order was tried.
   private(set) var refusedOrder: CheckFailure?
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
@@ -117,8 +117,8 @@ final class CheckRun {
     return device
   }
 
-  /// Returns an attachment on which the accessory may be asked to authenticate next; an accessory that wants to be
-  /// identified first has been.
+  /// Returns an attachment on which the accessory may be asked to authenticate next; if the accessory requires
+  /// identification first, that has already happened.
   func beforeAuthentication(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     let device = try device(at: .linked, manner)
     if order == .identificationFirst { _ = try orSkip { try device.identify(within: stepLimit) } }
@@ -204,7 +204,7 @@ final class CheckRun {
     }
   }
 
-  /// Changes the order once, for an accessory that does not answer AA00, and back if that does not help.
+  /// Switches to the other order once if the accessory does not answer AA00, and switches back if that does not help.
   ///
   /// - Parameter isAgain: whether the accessory also left the previous attachment after the link was up. An accessory
   /// that connects twice may do that once.
@@ -221,7 +221,7 @@ final class CheckRun {
     return true
   }
 
-  /// Exchanges a few bytes in a session, so that the record contains some of everything; then waits in silence.
+  /// Exchanges a few bytes in a session, so that the record contains every kind of packet; then waits in silence.
   private func exchange(_ survey: inout Survey) throws {
     let device = survey.device
     let empty = survey.identification?.reading.identification.protocols.isEmpty ?? true

@@ -27,7 +27,8 @@ public struct CheckSettings {
 
   /// Whether an accessory echoes.
   public enum Echo: String, Sendable, CaseIterable {
-    /// Unknown: easim tries it, and cases that need an echo are skipped if there is none.
+    /// It is not known whether the accessory echoes: easim tests it, and cases that need an echo are skipped if there
+    /// is none.
     case tried = "try"
     /// The accessory echoes, and a case fails if it does not.
     case yes
