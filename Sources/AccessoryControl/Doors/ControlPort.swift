@@ -159,7 +159,7 @@ public final class ControlPort {
 private enum FirstLine {
   case control(token: ArraySlice<UInt8>)
   case session(ticket: ArraySlice<UInt8>)
-  /// There is no such line; requests begin immediately.
+  /// The connection has no first line that states its purpose; requests begin immediately.
   case requests
   case other
   /// The connection ended before its first line.

@@ -5,7 +5,7 @@ import AccessorySoak
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// The methods about jobs: runs that continue while other requests are answered.
+  /// The methods for jobs: runs that continue while other requests are answered.
   static let jobs: [ControlMethod] = [
     ControlMethod(
       "burst.run",

@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// The methods about the Bluetooth picker: an app shows it, and a test, script or person chooses.
+  /// The methods for the Bluetooth picker: an app shows it, and a test, script or person chooses.
   static let picker = [
     ControlMethod(
       later: "app.showPicker",

@@ -3,7 +3,7 @@ import AccessoryFaults
 import AccessoryFormats
 
 extension ControlMethods {
-  /// The methods about proxies between a real device and a real accessory.
+  /// The methods for proxies between a real device and a real accessory.
   static let proxies: [ControlMethod] = [
     ControlMethod(
       "proxy.add",

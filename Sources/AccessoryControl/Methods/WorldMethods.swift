@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 extension ControlMethods {
-  /// The methods about worlds. The world `main` exists from the start.
+  /// The methods for worlds. The world `main` exists from the start.
   static let worlds: [ControlMethod] = [
     ControlMethod(
       "world.create",

@@ -117,7 +117,7 @@ struct SessionNews {
   let session: String
   let name: String
   let time: Instant
-  /// The accessory, if the event is at its end; otherwise `app` is set.
+  /// The accessory, if the event occurred at the accessory's end; otherwise `app` is set.
   var accessory: String?
   var app: String?
   var protocolName: String?

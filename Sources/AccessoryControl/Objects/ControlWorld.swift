@@ -31,7 +31,8 @@ final class ControlWorld {
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
-  /// Clients that have events in sessions they took; their waits stop, so that they can act without time passing.
+  /// Clients with new events in sessions that they have taken over; their waits stop, so that they can react before
+  /// time passes.
   private var attention: [ObjectIdentifier] = []
   private var isDriving = false
   private var hasEnded = false

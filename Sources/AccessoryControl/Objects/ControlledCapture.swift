@@ -32,7 +32,7 @@ final class ControlledCapture {
   let limit: Int
   private(set) var bytes: [UInt8] = []
   private(set) var isRecording = true
-  /// How many blocks or lines did not fit.
+  /// How many blocks or lines were dropped because there was no room.
   private(set) var lostCount = 0
   private(set) var failure: String?
   private let key: Int
@@ -119,7 +119,7 @@ final class ControlledCapture {
     file = nil
   }
 
-  /// How much of the memory for all captures this one may still use.
+  /// How much of the memory for all captures is reserved for this one.
   var reserved: Int { isRecording ? limit : bytes.count }
 
   var state: CaptureState {

@@ -9,7 +9,7 @@ struct KeptRuns {
 
   let files: any KeptFiles
 
-  /// Writes an ended run; returns a sentence if that fails.
+  /// Writes an ended run; if that fails, returns a sentence that explains why.
   func keep(_ job: ControlledJob) -> String? {
     let name = "\(Self.folder)/\(files.stamp)-\(job.id)-\(job.kind.rawValue)"
     do {

@@ -46,7 +46,7 @@ public struct RPCError: Error, Equatable, Sendable {
       }
     }
 
-    /// A description for documents of when the error occurs.
+    /// Describes, for the documentation, when the error occurs.
     public var summary: String {
       switch self {
       case .parse: "the line is not JSON, or too long"
