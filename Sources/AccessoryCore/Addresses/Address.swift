@@ -57,7 +57,7 @@ public enum Address: Hashable, Sendable {
     case gadget
     case bt
 
-    /// The form of such an address, with placeholders in capitals, such as `tcp:HOST:PORT`.
+    /// The form of an address of this kind, with placeholders in capitals, such as `tcp:HOST:PORT`.
     var form: String {
       switch self {
       case .local: "local:"

@@ -73,7 +73,7 @@ extension AddressParser {
     return error(kind, "unknown kind '\(kind)' (the kinds are \(Self.kinds.joined(separator: ", ")))", nil)
   }
 
-  /// Returns a kind by itself, if that is a complete address, such as that of any USB accessory.
+  /// Returns the kind alone if that is a complete address, such as `usb:`, which means any USB accessory.
   private func shortestForm(_ kind: String) -> String? {
     (try? AddressParser(text: "\(kind):").parse())?.description ?? Address.Kind(rawValue: kind)?.form
   }

@@ -40,7 +40,8 @@ extension Cable {
     /// The opposite end.
     public var other: End { self == .accessory ? .device : .accessory }
 
-    /// Returns the note to write when this end sees a channel end; `protocolName` is the protocol of a native channel.
+    /// Returns the note to write when this end notices that a channel has ended; `protocolName` is the protocol of a
+    /// native channel.
     public func note(of reason: ChannelEnd?, _ protocolName: String?) -> String {
       let side = protocolName.map { " SIDE \($0)" } ?? ""
       return reason.map { "\(rawValue) sees\(side) that \($0)" } ?? "\(rawValue) closed\(side)"

@@ -154,7 +154,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
 
   /// Delivers bytes or the end when they are due.
   public func timerFired(_ timer: LoopTimer) {
-    // Bytes that handlers send during this wait for the next turn, so that one pair cannot occupy a turn.
+    // Bytes that handlers send during this delivery are delivered in the next turn, so that one pair cannot occupy a
+    // turn.
     var left = inbound.arrived(at: loop.now)
     while left > 0, !isPaused, let handler {
       let block = inbound.nextBlock(limit: left)

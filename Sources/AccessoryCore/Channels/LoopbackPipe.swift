@@ -87,7 +87,7 @@ final class LoopbackPipe {
     if ending == nil { ending = (end, arrival(of: max(lineIsFree, now))) }
   }
 
-  /// Returns when bytes that leave the sender at `departure` arrive.
+  /// Returns the arrival time of bytes that leave the sender at `departure`.
   private func arrival(of departure: Instant) -> Instant {
     let (sum, isTooLate) = departure.nanoseconds.addingReportingOverflow(latency)
     return isTooLate ? .distantFuture : Instant(nanoseconds: sum)
@@ -105,8 +105,8 @@ final class LoopbackPipe {
 
   // MARK: - Receiving
 
-  /// Returns when the next bytes (if the receiver wants them) or the end arrive. With `endWaits` the end comes after
-  /// all bytes.
+  /// Returns the time at which the next bytes (if the receiver wants them) or the end will arrive. If `endWaits` is
+  /// set, the end comes after all bytes.
   func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
     if let next = segments.first {
       if wantsBytes { return next.arrival }
@@ -150,8 +150,8 @@ final class LoopbackPipe {
     }
   }
 
-  /// Returns the end once it has arrived. If the end `waits`, it is returned only after all bytes; otherwise remaining
-  /// bytes are dropped.
+  /// Returns the end once it has arrived. If `waits` is set, the end is returned only after all bytes; otherwise
+  /// remaining bytes are dropped.
   func arrivedEnd(at now: Instant, waits: Bool) -> ChannelEnd? {
     guard let ending, ending.arrival <= now else { return nil }
     if segments.isEmpty { return ending.end }
@@ -163,7 +163,7 @@ final class LoopbackPipe {
 private struct ByteTank: ~Copyable {
   var count = 0
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  /// Enough for a packet with an authentication certificate.
+  /// The smallest buffer has room for a packet with an authentication certificate.
   private static let smallest = 1024
 
   deinit { memory.deallocate() }

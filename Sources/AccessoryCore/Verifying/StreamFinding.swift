@@ -136,7 +136,7 @@ public enum StreamCuts: Equatable, Sendable {
 
   func isEarlier(_ place: Int, than other: Int) -> Bool {
     guard let later = burst(at: other) else { return false }
-    // Bursts that are no longer known are older than all known ones.
+    // Bursts that have been forgotten are older than all known ones.
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 
