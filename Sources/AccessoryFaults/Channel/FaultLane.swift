@@ -26,7 +26,7 @@ final class FaultLane {
   private var isSinkFull = false
   /// The index of the fault that cut the channel, and the reason; nil if none has.
   private(set) var cut: (place: Int, why: String)?
-  /// Whether a deadline may have moved, or bytes may be left, since the owner last checked.
+  /// Whether, since the owner last checked, a deadline may have moved or bytes may have been left over.
   private var isTouched = false
 
   /// Whether to keep the packets that faults act on for ``takeStruck()``.
