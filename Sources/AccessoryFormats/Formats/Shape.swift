@@ -23,7 +23,7 @@ public indirect enum Shape: Sendable {
 
 /// The rules of a string that a schema can express.
 public struct TextShape: Equatable, Sendable {
-  /// The name under which the documentation explains it, for example "a protocol's name"; nil for any text.
+  /// The name under which the documentation explains the string, for example "a protocol's name"; nil for any text.
   public var name: String?
   /// The regular expression that the text must match.
   public var pattern: String?

@@ -7,7 +7,7 @@
 /// Suggestion.nearest(to: "printer", in: ["echo", "lawk-view"])    // nil
 /// ```
 public enum Suggestion {
-  /// The longest word that is compared. Longer ones would take too long, and they are not typing mistakes.
+  /// The longest word that is compared. Longer words would take too long, and they are not typing mistakes.
   private static let longestWord = 64
 
   /// The candidate that differs from `word` in the fewest slips (a letter missing, added, wrong, or two swapped),
