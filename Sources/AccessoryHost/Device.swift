@@ -22,7 +22,7 @@ public final class Device {
   /// The loop on which all events happen.
   public let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  // Computed or copied from the settings once, for all cables.
+  // The following two values are computed or copied from the settings once, for all cables.
 
   let peerSettings: DevicePeer.Settings
   let authenticator: any DeviceAuthenticator
@@ -295,7 +295,7 @@ public struct DeviceSettings {
   public var authenticator: any DeviceAuthenticator
   /// Whether to report every control message as an event, and every undeclared one as a warning.
   public var tellsMessages = false
-  /// Whether warnings report what holds up or spoils each line (``LineWatch``).
+  /// Whether to warn about anything that delays or damages the traffic on a line (``LineWatch``).
   public var watchesLines = false
   /// What happens when authentication fails.
   public var authentication = AuthenticationMode.verify

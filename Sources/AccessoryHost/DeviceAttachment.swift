@@ -126,7 +126,7 @@ final class DeviceAttachment: ConnectionOwner {
     case .linkDown(let end):
       log(.link(isUp: false, end.description))
       withdraw()
-      // A link that was restarted within one read has already asked again.
+      // A link that was restarted within one read has already sent its first message again.
       if end != .restarted { tryOtherOrder(after: "the link ended") }
       if case .unusable(let error) = end { log(.refused(.synchronization(error))) }
     case .certificateReceived(let bytes): handleCertificate(bytes)

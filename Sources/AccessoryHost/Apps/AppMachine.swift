@@ -99,7 +99,7 @@ struct AppMachine: Equatable {
   }
 
   private mutating func admit(_ accessory: PublishedAccessory, _ now: Instant) -> [Action] {
-    // In the first half of a flicker, an accessory offers no protocols to compare. Real apps do see it.
+    // In the first half of a flicker, an accessory offers no protocols to compare. Real apps do see such an accessory.
     let isDeclared = accessory.protocols.isEmpty || accessory.protocols.contains(where: manifest.declares)
     guard isDeclared || rules.visibility == .all else {
       hidden.append(accessory)
@@ -178,8 +178,8 @@ struct AppMachine: Equatable {
       return hold + visible.flatMap { notices(of: .connect($0)) }
     case .delivers:
       accessories = visible
-      // Sessions come first, because the app reads the bytes that arrived before a disconnect before it is notified of
-      // the disconnect.
+      // Session events come first: the app must read the bytes that arrived before a disconnect, and only then be
+      // notified of the disconnect.
       return hold + queue.drain(rules.reattachment).flatMap { notices(of: $0) }
     }
   }

@@ -58,7 +58,7 @@ struct AppSessionTable: Equatable {
 
 /// Why an app did not get a session.
 public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The accessory, or this connection of it, is gone, or it is hidden from the app.
+  /// The accessory or this connection is gone, or the accessory is hidden from the app.
   case notConnected(connectionID: Int)
   /// The accessory does not offer the protocol. In the first half of a flicker it offers none.
   case protocolNotOffered(String, offered: [String])

@@ -114,7 +114,7 @@ public final class AppView {
     for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.close(reason) }
   }
 
-  /// Handles the bytes in a later turn, because the session is the caller.
+  /// Handles the bytes in a later turn, because the session is calling this method.
   private func bytesCame() {
     device.loop.schedule(after: .zero) { [weak self] in
       guard let self else { return }
@@ -135,7 +135,7 @@ public final class AppView {
   func sessionEnded(_ session: Session) {
     guard let key = sessions.first(where: { $0.value === session })?.key else { return }
     machine.ended(key)
-    // A session whose events are held still has events to deliver.
+    // A session with held events must still deliver them.
     if !session.isHeld { sessions[key] = nil }
   }
 

@@ -173,7 +173,7 @@ package struct ReplyCollector: Equatable {
       case .pattern: isAsExpected
       }
     if !isDecided { return .waiting(nil) }
-    // The next request need not wait: any further byte would be wrong at any time.
+    // The next request need not wait: any further byte would be wrong whenever it arrived.
     if case .bytes(let bytes) = rule.expectation, reply == bytes { return .complete }
     return wait(until: lastByte + ReplyRule.pause, now)
   }

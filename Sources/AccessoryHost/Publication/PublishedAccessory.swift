@@ -91,8 +91,8 @@ public struct CertificateSizes: Equatable, Sendable {
   public init() {}
 }
 
-/// Issues the connection IDs of publications. Real ones are large, differ from boot to boot, and count up; 0 means
-/// none.
+/// Issues the connection IDs of publications. Real connection IDs are large, differ from boot to boot, and count up; 0
+/// means none.
 public struct ConnectionIDs: Equatable, Sendable {
   private var next: Int
 
