@@ -47,8 +47,8 @@ public struct BurstSchedule: Equatable, Sendable {
   private var pausedUntil: Instant?
   /// The time at which the last burst is due, for a number of bursts at a rate.
   private var lastDue: Instant?
-  /// The number of bursts that began only after all of them were due, so the rate was not kept; used for a number of
-  /// bursts at a rate.
+  /// The number of bursts that began after the last one was due, which means that the rate was not kept; used only if
+  /// the plan has a number of bursts and a rate.
   public private(set) var late = 0
   /// A burst that is due at the last moment of a run may have to wait for the previous burst without being overdue.
   static let slack = Duration.milliseconds(100)

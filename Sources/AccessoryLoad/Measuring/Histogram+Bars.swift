@@ -9,7 +9,7 @@ extension Histogram {
     }
     var edges = maximum / max(1, minimum) < 64 ? Self.evenEdges(minimum, maximum, limit) : [minimum]
     if edges.count == 1 {
-      // Three bars with a factor of 4 each; sizes reach 64 MiB.
+      // If doubling widths would give too many bars, each bar is four times as wide as the previous one.
       let factor = Self.doublings(minimum, maximum) < limit ? 2 : 4
       var edge = 1
       while edge <= minimum { edge *= factor }

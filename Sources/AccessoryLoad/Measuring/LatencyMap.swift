@@ -53,14 +53,14 @@ public struct LatencyMap: Equatable, Sendable {
     counts[column * Self.rows + row] += count
   }
 
-  /// Adds the counts of another run, as if that run began this much later.
+  /// Adds the counts of another run, as if that run had begun later by `shift`.
   mutating func merge(_ other: LatencyMap, after shift: Duration = .zero) {
     while length < other.length { halve() }
     let (unit, begin) = (other.length.wholeNanoseconds, max(0, shift.wholeNanoseconds))
     for cell in other.cells { add(cell[2], row: cell[1], at: Int64(cell[0]) * unit + begin) }
   }
 
-  /// Returns the counts of the run as if it had begun this much earlier.
+  /// Returns the counts of the run as if it had begun earlier by `shift`.
   func delayed(by shift: Duration) -> LatencyMap {
     var map = LatencyMap()
     map.merge(self, after: shift)

@@ -45,7 +45,7 @@ public struct ThroughputSeries: Equatable, Sendable {
   /// Creates an empty series.
   public init() {}
 
-  /// Whether the times at which bytes were sent and received are known; reports of earlier versions do not contain
+  /// Whether the times at which bytes were sent and received are known; reports from earlier versions do not contain
   /// these times.
   public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
@@ -64,13 +64,13 @@ public struct ThroughputSeries: Equatable, Sendable {
     return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)
   }
 
-  /// Adds the slices of another run, as if that run began this much later.
+  /// Adds the slices of another run, as if that run had begun later by `shift`.
   mutating func merge(_ other: ThroughputSeries, after shift: Duration = .zero) {
     while length < other.length { halve() }
     for (index, slice) in other.slices.enumerated() { add(at: other.length * index + shift) { $0.add(slice) } }
   }
 
-  /// Returns the slices of the run as if it had begun this much earlier.
+  /// Returns the slices of the run as if it had begun earlier by `shift`.
   func delayed(by shift: Duration) -> ThroughputSeries {
     var series = ThroughputSeries()
     series.merge(self, after: shift)

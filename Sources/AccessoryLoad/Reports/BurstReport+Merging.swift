@@ -64,8 +64,8 @@ extension BurstReport {
     plan.time = [plan.time, other.plan.time].compactMap(\.self).max()
   }
 
-  /// The ending of this run as a part of a sum. A failed run also fails the merged report, even if the sum would hide
-  /// the reason. The limits of a shard apply to the sum.
+  /// The ending of this run as a merged report shows it. A failed run also fails the merged report, even if the sum
+  /// would hide the reason. The limits of a shard apply to the sum.
   private var endingInASum: String {
     ending == Self.doneEnding && shards.isComplete && !passed
       ? "\(ending); one of the runs did not pass" : ending

@@ -52,7 +52,7 @@ extension BurstReport {
     func add(_ name: String, _ failure: String?, _ note: String = "") {
       cases.append(ReportCase("burst", name, time: measured, failure.map { .failed($0) } ?? .passed, note: note))
     }
-    // A broken limit is the failure of its own case, so only the other reasons remain.
+    // A broken limit fails its own test case, so this case lists only the other reasons.
     let verdict = verdict
     let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
     let isOver = ending == Self.doneEnding && others

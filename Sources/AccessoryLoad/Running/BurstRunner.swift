@@ -219,7 +219,7 @@ public final class BurstRunner {
   }
 
   private func schedule(of lane: LaneDriver) -> Int { schedules.count == 1 ? 0 : lane.siteIndex }
-  /// Whether no more bursts will begin; those of a lost accessory never will.
+  /// Whether no more bursts will begin; the bursts of a lost accessory never begin.
   private var hasBegunAll: Bool {
     if schedules.count == 1 { return schedules[0].isFinished }
     return zip(schedules, sites).allSatisfy { $0.isFinished || $1.isOver }
@@ -345,7 +345,7 @@ public final class BurstRunner {
   func laneIsOver() {
     guard outcome == nil else { return }
     if hasBegunAll { return settleDown() }
-    // Before the run begins, one lane that can never be ready is enough.
+    // Before the run begins, a single lane that can never be ready is enough to end the run.
     let isLost = beginning == nil ? sites.contains(where: \.isNeverReady) : sites.allSatisfy(\.isOver)
     if isLost { end(verdict) }
   }

@@ -31,7 +31,7 @@ final class LaneDriver: SessionHandler {
   private(set) var thinkingUntil: Instant?
   /// Fires when a reply counts as complete because nothing more arrives.
   private var replyTimer: LoopTimer?
-  /// Fires when nothing has followed suspicious bytes for a while.
+  /// Fires when no more bytes have arrived for a while after suspicious ones.
   private var quietTimer: LoopTimer?
 
   init(index: Int, site: BurstSite, runner: BurstRunner) {

@@ -6,7 +6,7 @@ extension BurstReport {
   var span: Double {
     let slices = Double(series.length.wholeNanoseconds) * Double(series.slices.count)
     let run = Double((warmUpTime + measured).wholeNanoseconds)
-    // Reports of earlier versions have no warm-up.
+    // Reports from earlier versions have no warm-up.
     return run > 0 && run >= slices - Double(series.length.wholeNanoseconds) - 1 ? run : max(slices, 1)
   }
 
