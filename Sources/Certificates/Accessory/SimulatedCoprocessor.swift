@@ -24,7 +24,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private let authority: CertificateAuthority
   private let made = Locked<Identity?>(nil)
 
-  /// Creates the coprocessor of a seed. If the authority is not ``CertificateAuthority/simulation``, devices see an
+  /// Creates the coprocessor for a seed. If the authority is not ``CertificateAuthority/simulation``, devices see an
   /// unknown chain.
   public init(
     seed: UInt64, generation: CoprocessorGeneration = .current, reading: ChallengeReading = .digest,
@@ -85,7 +85,7 @@ private struct Identity: Sendable {
         + "\(generation.certificateByteCount)")
   }
 
-  /// In real certificates, this consists of IPA_ and digits; here it contains the seed.
+  /// In real certificates, the common name consists of IPA_ and digits; here it contains the seed.
   private static func commonName(_ seed: UInt64) -> String {
     "IPA_EASIM_" + Hex.number(seed)
   }

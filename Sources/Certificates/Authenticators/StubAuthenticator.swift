@@ -26,7 +26,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static let mark = Array("easim stub certificate\0".utf8)
 
-  /// Creates the stub of a seed.
+  /// Creates the stub for a seed.
   public init(seed: UInt64, generation: CoprocessorGeneration = .current) {
     self.seed = seed
     self.generation = generation

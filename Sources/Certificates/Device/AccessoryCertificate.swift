@@ -10,7 +10,7 @@ import Glibc
 /// ```
 struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   /// A certificate that cannot be read counts as one from an older coprocessor if it is longer than this. Other device
-  /// emulators decide about every certificate in this way.
+  /// emulators judge every certificate by its length.
   static let olderAboveByteCount = 800
 
   let bytes: [UInt8]

@@ -8,7 +8,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
 
   static var order: [UInt8] { P256Order.shared.bytes }
 
-  /// Creates the key of a scalar; nil unless the scalar is 32 bytes long, at least 1 and smaller than the order.
+  /// Creates the key for a scalar; nil unless the scalar is 32 bytes long, at least 1 and smaller than the order.
   init?(scalar: [UInt8]) {
     guard scalar.count == 32, scalar.lexicographicallyPrecedes(Self.order), scalar.contains(where: { $0 != 0 })
     else { return nil }

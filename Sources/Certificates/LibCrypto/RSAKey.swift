@@ -7,7 +7,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
 
   private static let publicExponent: UInt = 65_537
 
-  /// Creates the key of a seed. Takes a few milliseconds.
+  /// Creates the key for a seed. Takes a few milliseconds.
   init(derivedFrom seed: SeedStream) {
     let arithmetic = Owned(BN_CTX_new(), BN_CTX_free)
     let p = Self.prime(seed.bytes("RSA prime p", count: 64), arithmetic.pointer)
