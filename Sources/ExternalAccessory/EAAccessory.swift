@@ -19,8 +19,8 @@ open class EAAccessory: NSObject {
   private let delegateLock = Lock()
   private weak var delegateObject: (any EAAccessoryDelegate)?
 
-  /// Do not call this. A call stops the process, where Apple's framework raises an exception. Accessories come from
-  /// ``EAAccessoryManager``.
+  /// Do not call this initializer: it stops the process, whereas Apple's framework raises an exception. Accessories
+  /// come from ``EAAccessoryManager``.
   public override init() {
     fatalError("EAAccessoryInitException: accessories come from EAAccessoryManager.shared().connectedAccessories")
   }
@@ -47,7 +47,7 @@ open class EAAccessory: NSObject {
   open var firmwareRevision: String { published.firmwareRevision }
   /// The hardware revision.
   open var hardwareRevision: String { published.hardwareRevision }
-  /// Always empty.
+  /// This string is always empty.
   @available(iOS, introduced: 9.0, deprecated: 13.0, message: "Not supported")
   open var dockType: String { "" }
   /// The protocols for which the app can open sessions.

@@ -19,7 +19,8 @@ open class EAAccessoryManager: NSObject {
   private var worlds: [AccessoryRealm] = []
   private var local: AccessoryRealm?
 
-  /// Do not call this. A call stops the process, where Apple's framework raises an exception. Use ``shared()``.
+  /// Do not call this initializer: it stops the process, whereas Apple's framework raises an exception. Use
+  /// ``shared()``.
   public override init() {
     fatalError("EAAccessoryManagerInitException: use EAAccessoryManager.shared()")
   }
@@ -33,7 +34,7 @@ open class EAAccessoryManager: NSObject {
   /// counter.
   open func registerForLocalNotifications() { realm.register() }
 
-  /// Undoes one call of ``registerForLocalNotifications()``.
+  /// Undoes one call to ``registerForLocalNotifications()``.
   open func unregisterForLocalNotifications() { realm.unregister() }
 
   /// The connected accessories that are visible to the app. The list can change at any time.

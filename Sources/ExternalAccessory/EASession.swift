@@ -15,7 +15,7 @@ open class EASession: NSObject {
   private let input: AccessoryInputStream
   private let output: AccessoryOutputStream
 
-  /// Do not call this. A call stops the process, where Apple's framework raises an exception.
+  /// Do not call this initializer: it stops the process, whereas Apple's framework raises an exception.
   public override init() {
     fatalError("EASessionInitException: use EASession(accessory:forProtocol:)")
   }

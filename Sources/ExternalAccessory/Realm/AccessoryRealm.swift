@@ -186,7 +186,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return views + noted.withLock { $0.texts } + open.compactMap(\.lostRest?.description).sorted()
   }
 
-  /// Looks for streams scheduled on run loops that never run. If there could be one, waits until it is certain.
+  /// Looks for streams scheduled on run loops that never run. If there might be one, waits until that is certain.
   private func noteDeadLoops() {
     let ports = entrance.sync { pipes.values.flatMap { [$0.input, $0.output] } }
     while ports.contains(where: { $0.deadSince != nil }) {
@@ -297,7 +297,8 @@ extension AccessoryRealm {
   /// Whether run loops have delivered all stream events that were signaled.
   package var isDelivered: Bool { signals.withLock { $0 == 0 } }
 
-  /// How far the app has read in all its sessions. Empty for a suspended app, because a test does not wait for one.
+  /// How far the app has read in all its sessions. The value is empty for a suspended app, because tests do not wait
+  /// for suspended apps.
   package var reading: Reading {
     guard isAppRunning.withLock({ $0 }) else { return Reading() }
     return entrance.sync { pipes.values.map(\.reading).reduce(Reading(), +) }

@@ -63,7 +63,7 @@ package struct BundleDeclarations: Equatable, Sendable {
     return now
   }
 
-  /// Makes the main bundle declare these values. Returns whether it does now.
+  /// Makes the main bundle declare these values. Returns whether it worked.
   @discardableResult
   package func apply() -> Bool {
     guard let bundle = CFBundleGetMainBundle(), let info = CFBundleGetInfoDictionary(bundle) else { return false }

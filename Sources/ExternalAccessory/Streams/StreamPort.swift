@@ -40,7 +40,7 @@ final class StreamPort: @unchecked Sendable {
   private var listener = Listener.stream
   private var noted: Set<StreamMisuse> = []
   private var schedules: [Schedule] = []
-  /// Schedules in run loops of other threads that have not added the source yet.
+  /// Schedules in other threads' run loops that have not added the source yet.
   private var pending: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
   private var isSignalled = false
@@ -179,9 +179,9 @@ final class StreamPort: @unchecked Sendable {
     for schedule in found { remove(schedule) }
   }
 
-  /// Whether the caller is on the main queue, but on some other thread than the main thread, and passes that thread's
-  /// run loop. This situation occurs under Swift Testing and in an async `main`. Such a loop is never run, so the main
-  /// loop is used instead.
+  /// Whether the caller is on the main queue but not on the main thread, and passes its own thread's run loop. This
+  /// situation occurs under Swift Testing and in an async `main`. Such a loop is never run, so the main loop is used
+  /// instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }

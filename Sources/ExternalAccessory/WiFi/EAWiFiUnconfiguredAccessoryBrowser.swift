@@ -22,7 +22,7 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
   private let texts: (name: String, manufacturer: String, model: String, ssid: String, macAddress: String)
   private let bits: EAWiFiUnconfiguredAccessoryProperties
 
-  /// Do not call this. A call stops the process. Unconfigured accessories come from a browser.
+  /// Do not call this initializer: it stops the process. Unconfigured accessories come from a browser.
   public override init() {
     fatalError("use EAWiFiUnconfiguredAccessoryBrowser.unconfiguredAccessories")
   }
