@@ -1,7 +1,7 @@
 public import ExternalAccessory
 
-/// A connect or disconnect. Marked as unchecked for the trait AppleSendability, with which accessories are not
-/// Sendable.
+/// A connect or disconnect. The type is `@unchecked Sendable`, because with the trait AppleSendability accessories are
+/// not Sendable.
 public enum AccessoryEvent: @unchecked Sendable {
   /// The accessory connected. If it has no protocols, it is not ready yet, and connects again when it is.
   case connected(EAAccessory)
@@ -17,8 +17,8 @@ public enum AccessoryEvent: @unchecked Sendable {
 }
 
 extension EAAccessoryManager {
-  /// Connects and disconnects from now on. Registers for notifications, and unregisters when the iteration ends.
-  /// Accessories that are already connected are in `connectedAccessories`.
+  /// The connects and disconnects that happen from now on. The stream registers for notifications, and unregisters when
+  /// the iteration ends. Accessories that are already connected are in `connectedAccessories`.
   ///
   /// ```swift
   /// for await event in EAAccessoryManager.shared().events {
