@@ -5,7 +5,7 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// What a host command sends to accessories and stores from them: `--device-profile` and `--save-files`.
+/// What a host command sends to accessories, and what it saves from them: `--device-profile` and `--save-files`.
 struct HostConduct: Sendable {
   var deviceProfile: String?
   var savedFiles: String?

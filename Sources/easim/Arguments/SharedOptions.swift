@@ -120,7 +120,7 @@ extension Option {
       "random seed; the same seed gives the same run")
   }
 
-  /// If `--shard` is missing, ``RunOutput`` chooses.
+  /// If `--shard` is missing, ``RunOutput`` chooses the shard.
   static var shard: Option {
     Option("--shard", \.shared.shard, as: "I/N", "run part I of N, and write its report (docs/scale.md)") {
       $0 = try Shard($1)

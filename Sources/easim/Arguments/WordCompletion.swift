@@ -1,5 +1,5 @@
 /// The completions that a shell offers for one word of the command line. The scripts for bash, zsh and fish all use
-/// this, so that their offers agree.
+/// this, so that all shells offer the same words.
 enum WordCompletion: Equatable {
   case nothing
   case words([String])

@@ -153,7 +153,7 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
 
 /// Answers BlueZ's questions during pairing from the options, or by asking on the terminal.
 private final class PairingAnswers {
-  /// BlueZ's name for the user's means of input and output.
+  /// BlueZ's name for what the user can enter and see, such as `KeyboardDisplay`.
   let capability: String
   /// The unanswered question and the option that answers it.
   private(set) var unanswered: String?

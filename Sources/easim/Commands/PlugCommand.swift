@@ -78,8 +78,8 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
 }
 
 extension PlugRules {
-  /// Creates the rules that follow from the options. On this machine, only servers of root and of the user who called
-  /// sudo are trusted, unless an option allows others.
+  /// Creates the rules that follow from the options. On this machine, only servers run by root or by the user who
+  /// called sudo are trusted, unless an option allows others.
   fileprivate init(_ options: PlugOptions) {
     let users = TrustedUsers()
     let takesAnyUser = options.takesAnyUser

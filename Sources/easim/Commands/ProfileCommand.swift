@@ -66,7 +66,7 @@ private func list(_ console: Console) throws -> ExitCode {
   let names = Profiles.library.names
   let width = names.map(\.name.count).max() ?? 0
   for (name, isUsers) in names {
-    // An invalid profile of the user is listed with its first error instead of being omitted.
+    // A user's invalid profile is listed with its first error instead of being omitted.
     var summary: String
     do { summary = try Profiles.library.profile(name).summary } catch {
       summary = "cannot be used: \(error.problems[0])"

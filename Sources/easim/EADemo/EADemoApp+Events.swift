@@ -3,14 +3,14 @@ import AccessoryHost
 
 extension EADemoApp {
   enum Waiting: Equatable {
-    /// A protocol appears, so that a session can be opened.
+    /// The app waits for a protocol to appear, to open a session.
     case opening(protocolName: String?, number: Int?)
     case sending(Int)
     case pausing
-    /// A reply arrives.
+    /// The app waits for a reply.
     case reading(ReplyCollector, ReplyRule)
     case closing
-    /// The condition of a script's `wait` command holds.
+    /// The app waits for the condition of a script's `wait` command.
     case asked(EADemoWait)
   }
 

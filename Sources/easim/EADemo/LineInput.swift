@@ -4,7 +4,7 @@ import Glibc
 /// Reads stdin line by line, only as fast as lines are requested. The process that started this one shares stdin, so it
 /// is not put into nonblocking mode: each read happens only after the loop reports input.
 final class LineInput: DescriptorHandler {
-  /// A longer line is split, and its remainder becomes the next line.
+  /// A line longer than this is split, and its remainder becomes the next line.
   static let longestLine = 1 << 20
 
   private let onEvent: (String?) -> Void

@@ -50,7 +50,7 @@ final class Console {
       // The reader exited on purpose and needs no more output.
       if code == EPIPE {
         if outlet.name == "stdout" { hasNoReader.store(true, ordering: .releasing) }
-        // Wakes the loop, which may be waiting for this.
+        // Wakes the loop, which may be waiting for stdout's reader to exit.
         loop.withLock { $0 }?.execute {}
         return
       }

@@ -9,7 +9,7 @@ protocol PipeRole: AnyObject {
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool
   /// What to do with a socket whose client disconnects.
   var whenClientLeaves: SessionRelay.WhenReaderLeaves { get }
-  /// The source of the streams, which sets this property itself.
+  /// The door that provides the streams. The door sets this property itself.
   var door: PipeDoor? { get set }
 }
 

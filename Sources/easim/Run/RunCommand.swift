@@ -144,7 +144,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
       guard action == .unplug() || action.needsPlug != !accessory.isAttached else { continue }
       try accessory.perform(action, "unplugged by hand")
     }
-    // Every key gets an answer.
+    // Every key press gets a response, even if its action is not possible now.
     if !isPossible { console.err("easim: \(action.needsPlug == true ? "not plugged in" : "plugged in already")") }
   }
   let isHopeless = { accessories.allSatisfy { $0.failure != nil } }

@@ -224,7 +224,7 @@ private func playVirtually(
   return try playVirtually(scenario, settings, options, client: client)
 }
 
-/// Adds a played scenario to a trace, and plays it with the other client beside it.
+/// Adds a played scenario to a trace, and plays it again with the other client, to show both side by side.
 private func add(
   _ scenario: Scenario, _ recorder: TraceRecorder, _ verdict: ScenarioVerdict, _ options: ScenarioOptions,
   to trace: TraceFile

@@ -80,7 +80,7 @@ struct SendScript {
       case .hex(let bytes): ("--hex", bytes)
       case .file(let path): ("--file \(path)", try InputFile.read(path, option: "--file"))
       }
-    // An echo of nothing proves nothing; most likely a variable is unset.
+    // Echoing an empty payload proves nothing; most likely a shell variable is unset.
     if bytes.isEmpty { throw UsageError("nothing to send: \(name) is empty") }
     return bytes
   }

@@ -56,7 +56,7 @@ final class HTTPDoor: DescriptorHandler {
     self.metrics = metrics
   }
 
-  /// Listens on a port of this machine; 0 chooses any. Without a token the server offers only metrics.
+  /// Listens on a port of this machine; 0 means any free port. Without a token the server offers only metrics.
   init(
     _ server: ControlServer, host: String, port: UInt16, _ options: TransportOptions = TransportOptions(),
     token: String?, on loop: any PollingLoop, limits: Limits = Limits(), report: @escaping (Trouble) -> Void = { _ in }

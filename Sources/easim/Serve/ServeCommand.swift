@@ -96,7 +96,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
           "easim: closed an event stream that was not read; \(events.counted("event was", "events were")) dropped"
         )
       case .refused(let reason, let peer):
-        // A user who keeps retrying causes a single line.
+        // Each reason is printed only once, even if a user keeps retrying.
         if told.insert(reason).inserted { console.err("easim serve: refused \(peer): \(reason)") }
       case .cannotAccept(let reason): console.err("easim serve: cannot accept connections now: \(reason)")
       }

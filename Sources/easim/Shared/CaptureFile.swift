@@ -8,7 +8,7 @@ import Glibc
 /// No byte is dropped. If too much is waiting, for example because a pipe is not being read, the cables pause until it
 /// is written.
 enum CaptureFile {
-  /// Opens the files of `--capture` and `--trace`, if given. Their files are emptied, so everything else about the
+  /// Opens the files of `--capture` and `--trace`, if given. Opening empties the files, so everything else about the
   /// command line is checked first.
   ///
   /// - Parameter origin: the loop's time now; nil in virtual time, which counts from 0.

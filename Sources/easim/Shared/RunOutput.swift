@@ -18,8 +18,8 @@ struct RunOutput<Result: Report> {
   private var files: [ReportFile]
   fileprivate let console: Console
 
-  /// - Parameter count: the number of items divided among shards. A shard from the environment does not divide a single
-  /// item.
+  /// - Parameter count: the number of items divided among shards. If there is only one item, a shard from the
+  /// environment is ignored.
   init(_ shared: SharedOptions, dividing count: Int = 1, _ console: Console) throws {
     self.console = console
     tolerance = shared.tolerated

@@ -129,7 +129,7 @@ struct SoakRun {
 
   private var share: Range<Int>? { total.map { output.shard.share(of: $0) } }
 
-  /// The folder is created at the start, so that an error does not appear after hours.
+  /// The folder is created at the start, so that an error does not appear only after hours.
   private static func make(_ folder: String) throws {
     if mkdir(folder, 0o755) != 0, errno != EEXIST {
       throw UsageError("--save \(folder): \(String(cString: strerror(errno)))")

@@ -102,7 +102,7 @@ struct SoakVerdict {
   ) -> JSONObject {
     var object = JSONObject(event: "failure", at: now)
     object.add("seed", Int(clamping: failure.seed))
-    // The shrinker keeps the first broken rule.
+    // Shrinking preserves the first broken rule.
     object.add("rule", failure.violations.first?.rule.description ?? "")
     object.add("text", failure.violations.first?.description ?? "")
     object.add("command", options.recipe.command(replaying: failure.seed))
