@@ -173,7 +173,7 @@ package final class BluetoothAccessory {
   private func take(_ new: Connection<BusDescriptor>) {
     guard let onEvent else { return }
     if let live, let channel = live.carrier() {
-      // An accessory serves one host at a time. Releasing the descriptor disconnects the other host at once.
+      // An accessory serves one host at a time. Releasing the descriptor disconnects the other host immediately.
       guard live.device == new.device else { return }
       waiting = new
       // A host has only one connection to a service at a time. If it connects again, the earlier connection is dead,

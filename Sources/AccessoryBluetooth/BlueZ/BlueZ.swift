@@ -97,8 +97,8 @@ package final class BlueZ {
     for observer in observers { observer()?.onEvent(event) }
   }
 
-  /// The current adapters and devices. Blocks until the answer arrives, so it is meant for a command that prints them
-  /// and exits.
+  /// The current adapters and devices. This function blocks until the answer arrives, so it is meant for a command that
+  /// prints them and exits.
   package static func look(_ place: MessageBus.Place = .system) throws(BluetoothError) -> BluetoothObjects {
     do {
       var objects = BluetoothObjects()

@@ -107,7 +107,7 @@ package enum BusInteger: Character, Sendable {
 /// A file descriptor received or sent with a message. The descriptor is closed when this object is released, unless
 /// ``take()`` has handed it over.
 package final class BusDescriptor: @unchecked Sendable, Equatable {
-  // Only `take` changes this, on the loop of the bus.
+  // Only ``take()`` changes this number, on the loop of the bus.
   private var number: Int32
 
   package init(taking number: Int32) {

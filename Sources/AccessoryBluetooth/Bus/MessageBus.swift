@@ -134,8 +134,8 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Calls a method and blocks until the answer arrives. Meant for a command that prints the answer and exits, not for
-  /// a loop that does other work.
+  /// Calls a method and blocks until the answer arrives. This function is meant for a command that prints the answer
+  /// and exits, not for a loop that does other work.
   package static func callAndWait(
     _ place: Place, _ destination: String, _ path: String, _ interface: String, _ member: String,
     _ arguments: [BusValue] = [], timeout: Duration = .seconds(5)
@@ -295,7 +295,7 @@ package final class MessageBus: TimerHandler {
   }
 }
 
-/// Something for which sd-bus calls back: a pending call, a match rule or an object.
+/// A source of callbacks from sd-bus: a pending call, a match rule or an object.
 package final class BusSlot {
   private unowned let bus: MessageBus
   private let deliver: (OpaquePointer) -> Void

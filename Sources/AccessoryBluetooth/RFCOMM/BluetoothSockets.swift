@@ -17,9 +17,9 @@ package protocol BluetoothSockets: Sendable {
 }
 
 package enum BluetoothSocketKind: Equatable, Sendable {
-  /// The device's SDP server, reached over L2CAP on PSM 1, in packets.
+  /// The device's SDP server, which is reached over L2CAP on PSM 1 and uses packets.
   case serviceDiscovery
-  /// An RFCOMM channel, a stream.
+  /// An RFCOMM channel, which carries a stream of bytes.
   case rfcomm(channel: UInt8)
 }
 

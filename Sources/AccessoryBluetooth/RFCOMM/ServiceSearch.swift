@@ -99,7 +99,7 @@ struct ServiceSearch {
 
 enum DataElement: Equatable {
   case number(UInt64)
-  /// A UUID of 16 or 32 bits, or the short form of one with 128 bits.
+  /// A UUID with 16 or 32 bits, or the short form of a 128-bit UUID.
   case uuid(UInt32)
   /// A list of elements or of alternatives.
   case sequence([DataElement])
