@@ -222,8 +222,8 @@ public final class Dialer {
 }
 
 extension TransportError {
-  /// Whether to report this failure to users at once. A missing accessory is not reported, because the dialer waits for
-  /// it.
+  /// Whether to report this failure to users immediately. A missing accessory is not reported, because the dialer waits
+  /// for it.
   fileprivate var isWorthTelling: Bool {
     switch self {
     case .nobodyThere, .timedOut, .noLink, .unfinished, .left: false
