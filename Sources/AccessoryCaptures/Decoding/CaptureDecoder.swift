@@ -153,14 +153,14 @@ public final class CaptureDecoder {
 
   // MARK: Bytes
 
-  /// How many repeated bytes of a dump are decoded at once.
+  /// The maximum number of repeated bytes of a dump that are decoded in one step.
   private static let repeatedBytes = 65_536
 
   private func emitRuns(isEnd: Bool, _ emit: (CaptureEntry) -> Void) {
     for (run, times) in dump.takeRuns(isEnd: isEnd) {
       while captures.count <= run.stream { captures.append(PacketCapture()) }
       let capture = captures[run.stream]
-      // Many lines are decoded at once, because a `*` may stand for millions of one-byte lines.
+      // Many lines are decoded together, because a `*` may stand for millions of one-byte lines.
       let block = min(times, max(1, Self.repeatedBytes / max(1, run.bytes.count)))
       let bytes = block == 1 ? run.bytes : [UInt8](repeatElement(run.bytes, count: block).joined())
       for _ in 0..<times / block { describe(capture.append(bytes), of: capture, run.stream, emit) }

@@ -49,7 +49,7 @@ public struct CaptureEntry: Equatable, Sendable {
     case file(Int)
   }
 
-  /// A native channel in a capture file, where each native channel has an interface of its own.
+  /// A native channel in a capture file, where each native channel has its own interface.
   public struct NativeChannel: Equatable, Sendable {
     /// The interface's number.
     public let interface: Int
@@ -152,7 +152,7 @@ public struct CaptureEntry: Equatable, Sendable {
 // MARK: - Text
 
 extension CaptureEntry {
-  /// One line with position, sender and contents.
+  /// The entry on one line: position, sender and contents.
   public var line: String {
     let who = from.isEmpty ? "" : "\(from) "
     switch place {

@@ -81,7 +81,7 @@ struct PcapngReader: CaptureFileReader {
       }
       let original = body.u32(at: 0, order)
       let limit = interface.snapLength == 0 ? original : min(original, interface.snapLength)
-      // A simple packet block has no time.
+      // A pcapng Simple Packet Block has no time.
       file.add(
         CaptureFrame(
           offset: offset, interface: interface.number, time: max(file.latest, 0), originalCount: original,
@@ -96,7 +96,7 @@ struct PcapngReader: CaptureFileReader {
     case 6:
       guard body.count >= 20 else { return problem("a packet block that is too short") }
       readPacket(body, of: body.u32(at: 0, order), at: offset, order, emit)
-    // Other blocks contain names, keys or another program's data.
+    // Blocks of other types contain names, keys or another program's data.
     default: return
     }
   }

@@ -109,7 +109,7 @@ struct HexDumpReader {
     if !isWords { flush() }
   }
 
-  /// Processes the next part of a line that is too long to be read at once.
+  /// Processes the next part of a line that is too long to be read in one piece.
   private mutating func goOn(_ bytes: [UInt8], _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].first == nil else {
       throw CaptureError(line.number, line.column, "the line is too long for one with an offset")
