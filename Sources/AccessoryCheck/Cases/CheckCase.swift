@@ -14,7 +14,7 @@ public struct CheckCase: Sendable, Equatable {
     case error
     /// The accessory works with some devices, on some lines, or most of the time.
     case warning
-    /// The violation is merely worth knowing.
+    /// The violation has no effect, but is worth knowing.
     case note
   }
 
@@ -42,7 +42,7 @@ public struct CheckCase: Sendable, Equatable {
     (self.severity, self.isHostile, self.fix, self.script) = (severity, isHostile, fix, script)
   }
 
-  /// Every case, by number.
+  /// Every case, sorted by number.
   public static let all: [CheckCase] =
     detection + synchronization + packets + loss + authentication + identification + sessions + data + plugging
     + components

@@ -34,7 +34,7 @@ public struct CheckResult: Sendable, Equatable {
     case failed
     /// The rule is broken, but the check passes all the same.
     case warning
-    /// The rule is broken but hardly matters.
+    /// The rule is broken, but that hardly matters.
     case note
     case skipped
   }

@@ -359,7 +359,7 @@ final class CheckDevice {
     line.send(bytes, as: .packet(header), remark: Self.sentAgain)
   }
 
-  /// The note for a packet that was not acknowledged.
+  /// The note for a packet that is retransmitted because it was not acknowledged.
   static let sentAgain = "sent again"
 
   private func armTimer() {

@@ -13,9 +13,9 @@ struct Attack: Equatable {
     case data(session: UInt16, bytes: [UInt8])
     /// A packet of a file transfer with the next sequence number, if the link has a session for it.
     case file([UInt8])
-    /// A flood of the same bytes, sent this many times.
+    /// A flood: the same bytes, sent `times` times.
     case flood([UInt8], times: Int)
-    /// Silence for this many milliseconds.
+    /// Silence for the given number of milliseconds.
     case silence(Int)
   }
 
@@ -60,7 +60,7 @@ extension Attack.Step {
         session: byte() % 5, payload: bytes(60))
     case 4: self = .message(id: ids.randomElement(using: &random) ?? word(), body: bytes(40))
     case 5:
-      // These parameters have false lengths.
+      // The parameters in this body have false lengths.
       var body: [UInt8] = []
       for _ in 0..<Int.random(in: 1...4, using: &random) {
         let value = bytes(12)

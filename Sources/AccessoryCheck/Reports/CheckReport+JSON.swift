@@ -45,7 +45,7 @@ extension CheckReport: Report {
     if report.results.count > share || report.ending == .complete && report.results.count < share {
       object.error("cases", "there are \(report.results.count), but a complete run of those planned has \(share)")
     }
-    // Each attack plugs in the accessory separately.
+    // Each attack plugs in the accessory once more.
     let judged = report.counts.passed + report.counts.failed
     if judged > 0, report.attachments == 0 {
       object.error("attachments", "is 0, but \(judged.counted("case was", "cases were")) judged")

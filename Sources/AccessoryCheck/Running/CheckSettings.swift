@@ -16,7 +16,7 @@ public struct CheckSettings {
   public var echo = Echo.tried
   /// Whether to run cases that do what no Apple device does.
   public var isHostile = false
-  /// Whether warnings and notes fail the check, too.
+  /// Whether warnings and notes fail the check as well.
   public var isStrict = false
   /// Whether cases about undeclared parts of the accessory are omitted instead of skipped.
   public var leavesOutUndeclared = false
