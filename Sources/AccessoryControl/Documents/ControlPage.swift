@@ -38,7 +38,7 @@ public enum ControlPage {
     }
     let all = RecordShape(name: "types", summary: "", fields: fields)
     let sections = all.tables(heading: "###", elsewhere: elsewhere)
-    // The first table describes the fields themselves.
+    // The first table describes the fields of all methods together, so it is left out.
     return "## Types\n\n"
       + (sections.firstRange(of: "\n###").map { String(sections[$0.lowerBound...].dropFirst()) } ?? "")
   }

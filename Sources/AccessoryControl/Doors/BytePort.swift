@@ -54,7 +54,7 @@ final class BytePort: SessionHandler {
   /// Starts to carry the session over the connection that presented the ticket.
   func begin(_ socket: Int32, _ rest: [UInt8]) {
     timer?.cancel()
-    // The app may have been killed in the meantime.
+    // The app may have been killed since the ticket was issued.
     guard owner?.port === self else {
       Glibc.close(socket)
       return

@@ -43,7 +43,7 @@ public struct ControlMethod: Sendable {
       exampleResult: exampleResult
     ) { call, params, answer in
       let made = try body(call, params)
-      // The method may have read only part of its files.
+      // Even if the method has returned a result, some of its files may still be unread.
       if !call.files.isMissing { answer(.success(made)) }
     }
   }
@@ -106,7 +106,7 @@ final class ControlCall {
   }
 }
 
-/// No parameters, or no result except success.
+/// The parameters of a method that has none, or the result of a method that only succeeds.
 struct Nothing: Equatable, Sendable {
   static let params = Record("no parameters", "", Nothing()) {}
   static let result = Record("nothing", "an empty object", Nothing()) {}

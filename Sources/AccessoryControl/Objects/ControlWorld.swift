@@ -215,7 +215,7 @@ final class ControlWorld {
     for capture in captures { capture.include(taps, name) }
   }
 
-  /// Keeps an ended session readable until this many others have ended.
+  /// Keeps an ended session readable until enough other sessions have ended.
   func sessionEnded(_ session: ControlledSession) {
     endedSessions.append(session.id)
     if endedSessions.count > 1_000, let oldest = endedSessions.popFirst() { server.sessions.remove(oldest) }

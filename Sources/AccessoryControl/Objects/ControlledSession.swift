@@ -48,8 +48,8 @@ final class ControlledSession: SessionHandler {
 
   var waitingBytes: Int { writes.reduce(0) { $0 + $1.bytes.count } }
 
-  /// Writes in the order of the requests. Bytes that do not fit wait no longer than the deadline; `done` receives the
-  /// number of bytes taken.
+  /// Writes in the order of the requests. Bytes that do not fit wait until the deadline; `done` receives the number of
+  /// bytes taken.
   func write(_ bytes: [UInt8], until deadline: Instant, by call: ControlCall, done: @escaping (Int) -> Void) {
     let write = Write(bytes)
     writes.append(write)

@@ -8,7 +8,7 @@ import LinuxIO
 
 /// Runs that need no real time: a scenario in virtual time, and seeded worlds.
 extension ControlledJob {
-  /// How many turns of virtual time run at once.
+  /// How many turns of virtual time run before other clients get their turn.
   private static let turnsAtOnce = 2_000
   /// The maximum number of bytes of a run's trace, because a server keeps many traces.
   private static let mostTraced = 1 << 20
