@@ -38,7 +38,7 @@ package protocol ByteStreamHandler: AnyObject {
   /// Called when there is room again after a partial send.
   func streamIsWritable(_ stream: any ByteStream)
 
-  /// Called when nothing can be sent any more. The reason is nil if the reader is gone, which is not an error.
+  /// Called when nothing more can be sent. The reason is nil if the reader is gone, which is not an error.
   func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?)
 
   /// Called after ``ByteStream/endOutput()``, when all accepted bytes have been written.

@@ -150,7 +150,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     witness.handled()
   }
 
-  /// Notifies the handler of room, unless the gate is closed.
+  /// Notifies the handler that there is room again, unless the gate is closed.
   public func channelIsWritable(_ channel: any Channel) {
     handler?.channelIsWritable(self)
   }

@@ -98,7 +98,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Closes the channel at this end; the handler is not called any more.
+  /// Closes the channel at this end; the handler is not called after that.
   public func close() {
     if state == .over {
       ending?.cancel()
@@ -117,7 +117,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     handler?.channel(self, received: bytes)
   }
 
-  /// Notifies the handler of room.
+  /// Notifies the handler that there is room again.
   public func channelIsWritable(_ channel: any Channel) {
     handler?.channelIsWritable(self)
   }

@@ -112,7 +112,7 @@ package struct BoundedLog: Sendable {
 
   package init() {}
 
-  /// All kept sentences, and one about the dropped ones.
+  /// All sentences that were kept, followed by one that tells how many were dropped.
   package var texts: [String] {
     furtherCount == 0 ? first : first + ["and \(furtherCount) more that are not kept"]
   }

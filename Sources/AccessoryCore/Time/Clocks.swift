@@ -27,7 +27,8 @@ public struct CalendarTime: Equatable, Sendable {
   /// The hour, minute and second.
   public let hour: Int, minute: Int, second: Int
 
-  /// Creates the time this many seconds after the beginning of 1970; 1970 itself if libc cannot express the date.
+  /// Creates the time that is `seconds` seconds after the beginning of 1970, or the beginning of 1970 if libc cannot
+  /// express the date.
   public init(secondsSince1970 seconds: Int) {
     var (seconds, parts) = (time_t(seconds), tm())
     if gmtime_r(&seconds, &parts) == nil { (parts.tm_year, parts.tm_mday) = (70, 1) }
