@@ -63,7 +63,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 
   /// What the fault does.
   public var effect: Effect
-  /// The directions in which it acts.
+  /// The directions in which the fault acts.
   public var acts: Directions
   /// How long after the start of the channel the fault begins.
   public var after = Duration.zero

@@ -158,7 +158,7 @@ final class FaultLane {
   }
 
   private func push(_ bytes: RawSpan, to first: Int, _ now: Instant) -> Int {
-    // Nothing passes after a cut.
+    // After a cut, bytes are accepted and dropped.
     if let cut, first <= cut.place { return bytes.byteCount }
     // A fault that is currently idle costs only this check.
     var index = first

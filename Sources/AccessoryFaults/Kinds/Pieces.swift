@@ -99,7 +99,7 @@ extension Fault {
     }
   }
 
-  /// Pulls the cable, either immediately or after this many bytes or packets have passed in one direction since the
+  /// Pulls the cable, either immediately or when a number of bytes or packets have passed in one direction since the
   /// fault began.
   public struct Cut: FaultKind {
     /// The number of bytes in one direction after which the cable is cut; 0 means no limit.
