@@ -94,7 +94,7 @@ private struct SchemaDefinitions {
   }
 
   private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
-    // Clients are generated from an open document, so its names must be names in programs, too.
+    // Clients are generated from an open document, so its names must also be valid names in programs.
     var name = isOpen ? Self.identifier(name) : name.replacing(" ", with: "-")
     // Several types in one document may have the same name.
     while isOpen, let there = all.first(where: { $0.key == name }), there.value.content != .null,

@@ -24,7 +24,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// Generates this many random bytes.
+  /// Generates `count` random bytes.
   package mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255, using: &self) } }
 
   /// A separate generator for one part of a world, so that adding a part does not change the random numbers of the
