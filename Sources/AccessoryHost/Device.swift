@@ -204,7 +204,7 @@ public final class PluggedCable {
   public func unplug(_ reason: String) {
     guard !isOver else { return }
     if let attachment { return attachment.close(reason) }
-    // The device has not noticed the cable.
+    // The device has not noticed the cable, so there is no attachment to close.
     isOver = true
     main.close()
   }

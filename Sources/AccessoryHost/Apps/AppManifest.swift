@@ -20,7 +20,7 @@ public struct AppManifest: Equatable, Sendable {
 
   /// Where the settings come from.
   public enum Origin: Equatable, Sendable {
-    /// No file was searched for.
+    /// No Info.plist was searched for.
     case none
     /// No Info.plist was found at these paths.
     case sought([String])

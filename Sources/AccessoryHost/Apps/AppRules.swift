@@ -28,7 +28,7 @@ public struct AppRules: Equatable, Sendable {
     case sideBySide
   }
 
-  /// What happens when an app opens a session for a protocol for which another app already has one.
+  /// What happens when an app opens a session for a protocol and another app already has a session for it.
   public enum OtherApps: String, CaseIterable, Sendable {
     /// Both apps get a session. This setting is for accessories that serve several apps.
     case shared
@@ -41,10 +41,10 @@ public struct AppRules: Equatable, Sendable {
   /// The notifications that a suspended app gets when it runs again, if an accessory disconnected and connected again
   /// with a new connection ID.
   public enum Reattachment: String, CaseIterable, Sendable {
-    /// The app gets the disconnect and the connect.
+    /// The app gets the disconnect notification and the connect notification.
     case both
     case nothing
-    /// The app gets only the connect.
+    /// The app gets only the connect notification.
     case connectOnly
   }
 

@@ -20,7 +20,7 @@ public final class Conversation: SessionHandler {
   /// What happened in the conversation.
   public enum Event: Equatable, Sendable {
     case replied(Int, [UInt8])
-    /// Every reply was as expected.
+    /// Every reply was as expected; the conversation is over.
     case done
     /// The reply to this request was not as expected; nothing more is sent.
     case different(Int, [UInt8])
