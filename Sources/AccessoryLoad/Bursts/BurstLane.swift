@@ -113,7 +113,7 @@ public struct BurstLane {
     flights.append(Flight(ticket: ticket, began: now, size: size, request: request, awaited: awaited))
     guard requests.isEmpty || requests[request].sizes != nil else { return }
     note(ticket.number, size)
-    // No reply is expected to these bytes.
+    // No echo is expected for the bytes of this burst.
     if judging != .stream { echo?.skip(size) }
   }
 

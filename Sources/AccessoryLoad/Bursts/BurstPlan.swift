@@ -12,7 +12,7 @@ import AccessoryHost
 public struct BurstPlan: Equatable, Sendable {
   /// The condition that ends the run.
   public enum Extent: Equatable, Sendable {
-    /// The run ends after this many measured bursts, over all sessions.
+    /// The run ends after the given number of measured bursts, over all sessions.
     case bursts(Int)
     /// The run ends after this time, counted from the end of the warm-up, and then waits for bursts in flight.
     case time(Duration)
@@ -104,7 +104,7 @@ public struct BurstPlan: Equatable, Sendable {
   public var warmUp = Duration.zero
   /// How long the load grows: sessions begin one after another, and a rate rises from zero.
   public var ramp = Duration.zero
-  /// Regular pauses between bursts; nil for none.
+  /// Regular pauses between bursts; nil for no pauses.
   public var pause: Pause?
   /// How long a burst may take, and how long an accessory may be disconnected.
   public var timeout = Duration.seconds(10)

@@ -135,7 +135,7 @@ public struct BurstSchedule: Equatable, Sendable {
     return low - begun
   }
 
-  /// Returns the first burst, starting with `first`, that is due at least this many seconds after the beginning.
+  /// Returns the first burst, starting with `first`, that is due at least `seconds` seconds after the beginning.
   private func firstDue(after seconds: Double, from first: Int) -> Int {
     // A lower and an upper bound for the number.
     var (low, high) = (first, first)

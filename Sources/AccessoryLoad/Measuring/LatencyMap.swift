@@ -11,7 +11,8 @@ public struct LatencyMap: Equatable, Sendable {
   /// The number of rows, each of which stands for a range of latencies.
   public static let rows = 112
   private static let rowBits = 2
-  /// Latencies below 2 to the power of this many nanoseconds are in the first row.
+  /// The exponent of the first bound: latencies below 2 to the power of this number, in nanoseconds, are in the first
+  /// row.
   private static let lowestBit = 10
 
   /// The time that each column covers: ``ThroughputSeries/finest`` times a power of two.

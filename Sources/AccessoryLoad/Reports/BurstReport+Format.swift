@@ -373,7 +373,7 @@ private struct SeriesSection: Equatable {
       slices: slices.indices.map { index in
         var slice = ThroughputSeries.Slice(
           bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
-        // The flow is missing in reports written before it was measured.
+        // Reports written by versions that did not measure the flow do not contain it.
         if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
         return slice
       })
