@@ -30,7 +30,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
     do throws(CertificateError) {
       parsed = try .envelope(bytes)
     } catch {
-      // Real devices refuse a certificate without an envelope, too.
+      // Real devices also refuse a certificate without an envelope.
       if ParsedCertificates.bare(bytes) != nil { throw .bareX509(byteCount: bytes.count) }
       throw error
     }
