@@ -289,7 +289,7 @@ private struct MainThreadOnly<Value>: @unchecked Sendable {
 /// When an expectation fails, test libraries print its values with `Mirror`, which reaches this object through an
 /// accessory. The realm's contents belong to its loop, so other threads must not read them.
 extension AccessoryRealm: CustomReflectable {
-  /// An empty mirror.
+  /// The mirror has no children.
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 

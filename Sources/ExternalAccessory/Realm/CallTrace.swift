@@ -14,7 +14,7 @@ package struct CallTrace: Equatable, Sendable {
   /// Captures the caller's stack.
   package init() { addresses = Thread.callStackReturnAddresses.prefix(24).map(\.uint64Value) }
 
-  /// All traces compare as equal, so that two misuses can be equal although they come from different calls.
+  /// All traces are equal, so that two misuses can be equal although they come from different calls.
   package static func == (one: CallTrace, other: CallTrace) -> Bool { true }
 
   /// The place of the call, for example "App.swift:12 in send()"; nil if the place is unknown.

@@ -20,7 +20,7 @@ final class StreamPort: @unchecked Sendable {
     /// systems both have this effect.
     case stream
     case app
-    /// The app's delegate was deallocated.
+    /// The app's delegate has been deallocated.
     case gone
   }
 
