@@ -83,7 +83,7 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
 
     /// Closes the last connection and opens the next. Returns nil after the last attempt, or if the task is cancelled.
     public mutating func next() async -> AccessoryConnection? {
-      // Before the first session there is nothing to return to: look once, then wait without a limit.
+      // Before the first session there is no accessory to return to, so look for one once, then wait without a limit.
       var isSearching = previous != nil
       var reason: Watch.Reason? = previous == nil ? .arrival : nil
       var failures = 0
