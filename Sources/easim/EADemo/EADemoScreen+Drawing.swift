@@ -137,7 +137,7 @@ extension EADemoScreen {
     return lines
   }
 
-  /// Returns text wrapped to this many columns, with all lines but the first indented.
+  /// Returns text wrapped to `width` columns, with all lines but the first indented.
   static func wrapped(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     var rest = text[...]

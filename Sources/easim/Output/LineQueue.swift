@@ -30,7 +30,7 @@ struct LineQueue {
     var time: Instant
   }
 
-  /// The room left for kept lines.
+  /// How much room is left for kept lines.
   enum Room {
     case some
     /// The caller should stop adding.
@@ -169,7 +169,7 @@ struct LineQueue {
   }
 }
 
-/// An array with a cheap `popFirst`.
+/// A queue in an array, with a cheap `popFirst`.
 private struct Fifo<Element> {
   private var elements: [Element?] = []
   private var head = 0

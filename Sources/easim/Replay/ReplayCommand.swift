@@ -187,7 +187,7 @@ private func playAccessory(
   notice.stop()
   // The progress is saved before unplugging, because unplugging cuts short the time that sessions are watched.
   let progress = accessory.progress
-  // The last bytes must be sent before the cable ends.
+  // The last bytes must be sent before the cable is unplugged.
   accessory.unplug(runtime.signal.map { _ in runtime.signalName } ?? "the recording is over")
   runtime.settle(until: { true })
   if let failure = accessory.failure {

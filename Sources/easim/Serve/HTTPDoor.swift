@@ -25,7 +25,7 @@ final class HTTPDoor: DescriptorHandler {
   }
 
   enum Trouble: Equatable {
-    /// An event reader did not read; this many events were dropped.
+    /// A client did not read its event stream; the value is how many events were dropped.
     case readerDropped(events: Int)
     case refused(reason: String, peer: String)
     case cannotAccept(String)
@@ -213,7 +213,7 @@ final class HTTPDoor: DescriptorHandler {
       state.pointee = key
       exchange.decision = gate.admit(head(of: connection, method, url))
       places.arrived(connection, isTrusted: gate.hasToken(exchange.decision))
-      // The body would take a long time, so it is not read.
+      // The body is not read, because receiving it would take a long time.
       if case .failure(let refused) = exchange.decision, refused.refusal == .tooLarge {
         return refuse(connection, .tooLarge)
       }

@@ -6,7 +6,7 @@ import LinuxIO
 
 /// The folder of `easim serve --keep DIR`, which receives captures as they are recorded, and reports of runs.
 final class KeptFolder: KeptFiles {
-  /// The largest file that is read back.
+  /// The maximum size of a file that is read back.
   private static let longestFile = 256 << 20
 
   private let path: String

@@ -114,7 +114,7 @@ struct SoakRun {
     shared.seed = first
     if total != 1, let trace = try CaptureFile.trace(for: shared, console, isVirtual: true) {
       trace.isWanted = false
-      // Only a failed world is recorded.
+      // The trace shows a failed world, not the whole run.
       shared.trace = nil
     }
     recorder = try CaptureFile.asked(for: shared, console, origin: nil)

@@ -42,7 +42,7 @@ final class SoakSession {
       line: { [unowned self] _ in line(since: begin) })
     _ = runtime.run(until: { crew.isOver }, limit: options.time)
     crew.stop()
-    // Each job finishes its current world.
+    // Each job may finish the world that it is playing.
     runtime.loop.run(until: { crew.isOver }, limit: .seconds(3_600))
     progress.stop()
     let seconds = max((runtime.loop.now - begin).inSeconds, 0.001)
