@@ -1,4 +1,4 @@
-// A separate C file, so that a new commit compiles these lines and links, without rebuilding anything else.
+// This is a separate C file, so that after a new commit only these lines are compiled before linking.
 #include "CBuild.h"
 
 #ifndef EASIM_COMMIT

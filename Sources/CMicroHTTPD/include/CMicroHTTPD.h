@@ -1,8 +1,8 @@
 // libmicrohttpd as Swift sees it. If this header is missing: apt-get install libmicrohttpd-dev
 //
-// The library brings TLS and eight more libraries with it, which take longer to load than all the rest of easim, and only
-// `easim serve` needs them. So the program is not linked with it: microhttpd.c defines the functions that easim calls, and
-// they call those of the library, once cmicrohttpd_load has loaded it.
+// The library brings TLS and eight more libraries with it, which take longer to load than all the rest of easim, and
+// only `easim serve` needs them. The program is therefore not linked with it: microhttpd.c defines the functions that
+// easim calls, and they call those of the library, once cmicrohttpd_load has loaded it.
 #if __has_include(<microhttpd.h>)
 #include <stddef.h>
 #include <microhttpd.h>
@@ -10,7 +10,8 @@
 #error "easim needs libmicrohttpd's headers: apt-get install libmicrohttpd-dev"
 #endif
 
-// Loads the library, the first time; NULL, or why it cannot be loaded. No other function may be called before.
+// Loads the library when first called. Returns NULL, or the reason why it cannot be loaded. Call this before any other
+// function.
 const char *cmicrohttpd_load(void);
 
 // Swift cannot call functions with variable arguments; these have fixed ones.
@@ -18,7 +19,7 @@ const char *cmicrohttpd_load(void);
 struct MHD_Daemon *cmicrohttpd_start(
     MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback done, MHD_NotifyConnectionCallback changed,
     void *context, unsigned connections, unsigned seconds, size_t memory);
-// Serves a connected socket, which the library closes, also when this fails.
+// Serves a connected socket, which the library closes even if this call fails.
 enum MHD_Result cmicrohttpd_add(struct MHD_Daemon *daemon, int socket);
 int cmicrohttpd_socket(struct MHD_Connection *connection);
 int cmicrohttpd_descriptor(struct MHD_Daemon *daemon);
@@ -37,7 +38,7 @@ static inline struct MHD_Response *cmicrohttpd_response(const void *bytes, size_
   return MHD_create_response_from_buffer(count, (void *)bytes, MHD_RESPMEM_MUST_COPY);
 }
 
-// Milliseconds until the library wants to run; negative for never.
+// The milliseconds until the library needs to run again; negative means never.
 static inline long long cmicrohttpd_timeout(struct MHD_Daemon *daemon) {
   MHD_UNSIGNED_LONG_LONG milliseconds = 0;
   if (MHD_get_timeout(daemon, &milliseconds) != MHD_YES) return -1;

@@ -12,9 +12,9 @@ export class Bursts {
     this.series = new Map();
     // The throughput over time of completed runs, from their reports.
     this.slices = new Map();
-    // The latency over time of the same runs.
+    // The latency over time of completed runs, from their reports.
     this.maps = new Map();
-    // The goals of runs that were started here, as lines of charts.
+    // The goals of runs that were started on this page, as lines in charts.
     this.goals = new Map();
     this.compared = [];
     const accessory = h("select", { id: "burst-accessory" });
@@ -223,14 +223,14 @@ export class Bursts {
     const failed = slices?.length > 1 ? slices.filter((slice) => slice.errors > 0).map((slice) => slice.seconds) : errors;
     const goal = this.goals.get(this.job);
     this.rate.draw([{ name: "throughput", values: rates.map((point) => [point.seconds, point.rate / 1000]) }], failed, breaks, goal?.kbps ? { ...goal, at: goal.kbps } : null);
-    // For a run that ended after only a few polls, the report contains more.
+    // If a run ended after only a few polls, its report contains more points.
     const map = this.maps.get(this.job);
     const times = map?.length > points.length ? map : points;
     this.latency.draw(["p50", "p95", "p99"].map((name) => ({ name, values: times.map((point) => [point.seconds, point.latency[name] * 1000]) })), times === map ? failed : errors, breaks, goal?.ms ? { ...goal, at: goal.ms } : null);
   }
 }
 
-// What must hold, in words: it becomes a condition of --fail-if and a line in a chart.
+// The goals that users can choose. A goal becomes a condition of --fail-if and a line in a chart.
 const GOALS = [["", "none"], ["p50>", "p50 at most"], ["p99>", "p99 at most"], ["max>", "the longest at most"], ["rate<", "throughput at least"], ["errors>", "errors at most"]];
 
 function goalField() {

@@ -21,7 +21,7 @@ export class Controls {
   update() {
     const world = this.desk.world();
     const isVirtual = world.time === "virtual";
-    // Opens the form that an empty world needs first.
+    // In an empty world, opens the form for the first step.
     if (!this.wasSeen) {
       this.wasSeen = true;
       for (const [id, all] of [["add-accessory", world.accessories], ["launch-app", world.apps]]) this.element.querySelector(`#${id}`).open = all.length === 0;
@@ -75,7 +75,7 @@ export class Controls {
       if (this.quirks.texts().length) params.quirks = this.quirks.texts();
       if (this.faults.texts().length) params.faults = this.faults.texts();
       Object.assign(params, values(fields));
-      // An app takes two accessories with the same serial number for one.
+      // An app treats two accessories with the same serial number as one.
       if (!params.serial && !params.count) {
         const used = new Set(desk.world().accessories.map((one) => one.serial));
         const twins = desk.world().accessories.filter((one) => one.profile === select.value);

@@ -41,7 +41,7 @@ export class LanePainter {
       const rowTop = isCompact ? top : top + bar.row * rowHeight;
       const y = isSession && hasSessions ? rowTop + (isCompact ? BAR - 5 : BAR + 3) : isThin ? rowTop + 4 : rowTop;
       const height = isCompact && isSession ? 5 : isThin ? BAR - 8 : BAR;
-      // Thousands of bars within one pixel look like one.
+      // Thousands of bars within one pixel look like a single bar, so only one is drawn.
       const track = (isCompact ? 0 : bar.row * 4) + (isSession ? 1 : isThin ? 2 : 0);
       if (w < 3 && x + w <= (covered[track] ?? -1) + 0.7) continue;
       covered[track] = Math.max(covered[track] ?? -1, x + w);

@@ -6,7 +6,7 @@ import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 
 const SHORTEST = 0.001;
 const LONGEST = 24 * 3600;
-// Rows of one lane.
+// The maximum number of rows in a lane.
 const MOST_ROWS = 6;
 const MOST_OPEN_ROWS = 100;
 // If there are more lanes than this, each is one line until it is opened.

@@ -1,4 +1,4 @@
-// A list of any length that creates elements for visible rows only. It follows its end until the user scrolls up.
+// A list of any length that creates elements for visible rows only. The list follows its end until the user scrolls up.
 import { h, perFrame } from "./dom.js";
 
 const ROW = 22;
@@ -71,7 +71,7 @@ export class VirtualList {
   }
 
   draw() {
-    // A hidden view is not drawn; showing it draws it.
+    // A hidden view is not drawn until it is shown.
     if (this.scroller.clientHeight === 0) return;
     const height = this.rows.length * ROW;
     this.space.style.setProperty("height", `${height}px`);

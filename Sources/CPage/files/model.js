@@ -208,7 +208,7 @@ export class LaneModel {
   }
 
   phase(lane, t0, t1, name) {
-    // In virtual time, much may happen in no time at all.
+    // In virtual time, many events may have the same time.
     if (t1 - t0 < 1e-6) return;
     this.phases.push({ lane, t0, t1, text: `${name}, ${duration(t1 - t0)}` });
     if (this.phases.length > MOST_OF_A_LANE * 1.1) this.phases.splice(0, this.phases.length - MOST_OF_A_LANE);
@@ -355,7 +355,7 @@ export class LaneModel {
     cable.end("device", t, reason, number);
   }
 
-  // Shows the sessions whose app is unknown in the lane of a single app.
+  // If there is only one app, shows the sessions whose app is unknown in its lane.
   giveRest() {
     const waiting = this.waitingSessions;
     this.waitingSessions = [];

@@ -5,7 +5,7 @@ import { asWords, chooser, fromOptionText, optionText, sliderScale } from "./for
 import { SessionBox, accessoryOf } from "./sessions.js";
 
 const MOST_FLOWS = 6;
-// Values of parameters without a default, for a fault that acts at once.
+// Values for parameters that have no default, so that a new fault acts immediately.
 const FIRST = { duration: "50ms", chance: "10%" };
 
 export class Overview {

@@ -8,7 +8,7 @@ import { pcapng } from "./pcapng.js";
 
 const MOST = 100_000;
 const AT_ONCE = 1_000;
-// What a fault did to a packet.
+// Descriptions of what each fault does to a packet.
 const DEEDS = { loss: "lost by", duplicate: "sent twice by", corrupt: "changed by", noise: "noise in front of it by", reorder: "delivered late by" };
 
 export class Packets {

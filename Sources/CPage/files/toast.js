@@ -1,4 +1,4 @@
-// Shows the result of an action near the control that started it; it disappears by itself.
+// Shows the result of an action near the control that started it; the result disappears by itself.
 import { h, replace } from "./dom.js";
 
 const element = h("div", { class: "toast", id: "call-result", role: "status", hidden: true });

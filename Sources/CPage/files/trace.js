@@ -1,5 +1,6 @@
-// A trace: runs that are over, shown by the views of the live page without a server. The data is in the document. Runs of one group,
-// such as a scenario with either client, are side by side; packets and log are those of the chosen run.
+// A trace: runs that have ended, shown by the views of the live page without a server. The data is in the document.
+// Runs of one group, such as a scenario with either client, are side by side; packets and log are those of the chosen
+// run.
 import { h, replace, seconds, setText, duration, oneLine } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView, legend } from "./lanes.js";
@@ -60,7 +61,7 @@ class Run {
     await this.packets.jump(target);
   }
 
-  // The event whose text has these words.
+  // Selects the first event whose text contains these words.
   find(words) {
     const at = this.world.notices.findIndex((one) => one.text?.includes(words));
     if (at < 0) return;
@@ -92,7 +93,7 @@ class Run {
     return h("p", { class: "lost" }, all.length === 1 ? "Lost packet: " : `${all.length} lost packets: `, links, all.length > MOST_LOST ? " …" : null);
   }
 
-  // The card with its lanes; one of several has its own verdict.
+  // The card with the run's lanes. If there are several cards, each shows its own verdict.
   get card() {
     if (this.element) return this.element;
     const { made } = this;
