@@ -8,7 +8,7 @@ import AccessoryCore
 ///   …until nothing is left to continue
 /// ```
 ///
-/// It accepts at most ``longestAnswer`` bytes in at most ``mostParts`` parts.
+/// The search accepts at most ``longestAnswer`` bytes in at most ``mostParts`` parts.
 struct ServiceSearch {
   enum Step: Equatable {
     case send([UInt8])
