@@ -34,7 +34,8 @@ public struct FoundAccessory: Equatable, Sendable {
     self.address = address
   }
 
-  /// Whether the device merely resembles an accessory. Such a device stays unusable until something about it changes.
+  /// Whether the device merely resembles an accessory. A device that merely resembles an accessory stays unusable until
+  /// something about it changes.
   public var isNearMiss: Bool { trouble.map { !$0.mayPass } ?? false }
 
   /// Whether the accessory might offer a protocol, as far as its medium knows. An accessory that shows no protocols

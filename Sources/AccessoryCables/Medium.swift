@@ -103,8 +103,8 @@ public struct Sighting {
 
 /// Finds the accessories at one address and connects to them, one attempt at a time. A ``Dialer`` decides when.
 public protocol AccessoryFinder: AnyObject {
-  /// Whether the finder itself reports arrivals and departures. If not, only a connection shows whether an accessory is
-  /// present.
+  /// Whether the finder itself reports arrivals and departures. If the finder does not report them, only a connection
+  /// shows whether an accessory is present.
   var seesArrivals: Bool { get }
   /// How long to wait between two attempts to connect.
   var pauses: RedialPauses { get }

@@ -11,8 +11,8 @@ public enum AccessoryChoice: Equatable, Sendable {
   /// An accessory that shows no protocols may be in the first half of a flicker, so it is chosen if nothing matches
   /// better.
   ///
-  /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. If so, the
-  ///   protocol does not matter, because connecting will show what the accessory offers.
+  /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. If the address
+  ///   names one accessory, the protocol does not matter, because connecting will show what the accessory offers.
   public init(among all: [FoundAccessory], protocolName: String? = nil, isNamed: Bool = false) {
     let usable = all.filter { !$0.isNearMiss }
     guard !usable.isEmpty else {

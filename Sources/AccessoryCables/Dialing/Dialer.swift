@@ -17,8 +17,8 @@ public final class Dialer {
       Wanted(takesOne: false, fits: fits)
     }
 
-    /// Selects the first accessory that matches and can be opened. Afterwards the dialer connects only to this
-    /// accessory, each time it is attached.
+    /// Selects the first accessory that matches and can be opened. From then on, the dialer connects only to this
+    /// accessory, each time the accessory is attached.
     public static func one(where fits: @escaping (FoundAccessory) -> Bool) -> Wanted {
       Wanted(takesOne: true, fits: fits)
     }
