@@ -37,7 +37,7 @@ public final class CaptureDecoder {
     self.form = form
   }
 
-  /// Whether the capture is a log or a file of packets. Both kinds of captures have times and cables.
+  /// Whether the capture is a log or a file of packets. Logs and files of packets have times and cables.
   public var isFile: Bool { form?.reader != nil || form == .log }
 
   /// The lines of a log that were skipped because they contain no bytes: the first ranges of line numbers, counted from

@@ -22,7 +22,8 @@ struct LogReader {
   private(set) var skippedCount = 0
   private var table: UARTTable?
   private var isBtmon = false
-  /// The direction of the last line that had one. This direction applies to the lines of bytes below that line.
+  /// The direction of the last line that had one. The direction also applies to the following lines that contain only
+  /// bytes.
   private var direction = ""
   /// In btmon's text, the number of bytes that remain of the current RFCOMM frame; nil outside a frame.
   private var frameRest: Int?
