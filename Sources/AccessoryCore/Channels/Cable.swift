@@ -25,8 +25,8 @@ public struct Cable {
 
   private let nativeChannels: NativeChannels
   /// Whether the two ends are fixed, so that no other host or accessory can take their place, as on a serial line, a
-  /// device port or a cable in memory. If so, the other end may stay silent indefinitely, for example because it is
-  /// switched off.
+  /// device port or a cable in memory. On a dedicated cable, the other end may stay silent indefinitely, for example
+  /// because it is switched off.
   public private(set) var isDedicated = false
 
   /// Creates a cable with one channel.

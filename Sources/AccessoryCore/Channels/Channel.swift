@@ -18,12 +18,13 @@
 /// - the other end is lost through a reset, a hang-up or an unplugged device;
 /// - the other end is gone and a `send` was partial, so that the owner would wait for room forever.
 ///
-/// Such an end is never ``ChannelEnd/closedByPeer``, and its text contains the number of unread bytes.
+/// An end that drops unread bytes is never ``ChannelEnd/closedByPeer``, and its text contains the number of unread
+/// bytes.
 ///
 /// Faults and transcripts are channels that wrap another channel.
 public protocol Channel: AnyObject {
-  /// Whether one `send` is one transfer on the medium, as on USB. If so, a sender sends packets one by one; otherwise
-  /// it may combine them in one `send`. Readers must not rely on this.
+  /// Whether one `send` is one transfer on the medium, as on USB. If it is, a sender sends packets one by one;
+  /// otherwise the sender may combine packets in one `send`. Readers must not rely on this.
   var keepsTransfersApart: Bool { get }
 
   /// How many bytes of one `send` the medium carries in one frame; nil if the medium has no frames. Packets that fit
@@ -79,7 +80,7 @@ public protocol ChannelHandler: AnyObject {
   /// Called when there is room again after a partial `send`.
   func channelIsWritable(_ channel: any Channel)
 
-  /// Called when the channel has ended; no call follows.
+  /// Called when the channel has ended; no other call follows.
   func channel(_ channel: any Channel, endedWith end: ChannelEnd)
 }
 
