@@ -127,7 +127,7 @@ public struct FaultCount: Equatable, Sendable {
 
 /// Chunks of bytes in order, each with the time when it becomes due.
 ///
-/// Such a queue contains the bytes that a fault holds back, or those that the next fault has not accepted yet. A chunk
+/// A chunk queue contains the bytes that a fault holds back, or those that the next fault has not accepted yet. A chunk
 /// keeps its boundaries until part of it is taken. Buffers are reused, so a queue in a steady state allocates nothing.
 struct ChunkQueue {
   private struct Entry {

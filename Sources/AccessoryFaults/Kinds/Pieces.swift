@@ -5,7 +5,7 @@ import IAP2
 // These faults move the boundaries of chunks, end the stream, or add bytes to its beginning.
 
 extension Fault {
-  /// Splits chunks at random. This breaks readers that assume that each reception is one message.
+  /// Splits chunks at random. The fault breaks readers that assume that each reception is one message.
   public struct Split: FaultKind {
     /// The maximum size of a piece in bytes.
     public var size = 7
