@@ -36,8 +36,8 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 }
 
 extension Sequence<UInt8> {
-  /// An FNV-1a hash that is the same in every process, unlike Swift's own. It is inlinable because an unspecialized
-  /// version costs a call per byte, which adds up during a flicker.
+  /// An FNV-1a hash that is the same in every process, unlike Swift's own. The property is inlinable, because an
+  /// unspecialized version costs a call per byte, which adds up during a flicker.
   @inlinable package var stableHash: UInt64 {
     reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }

@@ -38,8 +38,8 @@ public enum Suggestion {
     return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
   }
 
-  /// The only candidate that begins with these letters, for words typed only in part. Such words must have at least
-  /// three letters.
+  /// The only candidate that begins with these letters, for words typed only in part. A word typed in part must have at
+  /// least three letters.
   private static func unfinished(_ letters: [Character], in candidates: [String]) -> String? {
     guard letters.count >= 3 else { return nil }
     let longer = candidates.filter { $0.lowercased().starts(with: letters) }
