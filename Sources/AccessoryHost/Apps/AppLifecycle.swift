@@ -104,8 +104,8 @@ struct NoticeQueue: Equatable {
     guard rule != .both else { return notices }
     var told = notices
     for case .disconnect(let old) in notices {
-      // When an accessory changes its transport, its connect comes before its disconnect. This sequence is not a
-      // reattachment.
+      // When an accessory changes its transport, its connect comes before its disconnect. A connect that comes before
+      // the disconnect is not a reattachment.
       guard let left = told.firstIndex(of: .disconnect(old)),
         let came = told[left...].firstIndex(where: { $0.isConnect(again: old) })
       else { continue }

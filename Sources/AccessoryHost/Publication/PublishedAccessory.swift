@@ -21,8 +21,8 @@ public final class PublishedAccessory: Equatable, Sendable {
   public let hardwareRevision: String
   /// The product plan's identifier, if the accessory names one.
   public let productPlanUID: String?
-  /// The protocols that can be used now. Empty until the accessory is authenticated, whatever its identification
-  /// contains.
+  /// The protocols that can be used now. The list is empty until the accessory is authenticated, whatever its
+  /// identification contains.
   public let protocols: [String]
   /// Whether the accessory asks the device to look for an app if no installed app declares one of its protocols.
   public let asksForApp: Bool
