@@ -22,8 +22,8 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Pace: Equatable, Sendable {
     /// A burst starts as soon as a session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
-    /// This number of bursts per second start over all sessions, regardless of earlier bursts. A late burst is measured
-    /// from its scheduled start, so a device that stops answering cannot hide the delay.
+    /// The given number of bursts per second starts over all sessions, regardless of earlier bursts. A late burst is
+    /// measured from its scheduled start, so a device that stops answering cannot hide the delay.
     case rate(burstsPerSecond: Double)
     /// Rates that change over time, in successive phases.
     case phases([BurstPhase])
