@@ -10,10 +10,10 @@ import Glibc
 /// let verdict = verifier.judge(response: response, to: challenge, certificate: certificate)
 /// ```
 ///
-/// It checks the certificate, the sizes, the signature and the chain in this order and reports the first problem. A
-/// chain that does not lead to the simulation's own authority is a warning, because the root of Apple's certificates is
-/// not public. An expired certificate is also only a warning, because accessories are used longer than their
-/// certificates are valid. Can be used from any thread.
+/// The verifier checks the certificate, the sizes, the signature and the chain in this order, and reports the first
+/// problem. A chain that does not lead to the simulation's own authority is a warning, because the root of Apple's
+/// certificates is not public. An expired certificate is also only a warning, because accessories are used longer than
+/// their certificates are valid. Can be used from any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
   private let cache = Locked(CertificateCache())
 

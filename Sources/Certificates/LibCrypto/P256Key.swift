@@ -150,8 +150,8 @@ final class P256Order: @unchecked Sendable {
 /// OpenSSL has had this since 3.2, but Debian 12 has 3.0. Only the sequence of steps is written here; the arithmetic
 /// and HMAC are libcrypto's. A test checks the vectors of RFC 6979 A.2.5.
 ///
-/// `extra` (RFC 6979, 3.6) gives a different, equally deterministic sequence for the same key and digest. This sequence
-/// is used to sign a certificate again if its signature has the wrong length.
+/// `extra` (RFC 6979, 3.6) gives a different, equally deterministic sequence for the same key and digest. `extra` is
+/// used to sign a certificate again if its signature has the wrong length.
 struct DeterministicNonces: ~Copyable {
   private let digests = KeyedDigests()
   private var key: [UInt8]
