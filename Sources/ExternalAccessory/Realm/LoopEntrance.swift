@@ -85,8 +85,8 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   /// The loop's time.
   package var now: Instant { lock.withLock { virtual.now } }
 
-  /// Runs all work that is due up to an instant. Afterwards, the time is at most that instant. Traps if work keeps
-  /// creating more work for the same instant, which is a bug in this package.
+  /// Runs all work that is due up to an instant. After this call, the loop's time is at most `instant`. Traps if work
+  /// keeps creating more work for the same instant, which is a bug in this package.
   package func run(until instant: Instant) {
     lock.withLock {
       do { try virtual.run(until: { false }, limit: instant - virtual.now) } catch { fatalError("\(error)") }

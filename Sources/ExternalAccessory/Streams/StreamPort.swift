@@ -180,8 +180,8 @@ final class StreamPort: @unchecked Sendable {
   }
 
   /// Whether the caller is on the main queue but not on the main thread, and passes its own thread's run loop. This
-  /// situation occurs under Swift Testing and in an async `main`. Such a loop is never run, so the main loop is used
-  /// instead.
+  /// situation occurs under Swift Testing and in an async `main`. The run loop of a thread that only drains the main
+  /// queue never runs, so the main run loop is used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }
