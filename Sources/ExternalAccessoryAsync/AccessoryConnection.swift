@@ -1,6 +1,7 @@
 public import ExternalAccessory
 
-/// A session for async code: write with `await`, read with `for try await`. Both wait for the accessory if necessary.
+/// A session for async code: write with `await`, read with `for try await`. Reading and writing wait for the accessory
+/// if necessary.
 ///
 /// ```swift
 /// let connection = try AccessoryConnection(to: accessory, for: "com.example.protocol")
@@ -122,7 +123,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
 
 /// Lets a task wait for the next ``open()``. If no task is waiting, the next ``wait()`` returns immediately.
 ///
-/// It uses `NSLock` instead of the package's own lock, so that this module needs only the public API.
+/// The gate uses `NSLock` instead of the package's own lock, so that this module needs only the public API.
 final class Gate: @unchecked Sendable {
   private let lock = NSLock()
   private var isOpen = false

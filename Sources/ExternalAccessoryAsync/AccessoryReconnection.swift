@@ -15,8 +15,8 @@ import ExternalAccessory
 /// ```
 ///
 /// The sequence waits without a limit for the first accessory that offers the protocol, and remembers its serial
-/// number. From then on it looks only for that accessory. When the body of the loop ends, the session is closed and the
-/// sequence tries to open another:
+/// number. From then on, the sequence looks only for that accessory. When the body of the loop ends, the session is
+/// closed and the sequence tries to open another:
 ///
 /// - immediately when the accessory connects;
 /// - immediately when the app becomes active (`UIApplication.didBecomeActiveNotification`);

@@ -27,7 +27,7 @@ public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
 
   private let predicate: NSPredicate?
 
-  /// Creates a search for accessories that match the predicate. It starts when the iteration does.
+  /// Creates a search for accessories that match the predicate. The search starts when the iteration does.
   public init(matching predicate: NSPredicate? = nil) {
     self.predicate = predicate
   }
