@@ -176,10 +176,10 @@ package final class BluetoothAccessory {
       // An accessory serves one host at a time. Releasing the descriptor disconnects the other host immediately.
       guard live.device == new.device else { return }
       waiting = new
-      // A host has only one connection to a service at a time. If it connects again, the earlier connection is dead,
-      // even if the kernel has not noticed: when the host's radio is switched off with rfkill, for example, the other
-      // end is not notified. If each end opened one of the two connections, both are alive, and the earlier one is
-      // kept.
+      // A host has only one connection to a service at a time. If the host connects again, the earlier connection is
+      // dead, even if the kernel has not noticed: when the host's radio is switched off with rfkill, for example, the
+      // other end is not notified. If each end opened one of the two connections, both are alive, and the earlier one
+      // is kept.
       if live.isMadeByHost == new.isMadeByHost { channel.hangUp() }
       return
     }

@@ -18,7 +18,8 @@ package struct BusSignal: Sendable {
 
 private func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
 
-/// A method call from another program, to be answered once. If it is released without an answer, an error is returned.
+/// A method call from another program, to be answered once. If the call is released without an answer, the other
+/// program receives an error.
 package final class BusCall {
   package let path: String
   /// The interface of the method; may be empty.
