@@ -71,8 +71,8 @@ public struct MediumTable: Sendable {
     try self[address].look(at: address)
   }
 
-  /// Whether everything that the media opened has been released. Before a program ends, it waits for this with its
-  /// loops running.
+  /// Whether everything that the media opened has been released. Before a program ends, it waits until this is true,
+  /// with its loops running.
   public var isIdle: Bool { media.values.allSatisfy(\.isIdle) }
 }
 

@@ -8,7 +8,7 @@ import LinuxIO
 /// A roll call sends nothing, because an iAP2 accessory sends its detection sequence unsolicited. Each connection is
 /// closed as soon as its result is known.
 public final class RollCall {
-  /// The accessories in the original order. If one cannot be used, its `trouble` is the reason.
+  /// The accessories in the original order. If an accessory cannot be used, its `trouble` is the reason.
   public private(set) var accessories: [FoundAccessory]
   /// Whether all results are known.
   public var isOver: Bool { pending.isEmpty }

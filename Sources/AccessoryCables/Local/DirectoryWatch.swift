@@ -4,8 +4,8 @@ import LinuxIO
 
 /// Reports in order which files appear in and disappear from a directory. A watch watches one directory at a time.
 ///
-/// The kernel keeps events until they are read, so none is missed. If its queue overflows (at 16,384 events on most
-/// systems), the watch reports ``Event/overflow``.
+/// The kernel keeps events until they are read, so none is missed. If the kernel's queue overflows (at 16,384 events on
+/// most systems), the watch reports ``Event/overflow``.
 public final class DirectoryWatch: DescriptorHandler {
   /// A change in the directory.
   public enum Event: Equatable, Sendable {

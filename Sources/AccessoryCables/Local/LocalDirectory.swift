@@ -49,8 +49,8 @@ public struct LocalDirectory: Hashable, Sendable {
     self.origin = origin
   }
 
-  /// Rejects the former name of `EASIM_LOCAL`. If it were ignored, the program would look in another directory and find
-  /// nothing.
+  /// Rejects the former name of `EASIM_LOCAL`. If the former name were ignored, the program would look in another
+  /// directory and find nothing.
   public static func refuseOldVariable(
     environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
   ) throws(LocalError) {

@@ -49,8 +49,8 @@ private final class LocalHub: PortHub {
   func makePort(for profile: Profile, number: Int) -> any Port { local.makePort(on: loop) }
 }
 
-/// Follows the cards in a local directory and claims cables. An accessory has one host at a time. The others wait until
-/// that host releases its claim.
+/// Follows the cards in a local directory and claims cables. An accessory has one host at a time. Other hosts wait
+/// until that host releases its claim.
 final class LocalFinder: AccessoryFinder {
   let seesArrivals = true
   let pauses = RedialPauses(shortest: .milliseconds(50), longest: .seconds(1))
