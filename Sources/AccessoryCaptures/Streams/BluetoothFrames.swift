@@ -2,8 +2,8 @@ import AccessoryFormats
 
 /// Reads frames of Bluetooth's host controller interface (HCI) and extracts the bytes of RFCOMM channels.
 ///
-/// A capture may begin in the middle of a connection. If it does not contain the setup of an L2CAP channel, the channel
-/// is assumed to be RFCOMM once a frame has RFCOMM's layout and checksum.
+/// A capture may begin in the middle of a connection. If the capture does not contain the setup of an L2CAP channel,
+/// the channel is assumed to be RFCOMM once a frame has RFCOMM's layout and checksum.
 ///
 /// Invariant: at most ``mostConnections`` connections are tracked, and at most ``longestPayload`` bytes are kept for
 /// each connection and direction.
