@@ -3,7 +3,7 @@ import AccessoryRuns
 import IAP2
 
 extension CheckReport: Report {
-  /// The word that identifies the format of these files.
+  /// The word that identifies the format of report files.
   public static let kind = "check report"
   /// The limits for report files, which are generous because each failure includes its packets.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
