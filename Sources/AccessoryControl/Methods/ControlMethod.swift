@@ -48,8 +48,8 @@ public struct ControlMethod: Sendable {
     }
   }
 
-  /// Creates a method that may answer later. If it throws, the error is the answer, and the method must not answer
-  /// again.
+  /// Creates a method that may answer later. If the method throws, the error is the answer, and the method must not
+  /// answer again.
   init<Params, Answer>(
     later name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
