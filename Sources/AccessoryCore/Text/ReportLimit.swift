@@ -32,8 +32,9 @@ package struct MessageRate: Equatable, Sendable {
     return false
   }
 
-  /// Must be called at ``deadline``. Returns how many messages were not reported. If there were any, the next period
-  /// begins immediately and reports no messages individually, so that a flood causes one line every ten seconds.
+  /// Must be called at ``deadline``. Returns how many messages were not reported. If there were unreported messages,
+  /// the next period begins immediately and reports no messages individually, so that a flood causes one line every ten
+  /// seconds.
   package mutating func handleTimeout(now: Instant) -> Int {
     guard let deadline, deadline <= now else { return 0 }
     return take(startingAgainAt: now)
