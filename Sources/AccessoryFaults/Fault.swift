@@ -70,8 +70,8 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   /// How long the fault lasts; zero means that it lasts as long as the channel.
   public var lasting = Duration.zero
 
-  /// Creates a fault that lasts as long as the channel. If `directions` is nil, it acts in the default directions of
-  /// its kind.
+  /// Creates a fault that lasts as long as the channel. If `directions` is nil, the fault acts in the default
+  /// directions of its kind.
   public init(_ effect: Effect, _ directions: Directions? = nil) {
     self.effect = effect
     acts = directions ?? effect.directions.first ?? .both

@@ -13,9 +13,9 @@ import AccessoryFormats
 /// let channel = FaultChannel(around: socket, faults, random: SeededRandom(seed: 7), on: loop) { print($0) }
 /// ```
 ///
-/// An orderly end waits until the bytes before it have been delivered, in either direction. If the cable is lost, these
-/// bytes are lost too. After its owner has closed it, the channel gives up if the inner channel accepts nothing for
-/// ``closingTime``.
+/// An orderly end waits until the bytes before it have been delivered, in either direction. If the cable is lost, the
+/// bytes before the end are lost too. After its owner has closed it, the channel gives up if the inner channel accepts
+/// nothing for ``closingTime``.
 public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private enum State {
     case made

@@ -8,7 +8,7 @@ import AccessoryFormats
 /// ```
 ///
 /// Outside its window, a stage is called only if it still holds bytes that later ones must not overtake. If the stage
-/// passes these on by itself, later bytes wait in the slot. If later bytes did not wait, a stage on a line that is
+/// passes its bytes on by itself, later bytes wait in the slot. If later bytes did not wait, a stage on a line that is
 /// always busy would always hold something, and its window would never end.
 ///
 /// A slot is a class because it is large and is used several times for every chunk. Only the slot's lane uses it.

@@ -27,8 +27,8 @@ protocol FaultStage {
   /// Handles the timeout at ``deadline``.
   mutating func handleTimeout(_ step: inout FaultStep)
 
-  /// Closes the window. Held bytes may be passed on at the stage's own pace. Once it holds none, it gets no more
-  /// chunks.
+  /// Closes the window. Held bytes may be passed on at the stage's own pace. Once the stage holds no bytes, it gets no
+  /// more chunks.
   mutating func end(_ step: inout FaultStep)
 
   /// Ends the stream after the last chunk. The stage passes on bytes that it held only because it was waiting for more
@@ -152,9 +152,9 @@ struct ChunkQueue {
     entries.append(Entry(count: bytes.byteCount, due: due))
   }
 
-  /// Calls `body` with each chunk that is due at `now`. `body` returns how many of its bytes it accepted. If it does
-  /// not accept the whole chunk, the rest stays at the front and no more chunks are offered. `body` must not use this
-  /// queue.
+  /// Calls `body` with each chunk that is due at `now`. `body` returns how many of its bytes it accepted. If `body`
+  /// does not accept the whole chunk, the rest stays at the front and no more chunks are offered. `body` must not use
+  /// this queue.
   mutating func drain(until now: Instant = .distantFuture, _ body: (RawSpan) -> Int) {
     while let chunk = entries.first, chunk.due <= now {
       let taken = tank.consume { body($0.extracting(first: chunk.count)) }
