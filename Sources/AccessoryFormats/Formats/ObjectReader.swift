@@ -14,8 +14,8 @@ public struct ObjectReader {
   private let keys: [String]
   private let members: [String: JSON5Value]
 
-  /// Reads `value` as an object with these keys. If it is not an object, reports a problem and returns nil. `name` is
-  /// the object's name in messages. `advice` returns an explanation for an unknown key, or nil if there is none.
+  /// Reads `value` as an object with these keys. If `value` is not an object, reports a problem and returns nil. `name`
+  /// is the object's name in messages. `advice` returns an explanation for an unknown key, or nil if there is none.
   init?(
     _ value: JSON5Value, _ name: String, _ keys: [String], at place: Place,
     advice: (String) -> String? = { _ in nil }
