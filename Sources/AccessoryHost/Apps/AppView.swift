@@ -177,7 +177,7 @@ public final class AppView {
 public protocol AppHandler: AnyObject {
   /// An accessory connected. In the first half of a flicker it has no protocols.
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// An accessory disconnected. The value is its last state, with its connection ID.
+  /// An accessory disconnected. The value is the accessory's last state, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// Calls the accessory's own delegate, right after the notification, or even if no notification was posted.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)

@@ -74,7 +74,8 @@ public struct FrameworkSettings: Sendable {
   public init() {}
 }
 
-/// When a session that the app has released ends. The end depends on three objects: the session and its two streams.
+/// Decides when a session that the app has released ends. The end depends on three objects: the session and its two
+/// streams.
 ///
 /// Apps and systems differ. Some apps keep the session object, and some keep only its streams. According to reports, a
 /// session whose streams were not both closed can block the next session, even if the output stream was never opened.

@@ -46,7 +46,7 @@ public final class PublishedAccessory: Equatable, Sendable {
     certificateCount = certificate.whole
   }
 
-  /// Whether both contain the same values.
+  /// Whether both accessories have the same values.
   public static func == (left: PublishedAccessory, right: PublishedAccessory) -> Bool {
     left === right || left.content == right.content
   }
