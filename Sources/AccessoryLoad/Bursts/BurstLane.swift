@@ -279,7 +279,7 @@ public struct BurstLane {
   }
 
   /// Takes the number of bytes that the link has acknowledged since the session was opened. If no reply is expected,
-  /// returns the next burst that this completes.
+  /// returns the next burst that the acknowledgement completes.
   public mutating func acknowledged(_ total: Int) -> Flight? {
     guard judging == .nothing, sentWhole > 0, total >= bytesCompleted + flights[0].size else { return nil }
     return complete()

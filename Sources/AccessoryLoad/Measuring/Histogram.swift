@@ -59,7 +59,7 @@ public struct Histogram: Equatable, Sendable {
     }
   }
 
-  /// Adds another histogram's counts. The sum of both totals must be below 2 to the power of 63.
+  /// Adds another histogram's counts. The sum of both histograms' totals must be below 2 to the power of 63.
   public mutating func merge(_ other: Histogram) {
     for (index, count) in other.counts.enumerated() where count > 0 { add(count, at: index) }
     if let least = other.minimum { minimum = min(minimum ?? least, least) }

@@ -4,7 +4,7 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport: Report {
-  /// The word that identifies the format of these files.
+  /// The word that identifies the format of report files.
   public static let kind = "burst report"
   /// The formats in which a report can be written, including the tables of load tests.
   public static let forms = ReportForm.allCases.filter { $0 != .text }

@@ -71,8 +71,9 @@ extension BurstReport {
       ? "\(ending); one of the runs did not pass" : ending
   }
 
-  /// Extends the period to cover both runs. If they began together, it lasts from the first beginning to the last end
-  /// on the machines' clocks; otherwise it is the longer one. Returns how much later the other run began.
+  /// Extends the period to cover both runs. If the runs began together, the period lasts from the first beginning to
+  /// the last end on the machines' clocks; otherwise it is the longer period. Returns how much later the other run
+  /// began.
   private mutating func meet(_ other: BurstReport) -> Duration {
     guard let mine = start, let theirs = other.start, mine.planned == theirs.planned,
       abs(theirs.first - mine.first) < Start.farthest

@@ -48,7 +48,7 @@ public final class BurstSite: AppHandler {
   deinit { timer?.cancel() }
 
   /// Wraps the main channel of each cable, closest to the device, to observe acknowledgements. If no reply is expected,
-  /// only these complete a burst.
+  /// only acknowledgements complete a burst.
   public func watch(_ channel: any Channel) -> any Channel {
     WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
   }
