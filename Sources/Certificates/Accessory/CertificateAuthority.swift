@@ -53,7 +53,7 @@ struct SeedStream {
     prefix = Array("easim simulation\0\(thing)\0".utf8) + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
   }
 
-  /// Returns `count` bytes for one purpose. If they are unsuitable, another attempt gives different bytes.
+  /// Returns `count` bytes for one purpose. If the bytes are unsuitable, another attempt gives different bytes.
   func bytes(_ purpose: String, attempt: UInt8 = 0, count: Int) -> [UInt8] {
     Digests.stretched(prefix + Array("\(purpose)\0".utf8) + [attempt], to: count)
   }

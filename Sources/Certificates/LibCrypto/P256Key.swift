@@ -147,8 +147,8 @@ final class P256Order: @unchecked Sendable {
 /// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The first nonce is used; the next one
 /// only if it gives no valid signature, which has never been observed.
 ///
-/// OpenSSL has had this since 3.2, but Debian 12 has 3.0. Only the sequence of steps is written here; the arithmetic
-/// and HMAC are libcrypto's. A test checks the vectors of RFC 6979 A.2.5.
+/// OpenSSL has had this since 3.2, but Debian 12 has 3.0. easim itself contains only the sequence of steps; the
+/// arithmetic and HMAC are libcrypto's. A test checks the vectors of RFC 6979 A.2.5.
 ///
 /// `extra` (RFC 6979, 3.6) gives a different, equally deterministic sequence for the same key and digest. `extra` is
 /// used to sign a certificate again if its signature has the wrong length.
