@@ -2,7 +2,8 @@ import Foundation
 
 extension NSNotification.Name {
   // swift-format-ignore: AlwaysUseLowerCamelCase
-  /// An accessory connected. If it has no protocols yet, it is not ready; it connects again when it is.
+  /// An accessory connected. If the accessory has no protocols yet, it is not ready; it connects again when it is
+  /// ready.
   public static let EAAccessoryDidConnect = NSNotification.Name("EAAccessoryDidConnectNotification")
   // swift-format-ignore: AlwaysUseLowerCamelCase
   /// An accessory disconnected.

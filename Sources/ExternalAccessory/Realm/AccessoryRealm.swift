@@ -186,7 +186,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return views + noted.withLock { $0.texts } + open.compactMap(\.lostRest?.description).sorted()
   }
 
-  /// Looks for streams scheduled on run loops that never run. If there might be one, waits until that is certain.
+  /// Looks for streams scheduled on run loops that never run. If there might be such a stream, waits until that is
+  /// certain.
   private func noteDeadLoops() {
     let ports = entrance.sync { pipes.values.flatMap { [$0.input, $0.output] } }
     while ports.contains(where: { $0.deadSince != nil }) {

@@ -29,8 +29,8 @@ enum NamedInfoPlist {
 }
 
 /// Runs when the program is loaded. In a program that contains Foundation (`-static-stdlib`), the order of such
-/// functions is unspecified and Foundation may not be ready. In such programs, the file is read when the manager is
-/// first used.
+/// functions is unspecified and Foundation may not be ready. In a program that contains Foundation, the file is read
+/// when the manager is first used.
 @section(".init_array") @used
 private let atLoad: @convention(c) () -> Void = { readAtLoad() }
 

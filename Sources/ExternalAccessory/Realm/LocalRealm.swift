@@ -97,7 +97,7 @@ enum LocalRealm {
     do {
       let dialer = try MediumTable.linked.makeDialer(
         to: address, for: holder.device, on: loop, options: options,
-        // Connects only to accessories that the app can see. The others are left for other hosts.
+        // Connects only to accessories that the app can see. The other accessories are left for other hosts.
         wanted: .every { accessory in
           app.rules.visibility == .all
             || accessory.protocols.map { offered in

@@ -27,7 +27,7 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   /// The loop.
   package var loop: any EventLoop { epoll }
 
-  /// Blocks until the loop's thread has run `body`. If called on that thread, runs it immediately.
+  /// Blocks until the loop's thread has run `body`. If called on the loop's thread, runs `body` immediately.
   package func sync<Value>(_ body: () -> Value) -> Value {
     if epoll.isCurrent { return body() }
     let done = DispatchSemaphore(value: 0)

@@ -67,8 +67,8 @@ package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The source location of a call. The compiler supplies it at the call, so it costs nothing and needs no debug
-/// information.
+/// The source location of a call. The compiler supplies the location at the call, so the location costs nothing and
+/// needs no debug information.
 package struct CallPlace: Equatable, Sendable, CustomStringConvertible {
   let file: String
   let line: Int

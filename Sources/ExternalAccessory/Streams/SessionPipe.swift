@@ -10,8 +10,9 @@ internal import IAP2
 /// session's packets are no longer acknowledged. If the wire is slow, `write` accepts fewer bytes, as usual for
 /// streams.
 ///
-/// The session ends in one of two ways. If the app releases it, as defined by ``SessionLifetime``, everything that was
-/// written before is still sent. If the accessory ends it, both streams report the end after the last byte.
+/// The session ends in one of two ways. If the app releases the session, as defined by ``SessionLifetime``, everything
+/// that was written before is still sent. If the accessory ends the session, both streams report the end after the last
+/// byte.
 final class SessionPipe: SessionHandler, @unchecked Sendable {
   /// The bytes that stayed in the session because `incoming` was full.
   private enum Backlog {

@@ -34,9 +34,9 @@ final class StreamPort: @unchecked Sendable {
   private var state: StreamState
   private weak var stream: (any Stream & StreamDelegate)?
   private weak var delegateObject: (any StreamDelegate)?
-  /// Who receives the events. Reading the weak reference to the delegate briefly retains it. If that is the last
-  /// reference, the delegate's deinit runs and may call this port. The reference is therefore read only where it can be
-  /// released outside the lock.
+  /// Who receives the events. Reading the weak reference to the delegate briefly retains it. If the retained reference
+  /// is the last one, the delegate's deinit runs and may call this port. The reference is therefore read only where it
+  /// can be released outside the lock.
   private var listener = Listener.stream
   private var noted: Set<StreamMisuse> = []
   private var schedules: [Schedule] = []

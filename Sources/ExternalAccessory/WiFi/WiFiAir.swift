@@ -113,7 +113,7 @@ package final class WiFiAir: @unchecked Sendable {
     stop()
   }
 
-  /// Turns Wi-Fi on or off. Turning it off fails a configuration in progress.
+  /// Turns Wi-Fi on or off. Turning Wi-Fi off fails a configuration in progress.
   package func turn(on isOn: Bool) {
     if isOn {
       if currentState == .wiFiUnavailable { move(to: .stopped) }
