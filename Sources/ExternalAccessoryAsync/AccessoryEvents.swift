@@ -3,7 +3,8 @@ public import ExternalAccessory
 /// A connect or disconnect. The type is `@unchecked Sendable`, because with the trait AppleSendability accessories are
 /// not Sendable.
 public enum AccessoryEvent: @unchecked Sendable {
-  /// The accessory connected. If it has no protocols, it is not ready yet, and connects again when it is.
+  /// The accessory connected. If the accessory has no protocols, it is not ready yet, and connects again when it is
+  /// ready.
   case connected(EAAccessory)
   /// The accessory disconnected.
   case disconnected(EAAccessory)
