@@ -29,7 +29,7 @@ final class Console {
   var showsMessages = true
   /// Whether the reader of stdout has exited, as `head` does.
   var hasNoReader: Bool { shared.hasNoReader.load(ordering: .acquiring) }
-  /// Whether all output to stdout and to files was written. If not, a command does not exit with 0.
+  /// Whether all output to stdout and to files was written. If some output was lost, a command does not exit with 0.
   var isComplete: Bool { !shared.hasLost.load(ordering: .acquiring) }
   /// The loop that must not block; nil before ``goLive(on:)``.
   private(set) var loop: EpollLoop?

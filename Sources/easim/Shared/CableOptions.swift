@@ -67,7 +67,7 @@ final class CableOptions {
     } ?? cable
   }
 
-  /// Lets Wireshark record the cables. If the local directory cannot be used, the command works without this, and
+  /// Lets Wireshark record the cables. If the local directory cannot be used, the command works without Wireshark, and
   /// 'easim extcap' reports the reason.
   func openDoor(_ console: Console) {
     guard let loop = loop as? any PollingLoop else { return }

@@ -3,7 +3,8 @@ import AccessoryCore
 import LinuxIO
 
 extension RollCall {
-  /// Returns the current accessories of a sighting. If the medium only remembers them, connects to each once.
+  /// Returns the current accessories of a sighting. If the medium only remembers accessories, connects to each of them
+  /// once.
   ///
   /// - Parameter runtime: created only if a connection is needed.
   static func of(
