@@ -236,8 +236,8 @@ package final class BluetoothAccessory {
 /// Changes an adapter's settings so that it is visible and pairable under the accessory's name, and restores them
 /// later.
 ///
-/// The original settings are kept while the adapter is off and while BlueZ restarts. Reading them again would return
-/// the changed ones, because BlueZ remembers the accessory's name.
+/// The original settings are kept while the adapter is off and while BlueZ restarts. Reading the settings again would
+/// return the changed ones, because BlueZ remembers the accessory's name.
 final class AdapterSettings {
   /// Whether the settings are in effect; false after the adapter was switched off or BlueZ was restarted.
   var isShown = false

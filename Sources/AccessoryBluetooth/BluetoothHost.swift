@@ -120,7 +120,7 @@ package final class BluetoothHost {
 
   private func accept(_ path: String, _ descriptor: BusDescriptor) {
     if let (isMadeByDevice, channel) = live[path], let channel = channel() {
-      // If both ends connected, the first connection is kept. Releasing the descriptor closes the other one.
+      // If both ends connected, the first connection is kept. Releasing the descriptor closes the other connection.
       guard isMadeByDevice else { return }
       // An accessory has one connection at a time, so the earlier one is dead, even if the kernel has not noticed.
       channel.hangUp()
