@@ -232,7 +232,7 @@ extension TransportError {
   }
 }
 
-/// Takes the cables that a ``Dialer`` opens. The device role implements it.
+/// Takes the cables that a ``Dialer`` opens. The device role implements this protocol.
 public protocol CableOwner: AnyObject {
   /// Takes a cable and keeps it until it ends. Calls `ended` once when the cable has ended.
   func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void)

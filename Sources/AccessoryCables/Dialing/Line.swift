@@ -12,7 +12,7 @@ import LinuxIO
 ///                     └── failed permanently ───────▶ givenUp ──(the accessory changes)──▶ dialling
 /// ```
 ///
-/// A cable whose accessory never became ready counts as a failure. Users see each such attempt as an attachment at both
+/// A cable whose accessory never became ready counts as a failure. Users see each attempt as an attachment at both
 /// ends, so the pauses between attempts grow. The pause is the shortest one after an attempt that nothing answered, and
 /// after an accessory that was ready.
 ///

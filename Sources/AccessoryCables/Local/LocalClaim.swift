@@ -10,7 +10,7 @@ public final class LocalClaim {
   public enum Outcome {
     /// The cable belongs to this host until the claim is released.
     case granted(LocalClaim)
-    /// Another host is using the cable. The value is its process ID, if known.
+    /// Another host is using the cable. The value is the host's process ID, if known.
     case inUse(pid: Int32?)
     case gone
   }

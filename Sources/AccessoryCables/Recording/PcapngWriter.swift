@@ -17,7 +17,7 @@ public struct PcapngWriter: Sendable {
   /// The number of the interface that the next ``interface(named:description:_:)`` describes.
   public private(set) var nextInterface = 0
 
-  /// A writer for one file. `program` is recorded in it as the program that wrote it.
+  /// A writer for one file. `program` is recorded in the file as the program that wrote it.
   public init(program: String) {
     self.program = program
   }
