@@ -2,9 +2,9 @@ import AccessoryCore
 import IAP2
 
 extension Checker {
-  /// Attacks the accessory with false values, floods and garbage, all generated from a seed. After each attack it
-  /// unplugs the cable and expects the accessory to become ready on a new one. A failed attack is shortened as long as
-  /// it still fails.
+  /// Attacks the accessory with false values, floods and garbage, all generated from a seed. After each attack, the
+  /// cable is unplugged, and the accessory must become ready on a new cable. A failed attack is shortened as long as it
+  /// still fails.
   ///
   /// - Parameters:
   ///   - seed: the seed of the first attack; the following attacks count up from it.

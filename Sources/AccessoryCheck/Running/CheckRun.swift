@@ -164,7 +164,8 @@ final class CheckRun {
 
   // MARK: What is known about the accessory
 
-  /// Returns the first complete attachment, undisturbed and in an Apple device's order. Many cases judge its record.
+  /// Returns the first complete attachment, undisturbed and in an Apple device's order. Many cases judge the record of
+  /// this attachment.
   func survey() throws -> Survey {
     if let surveyed { return surveyed }
     let survey = try makeSurvey()
