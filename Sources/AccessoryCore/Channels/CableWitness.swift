@@ -166,9 +166,10 @@ public final class WitnessedChannel: Channel, ChannelHandler {
 
 /// Pauses cables while the file of a transcript or capture cannot be written as fast as bytes pass.
 ///
-/// A transcript or capture must be complete. Its writer closes the gate when too much is waiting to be written, and
-/// opens it again afterwards. While the gate is closed, nothing is read from the cables and `send` accepts nothing. To
-/// the other end of a cable, the line looks idle, so that end may give up when its own timeouts expire.
+/// A transcript or capture must be complete. The writer of a transcript or capture closes the gate when too much is
+/// waiting to be written, and opens it again afterwards. While the gate is closed, nothing is read from the cables and
+/// `send` accepts nothing. To the other end of a cable, the line looks idle, so that end may give up when its own
+/// timeouts expire.
 ///
 /// A gate belongs to the loop of its cables.
 public final class CableGate {
@@ -176,7 +177,7 @@ public final class CableGate {
   public private(set) var isOpen = true
   private var channels: [Weak<WitnessedChannel>] = []
 
-  /// Creates an open gate. Pass it to ``Cable/witnessed(at:on:gate:by:)``.
+  /// Creates an open gate. Pass the gate to ``Cable/witnessed(at:on:gate:by:)``.
   public init() {}
 
   func add(_ channel: WitnessedChannel) {

@@ -44,7 +44,7 @@ public protocol Channel: AnyObject {
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 
   /// The number of accepted bytes that have not reached the other end yet; 0 if the medium does not report this.
-  /// Sessions without acknowledgements use it.
+  /// Sessions without acknowledgements use this number.
   var undelivered: Int { get }
 
   /// Stops calls of `received` until ``resumeReading()``; also stops the other end's sending, if the medium can do so.
