@@ -5,7 +5,7 @@ import AccessoryFormats
 ///
 /// In both directions, bytes pass the faults in the order of the list. Each fault acts only in its own directions,
 /// where `in` is what this end receives. Faults are seeded: the same list, the same seed and the same bytes at the same
-/// times give the same result. The number of bytes that they hold is limited. At the limit, `send` accepts less, and
+/// times give the same result. The number of bytes that faults hold is limited. At the limit, `send` accepts less, and
 /// the inner channel is not read.
 ///
 /// ```swift

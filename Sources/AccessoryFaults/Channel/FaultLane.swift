@@ -114,7 +114,7 @@ final class FaultLane {
       }
     }
     for index in goes { slots[index].end(now: now) }
-    // New faults come first. The bytes held by the others are older and must not be overtaken.
+    // New faults come first. The bytes that the other faults hold are older and must not be overtaken.
     slots = new + slots.filter { !$0.isEnded || !$0.isClear }
     for index in slots.indices { noteCut(index) }
     isTouched = true

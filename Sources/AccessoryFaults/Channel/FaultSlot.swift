@@ -11,7 +11,7 @@ import AccessoryFormats
 /// passes its bytes on by itself, later bytes wait in the slot. If later bytes did not wait, a stage on a line that is
 /// always busy would always hold something, and its window would never end.
 ///
-/// A slot is a class because it is large and is used several times for every chunk. Only the slot's lane uses it.
+/// A slot is a class because it is large and is used several times for every chunk. Only the slot's lane uses the slot.
 final class FaultSlot {
   private enum Window {
     case waiting(until: Instant)

@@ -5,8 +5,8 @@ import AccessoryFormats
 
 /// A stage that holds chunks until they are due.
 ///
-/// At its capacity, it accepts more only after half of that has been passed on, so that a waiting sender gets a useful
-/// amount of room at once.
+/// When a stage has reached its capacity, it accepts more bytes only after half of them have been passed on, so that a
+/// waiting sender gets a useful amount of room at once.
 protocol HoldingStage: FaultStage {
   var queue: ChunkQueue { get set }
   var capacity: Int { get }
