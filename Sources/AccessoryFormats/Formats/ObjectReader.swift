@@ -50,7 +50,7 @@ public struct ObjectReader {
     return members[key]
   }
 
-  /// Reports an error if a required key is missing. Returns whether it is present.
+  /// Reports an error if a required key is missing. Returns whether the key is present.
   @discardableResult
   public func require(_ key: String) -> Bool {
     if value(key) != nil { return true }

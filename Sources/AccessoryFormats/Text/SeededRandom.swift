@@ -1,7 +1,8 @@
 /// The random numbers for everything that must be repeatable. The generator is splitmix64, which returns the same
 /// numbers for the same seed.
 ///
-/// Do not use it for secrets. Unpredictable numbers, such as challenges for real accessories, come from libcrypto.
+/// Do not use this generator for secrets. Unpredictable numbers, such as challenges for real accessories, come from
+/// libcrypto.
 ///
 /// ```swift
 /// var random = SeededRandom(seed: 7)

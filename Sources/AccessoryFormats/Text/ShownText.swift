@@ -1,5 +1,5 @@
 // Prepares untrusted text, such as an accessory's name, for a terminal: on one line, without control sequences, and in
-// the order in which it was written. JSON and apps receive such text unchanged.
+// the order in which it was written. JSON and apps receive untrusted text unchanged.
 
 extension StringProtocol {
   /// The text with each unprintable character replaced by U+FFFD; see ``Unicode/Scalar/isUnprintable``.
@@ -110,7 +110,7 @@ package enum MarkupText {
   }
 }
 
-// Users paste printed commands into shells, and some commands contain untrusted paths or names. Each of these must
+// Users paste printed commands into shells, and some commands contain untrusted paths or names. Each path or name must
 // remain one literal word.
 
 extension StringProtocol {
