@@ -43,7 +43,7 @@ public final class Device {
   var ids: ConnectionIDs
   var random: SeededRandom
 
-  /// Creates a device without cables. `report` receives all its events, on the loop.
+  /// Creates a device without cables. `report` receives all events of the device, on the loop.
   public init(settings: DeviceSettings, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void) {
     self.settings = settings
     self.loop = loop
@@ -200,7 +200,7 @@ public final class PluggedCable {
 
   fileprivate init(_ cable: Cable) { main = cable.main }
 
-  /// Unplugs the cable at the device's end. Does nothing if it has already ended.
+  /// Unplugs the cable at the device's end. Does nothing if the cable has already ended.
   public func unplug(_ reason: String) {
     guard !isOver else { return }
     if let attachment { return attachment.close(reason) }

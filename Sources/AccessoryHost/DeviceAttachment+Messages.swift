@@ -43,7 +43,7 @@ extension DeviceAttachment {
     if !isSent { note(.warning("\(message.id) was not sent: the accessory acknowledges too little")) }
   }
 
-  /// Sends a message, or changes what the rules send. Returns whether it was sent now.
+  /// Sends a message, or changes what the rules send. Returns whether the message was sent now.
   func say(_ id: MessageID, _ parameters: [MessageRule.Element], ifSerialIs serial: String?) -> Bool {
     guard let identified, serial == nil || serial == identified.serial else { return false }
     switch player?.change(id, parameters) ?? .unknown {

@@ -71,7 +71,7 @@ public struct AppRules: Equatable, Sendable {
   public var reattachment = Reattachment.both
   /// How long after its connect an accessory refuses sessions. Some systems return nil at first, and a session later.
   public var settlingTime = Duration.zero
-  /// Whether bytes for a suspended app wake it up. On iOS 11 they sometimes did not.
+  /// Whether bytes for a suspended app wake it up. On iOS 11, bytes sometimes did not wake the app.
   public var wakesForBytes = true
   /// How long an app that was woken up by bytes runs before it is suspended again.
   public var wakeTime = Duration.seconds(10)
