@@ -39,7 +39,7 @@ public struct BurstLane {
     case wrong(Flight, String)
     /// The reply is wrong in a way not known yet: later bytes are collected until `BurstLane.conclude()`.
     case suspicious
-    /// Unsolicited bytes arrived; the value is how many. `BurstLane.conclude()` identifies them.
+    /// Unsolicited bytes arrived; the value is how many. `BurstLane.conclude()` identifies the bytes.
     case unexpected(Int)
   }
 

@@ -7,8 +7,8 @@ import IAP2
 /// One accessory of a run, as the app on its device sees it: opens the sessions whenever the accessory connects with
 /// the protocol, and records its attachments.
 ///
-/// A site is `waiting` until the accessory connects with the protocol, then `connected`. After a disconnect it is
-/// `gone` if the run does not wait for the accessory.
+/// A site is `waiting` until the accessory connects with the protocol, then `connected`. After a disconnect, the site
+/// is `gone` if the run does not wait for the accessory.
 public final class BurstSite: AppHandler {
   private enum State {
     case waiting(since: Instant)
