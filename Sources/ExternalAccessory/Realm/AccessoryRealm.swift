@@ -86,7 +86,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Ends the app's process, as if the system killed it or it crashed: the app gets no more events, and its streams
   /// fail. Called on the loop.
   ///
-  /// - Returns: The app as the device saw it. The caller must close it or keep its sessions open.
+  /// - Returns: The app as the device saw it. The caller must close the app or keep its sessions open.
   package func endProcess() -> AppView? {
     guard let ended = appView else { return nil }
     life.withLock { $0 += 1 }

@@ -38,8 +38,8 @@ private func readAtLoad() {
   if dlsym(nil, "CFBundleGetMainBundle") != nil { _ = NamedInfoPlist.manifest }
 }
 
-/// The accessory settings in `Bundle.main.infoDictionary`. Apps read these themselves, so they must match the
-/// declarations that the device uses.
+/// The accessory settings in `Bundle.main.infoDictionary`. Apps read these settings themselves, so the settings must
+/// match the declarations that the device uses.
 ///
 /// On Linux the dictionary is empty unless there is an Info.plist next to the program. CoreFoundation creates it once,
 /// as a mutable object, and keeps it. Later calls to `Bundle.main.infoDictionary` and `object(forInfoDictionaryKey:)`

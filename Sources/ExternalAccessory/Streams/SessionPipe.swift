@@ -131,7 +131,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     return lock.withLock { !isClosed && !isOver && !lifetime.isOver }
   }
 
-  /// Whether the app has released the session. Bytes that it wrote earlier may still be in transit.
+  /// Whether the app has released the session. Bytes that the app wrote earlier may still be in transit.
   var isLetGo: Bool { lock.withLock { lifetime.isOver } }
 
   private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }

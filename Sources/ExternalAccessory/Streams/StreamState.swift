@@ -143,7 +143,7 @@ struct LoopWatch {
   private(set) var since: Date?
   private var isOver = false
 
-  /// Records that an event is waiting. Returns whether it is the first one.
+  /// Records that an event is waiting. Returns whether the event is the first one.
   mutating func begin() -> Bool {
     guard since == nil, !isOver else { return false }
     since = Date()
