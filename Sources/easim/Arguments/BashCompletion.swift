@@ -4,8 +4,8 @@ import AccessoryCore
 ///
 /// ``WordCompletion`` decides what is offered for a value or an operand.
 ///
-/// Names of accessories, profiles and files are untrusted. The script never expands one: it reads them whole, compares
-/// prefixes and quotes what it inserts, so it must not use `compgen -W`, `compgen -f` or an unquoted variable.
+/// Names of accessories, profiles and files are untrusted. The script never expands such a name: it reads names whole,
+/// compares prefixes and quotes what it inserts, so it must not use `compgen -W`, `compgen -f` or an unquoted variable.
 enum BashCompletion {
   static func script(_ commands: [CommandSpec]) -> String {
     """

@@ -2,9 +2,9 @@ import AccessoryCore
 
 /// The zsh completion of easim, generated from the command table.
 ///
-/// Names of accessories, profiles and files are untrusted. The script never expands one: `(Q)` only removes quotes, and
-/// `compadd` quotes what it inserts. The script must therefore not use `eval`, `_arguments`, `_describe` (which splits
-/// names at colons) or `compadd -Q`.
+/// Names of accessories, profiles and files are untrusted. The script never expands such a name: `(Q)` only removes
+/// quotes, and `compadd` quotes what it inserts. The script must therefore not use `eval`, `_arguments`, `_describe`
+/// (which splits names at colons) or `compadd -Q`.
 enum ZshCompletion {
   static func script(_ commands: [CommandSpec]) -> String {
     """

@@ -1,7 +1,7 @@
 import AccessoryUSB
 
 /// Checks for what easim needs to appear as an accessory at this machine's own USB device port. Most machines have no
-/// such port, so a missing port is only a limitation.
+/// USB device port, so a missing port is only a limitation.
 extension Machine {
   static var devicePort: Examination {
     let names = GadgetSystem().controllerNames

@@ -11,8 +11,8 @@ import Synchronization
 /// A command that only prints writes directly, and blocks while the reader of its output is slow. A loop, however, must
 /// not block: after ``goLive(on:)``, each file has its own thread (``OutputLane``):
 ///
-/// - Lines for stdout and stderr wait in a bounded queue. When it is full, the oldest lines are dropped and replaced by
-/// a line with their number.
+/// - Lines for stdout and stderr wait in a bounded queue. When the queue is full, the oldest lines are dropped and
+/// replaced by a line with their number.
 /// - Lines of a transcript are never dropped. While too many are waiting, the cables pause (``TranscriptFile``).
 /// - ``finish()`` writes everything that is waiting, within a time limit.
 final class Console {

@@ -4,8 +4,8 @@ import LinuxIO
 
 /// Opens and writes files that may block without limit, such as a FIFO without a reader or an unresponsive disk.
 ///
-/// The system call runs on a separate thread. The caller waits until it returns, a signal asks easim to stop, or the
-/// time limit passes.
+/// The system call runs on a separate thread. The caller waits until the system call returns, a signal asks easim to
+/// stop, or the time limit passes.
 enum PatientFile {
   /// The time limit; when several files are opened, it covers all of them together.
   static let limit = Duration.seconds(10)
