@@ -11,7 +11,7 @@ public protocol Port: AnyObject {
   var place: String { get }
 
   /// Publishes the accessory's new appearance. Called before the accessory is plugged in, and whenever its appearance
-  /// changes. Does nothing if the port has no place to publish it.
+  /// changes. Does nothing if the port has no place to publish an appearance.
   func show(_ appearance: PortAppearance)
 
   /// Plugs in the accessory. `onEvent` is called in a later turn for every device that connects.
