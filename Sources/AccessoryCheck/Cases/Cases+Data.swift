@@ -87,7 +87,7 @@ extension CheckCase {
       fix: "Count and compare sequence numbers modulo 256."
     ) { run in
       let session = try run.echoSession()
-      // The packets are sent one at a time, so that as many packets come back.
+      // The packets are sent one at a time, so that the same number of packets comes back.
       for number in 0..<300 {
         try run.exchange([UInt8(truncatingIfNeeded: number), UInt8(number / 256)], on: session, size: 2)
       }

@@ -9,7 +9,7 @@ public struct HostileReport: Sendable, Equatable {
     public var seed: UInt64
     /// A sentence that describes the failure.
     public var text: String
-    /// The steps of the attack, shortened as far as it still fails.
+    /// The steps of the attack, shortened as far as possible while the attack still fails.
     public var steps: [String]
     /// The bytes of the shortest attack, without those of the normal attachment around it.
     public var bytes: [UInt8]

@@ -11,7 +11,7 @@ public struct CheckComparison: Sendable, Equatable {
   /// The numbers of cases that fail in both runs.
   public var known: [Int] = []
 
-  /// The firmware version in the earlier run, if it was a different one.
+  /// The firmware version in the earlier run, if it differs from this run's.
   public var firmware: String?
   /// The names of the cases in texts.
   private var titles: [Int: String] = [:]

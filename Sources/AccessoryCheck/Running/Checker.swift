@@ -8,7 +8,7 @@ import IAP2
 /// let report = try checker.run(CheckSelection.all.cases) { print($0.rule.number, $0.outcome) }
 /// ```
 public final class Checker {
-  /// The number of failed attachments in a row after which the accessory counts as gone.
+  /// The number of consecutive failed attachments after which the accessory counts as gone.
   private static let mostAbsences = 3
 
   let run: CheckRun
