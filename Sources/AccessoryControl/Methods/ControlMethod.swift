@@ -27,7 +27,7 @@ public struct ControlMethod: Sendable {
   public enum Effect: Sendable {
     /// The method changes something. Each success sends a `change` notification.
     case changes
-    /// The method changes the clock of a world with virtual time, and nothing in a world with real time.
+    /// The method changes the clock of a world with virtual time, and changes nothing in a world with real time.
     case passesTime
     /// The method changes only session bytes and this client's own subscriptions.
     case reads

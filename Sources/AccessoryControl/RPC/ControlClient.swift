@@ -3,7 +3,7 @@ import AccessoryFormats
 /// One client of the control protocol, which makes calls and receives results and notifications, as lines or over HTTP.
 ///
 /// - Calls begin in order, and end when they are done. Calls that wait (`time.runUntil`, `session.read` with a wait) do
-/// not hold up others.
+/// not delay other calls.
 /// - Whatever a client launched ends when the client is closed with ``close(_:)``.
 public final class ControlClient {
   static let mostWaiting = 1_000
