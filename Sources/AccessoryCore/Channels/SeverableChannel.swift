@@ -44,7 +44,8 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Disconnects the inner channel unnoticed: this end keeps sending, and nothing arrives at either end.
+  /// Disconnects the inner channel without a notification: this end can keep sending, but nothing arrives at either
+  /// end.
   public func sever() {
     switch state {
     case .made, .open:

@@ -205,7 +205,8 @@ struct StreamSegments {
   private func source(at index: Int) -> (UniqueStream, Int)? {
     let place = UniqueStream.place(of: bytes.span.bytes, at: index)
     if place.seed == stream.seed { return (UniqueStream(seed: place.seed, session: place.session), place.offset) }
-    // Any 16 bytes are a block of some seed; they count as another run's only if that run's next block follows.
+    // Any 16 bytes are a valid block for some seed; they are attributed to another run only if that run's next block
+    // follows.
     let next = index + UniqueStream.blockSize
     guard next + UniqueStream.blockSize <= bytes.count else { return nil }
     let following = UniqueStream.place(of: bytes.span.bytes, at: next)

@@ -100,7 +100,7 @@ extension Sequence<StreamFinding> {
   }
 }
 
-/// The division of a stream into bursts, if it is known.
+/// How a stream is divided into bursts, if that is known.
 ///
 /// ```swift
 /// StreamCuts.even(10_000).burst(at: 25_000)              // number 2, which begins at 20,000
