@@ -239,7 +239,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       }
       if let ending {
         if inbound.isDone { return finish(ending) }
-        // The reader has paused until there is room to send, which will never come.
+        // The reader has paused until there is room to send, but there will never be room again.
         if isPaused, senderWaits { return finish(ending.dropping(unread: inbound.held)) }
       }
       settleReading()

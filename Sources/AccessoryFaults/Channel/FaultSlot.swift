@@ -41,7 +41,8 @@ final class FaultSlot {
   /// Whether the fault currently does not affect bytes: its window is closed, and it holds none.
   var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
 
-  /// Whether the fault has output that was not accepted yet. Until then, the fault accepts nothing and does nothing.
+  /// Whether the fault has output that was not accepted yet. Until that output is accepted, the fault accepts nothing
+  /// and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
   var held: Int { step.output.count + inStage + waiting.count }
