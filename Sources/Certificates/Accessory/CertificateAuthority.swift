@@ -4,7 +4,7 @@ import AccessoryFormats
 /// Apple's, and no Apple device trusts it.
 ///
 /// The authority's key is derived from a seed in this file, so that two processes have the same key without sharing a
-/// file. For the same reason a signature proves nothing: anyone can derive the key.
+/// file. A signature therefore proves nothing: anyone can derive the key.
 public final class CertificateAuthority: Sendable {
   /// The issuer name in certificates. X.509 allows 64 characters, and this name has exactly 64.
   public static let name = "easim Simulation Accessories Certification Authority - NOT APPLE"
@@ -43,8 +43,8 @@ public final class CertificateAuthority: Sendable {
 
 /// Bytes that depend only on a seed and a purpose. Simulated keys and serials are derived from them.
 ///
-/// Uses a hash instead of `SeededRandom`, so that two labels or two seeds have nothing in common, and every version of
-/// easim derives the same key from the same seed.
+/// The stream uses a hash instead of `SeededRandom`, so that the bytes for two labels or two seeds are unrelated, and
+/// every version of easim derives the same key from the same seed.
 struct SeedStream {
   private let prefix: [UInt8]
 

@@ -1,6 +1,7 @@
 /// A private P-256 key that always produces the same signature for the same digest.
 ///
-/// For simulation only: its scalar is derived from a public seed, and nothing protects it against timing attacks.
+/// The key is for simulation only: its scalar is derived from a public seed, and nothing protects it against timing
+/// attacks.
 final class P256Key: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
   private let curveKey: OpaquePointer
