@@ -1,8 +1,8 @@
 /// Something the app did that Apple's documentation forbids, or that fails on Apple's systems.
 package enum Misuse: Equatable, Sendable, CustomStringConvertible {
-  /// `read` on a stream that had no bytes.
+  /// The app called `read` on a stream that had no bytes.
   case readWithoutBytes(String)
-  /// `write` on a stream that had no room.
+  /// The app called `write` on a stream that had no room.
   case writeWithoutSpace(String)
   /// A write whose result was smaller than its length, after which the app did not write the remaining bytes.
   case shortWrite(String, LostRest)

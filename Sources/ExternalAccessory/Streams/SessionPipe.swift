@@ -154,7 +154,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     lock.withLock { isOver ? realm.settings.lossEvent == .silence : outgoing.room > 0 }
   }
 
-  /// The result of a stream's `read`. The result 0 means either the end or that no bytes have arrived yet.
+  /// The result of a stream's `read`. A result of 0 means either that the stream has ended or that no bytes have
+  /// arrived yet.
   func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
     let (count, fetches, isMisuse) = lock.withLock { () -> (Int, Bool, Bool) in
       let count = incoming.read(into: target)
