@@ -38,7 +38,7 @@ struct KeyReader: Equatable {
     return keys
   }
 
-  /// Treats a held escape byte as a key, because nothing followed.
+  /// Treats a held escape byte as a key, because no byte followed it.
   mutating func finish() -> [Key] {
     defer { held = [] }
     return held.first == 0x1B && held.count == 1 ? [.escape] : []

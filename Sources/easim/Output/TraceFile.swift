@@ -35,7 +35,7 @@ final class TraceFile {
 
   /// Returns the address of the page for a link in another file.
   func address(from other: String) -> String {
-    // The result is nil if the folder was removed; then nothing can be written either.
+    // If the folder was removed, the result is nil, and no file can be written either.
     let place = getcwd(nil, 0)
     defer { free(place) }
     let here = place.map { String(cString: $0) } ?? ""

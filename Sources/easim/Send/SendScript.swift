@@ -49,7 +49,7 @@ struct SendScript {
     steps[steps.count - 1].reading = reading
   }
 
-  /// How long a reply may take to begin if nothing specifies how much is read.
+  /// How long a reply may take to begin if no option specifies how much to read.
   private static let firstByte = Duration.milliseconds(500)
 
   /// Returns the requests; if no bytes are given, `generated` is the only one.
