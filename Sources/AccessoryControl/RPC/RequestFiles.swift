@@ -33,7 +33,7 @@ final class RequestFiles: Sendable {
   }
 
   /// Reads the missing file, and calls `done` on the loop. A loop in virtual time cannot wait for a thread, so there
-  /// the file is read at once.
+  /// the file is read immediately.
   func fetch(on loop: any EventLoop, _ done: @escaping () -> Void) {
     guard let (path, most) = state.withLock({ $0.missing }) else { return done() }
     let read: @Sendable () -> Result<[UInt8], TextFileError> = {
