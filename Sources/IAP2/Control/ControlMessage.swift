@@ -9,7 +9,7 @@ public struct ControlMessage: Hashable, Sendable {
   /// The parameters as encoded on the wire; see ``ParameterReader``.
   public var body: [UInt8]
 
-  /// The size of a message's header, which precedes the parameters.
+  /// The size of the header that precedes a message's parameters.
   public static let headerSize = 6
 
   /// Creates a message from encoded parameters.
@@ -73,7 +73,7 @@ struct ControlStream {
     return .message(message)
   }
 
-  /// Returns true if the bytes at `start` match the beginning of a message header, as far as they have arrived.
+  /// Returns true if the bytes that have arrived at `start` match the beginning of a message header.
   private func canBeginMessage(at start: Int) -> Bool {
     guard buffer[start] == 0x40, start + 1 == buffer.count || buffer[start + 1] == 0x40 else { return false }
     return start + 4 > buffer.count || word(at: start + 2) >= UInt16(ControlMessage.headerSize)

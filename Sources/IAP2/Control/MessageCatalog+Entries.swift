@@ -1,5 +1,5 @@
-// Every control message documented by at least two public sources: number, name, sender, how many top-level parameters
-// are known, and the parameters that have names. A message without a name has been seen in use but is otherwise
+// Every control message documented by at least two public sources: its number, name and sender, the number of known
+// top-level parameters, and the named parameters. A message without a name has been seen in use but is otherwise
 // unknown.
 
 extension MessageCatalog {

@@ -23,7 +23,7 @@ public enum MessageCatalog {
     }
   }
 
-  /// How a parameter's value is encoded, as far as is needed to display the value.
+  /// How a parameter's value is encoded, in as much detail as displaying the value requires.
   public enum ValueKind: String, Sendable {
     case utf8
     case u8
@@ -122,7 +122,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
 
   /// Sent by the device to request the identification.
   public static let startIdentification = MessageID(0x1D00)
-  /// Sent by the accessory with its ``Identification``.
+  /// Sent by the accessory to provide its ``Identification``.
   public static let identificationInformation = MessageID(0x1D01)
   /// Sent by the device to accept the identification.
   public static let identificationAccepted = MessageID(0x1D02)
@@ -134,11 +134,11 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let identificationInformationUpdate = MessageID(0x1D06)
   /// Sent by the device to request the certificate.
   public static let requestAuthenticationCertificate = MessageID(0xAA00)
-  /// Sent by the accessory with its certificate.
+  /// Sent by the accessory to provide its certificate.
   public static let authenticationCertificate = MessageID(0xAA01)
-  /// Sent by the device with the challenge.
+  /// Sent by the device to provide the challenge.
   public static let requestAuthenticationChallengeResponse = MessageID(0xAA02)
-  /// Sent by the accessory with the response to the challenge.
+  /// Sent by the accessory to answer the challenge.
   public static let authenticationResponse = MessageID(0xAA03)
   /// Sent by the device if authentication failed.
   public static let authenticationFailed = MessageID(0xAA04)
@@ -150,27 +150,27 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let stopExternalAccessorySession = MessageID(0xEA01)
   /// Sent by the accessory to ask the device to launch an app.
   public static let requestAppLaunch = MessageID(0xEA02)
-  /// Sent by the accessory to accept a session or ask for its end.
+  /// Sent by the accessory to accept a session or request its end.
   public static let externalAccessorySessionStatus = MessageID(0xEA03)
   /// Sent by the accessory to subscribe to power updates.
   public static let startPowerUpdates = MessageID(0xAE00)
-  /// Sent by the device with a power update.
+  /// Sent by the device to provide a power update.
   public static let powerUpdate = MessageID(0xAE01)
   /// Sent by the accessory to end its subscription to power updates.
   public static let stopPowerUpdates = MessageID(0xAE02)
-  /// Sent by the accessory to say how much power it can supply.
+  /// Sent by the accessory to report how much power it can supply.
   public static let powerSourceUpdate = MessageID(0xAE03)
   /// Sent by the accessory to subscribe to playback updates.
   public static let startNowPlayingUpdates = MessageID(0x5000)
-  /// Sent by the device with the item that is playing.
+  /// Sent by the device to report the item that is playing.
   public static let nowPlayingUpdate = MessageID(0x5001)
-  /// Sent by the device with its name.
+  /// Sent by the device to report its name.
   public static let deviceInformationUpdate = MessageID(0x4E09)
-  /// Sent by the device with its language.
+  /// Sent by the device to report its language.
   public static let deviceLanguageUpdate = MessageID(0x4E0A)
-  /// Sent by the device with its time.
+  /// Sent by the device to report its time.
   public static let deviceTimeUpdate = MessageID(0x4E0B)
-  /// Sent by the device with its identifier.
+  /// Sent by the device to report its identifier.
   public static let deviceUUIDUpdate = MessageID(0x4E0C)
 }
 

@@ -1,4 +1,4 @@
-/// Receives files over a file transfer session. Each file is delivered complete or not at all.
+/// Receives files over a file transfer session. Each file is delivered completely or not at all.
 ///
 /// ```
 ///   04 setup, size ──▶  01 start  ──▶  80 first, 00 middle, 40 last (C0 for all at once)  ──▶  05 success
@@ -49,7 +49,8 @@ public struct FileReceiver: Sendable {
     case 0x04: return setUp(id, data)
     case 0x80, 0x00, 0x40, 0xC0: return take(id, data, isLast: packet[1] & 0x40 != 0)
     case 0x02: return drop(id, "the sender cancelled it")
-    // Ignored: a pause needs no answer, and the other two operations answer files that this end sends.
+    // A pause needs no answer, and the other two operations concern files that this end sends, so all three are
+    // ignored.
     case 0x01, 0x03, 0x05: return []
     default:
       return [

@@ -6,7 +6,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   /// Creates a judge that gives every rule its default severity.
   public init() {}
 
-  /// A judge that refuses only an identification that cannot be split into parameters; every other finding is a
+  /// A judge that refuses an identification only if it cannot be split into parameters; every other finding is a
   /// warning. Accessories that Apple devices accept break many of the rules.
   public static var lenient: IdentificationJudge {
     var judge = IdentificationJudge()
@@ -224,7 +224,7 @@ public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible
   /// The offending message numbers; used for parameters 6 and 7.
   public var messages: [MessageID] = []
 
-  /// A text such as "parameter 10: two protocols have the number 1 (duplicateProtocol)".
+  /// Text such as "parameter 10: two protocols have the number 1 (duplicateProtocol)".
   public var description: String {
     "parameter \(parameter): \(reason) (\(check.rawValue))"
   }

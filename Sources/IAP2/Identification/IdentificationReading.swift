@@ -68,7 +68,7 @@ public struct IdentificationReading: Hashable, Sendable {
       case 18: identification.hidComponents.append(try readHID(parameter))
       case 34: identification.productPlanUID = try text(parameter)
       default:
-        // The offset is not part of the identification.
+        // A parameter's offset is its position in the message, not part of the identification.
         identification.other.append(Parameter(id: parameter.id, value: parameter.value))
       }
     } catch {

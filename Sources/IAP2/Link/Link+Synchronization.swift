@@ -197,8 +197,8 @@ extension Link {
   ) -> Reaction {
     if case .established = phase {
       guard header.control.contains(.ack), header.acknowledgement == synchronizationSequence else { return .nothing }
-      // The device answered a late copy of this accessory's SYN as a new one, so the device has lost its state of this
-      // link.
+      // The device answered a late copy of this accessory's SYN as if it were a new SYN, so the device has lost its
+      // state for this link.
       if header.sequence != peerSynchronizationSequence { return fail(.restarted, now: now) }
       // This end's acknowledgement of the SYN+ACK was lost.
       pending.insert(.acknowledgement)

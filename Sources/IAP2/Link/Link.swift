@@ -77,7 +77,7 @@ public struct Link: ~Copyable {
   var sender = SendQueue()
   var receiver = ReceiveWindow()
   var pending: Pending = []
-  /// The number of probes that the device has not answered yet; each one gets its own answer.
+  /// The number of probes that the device has not answered yet; it answers each probe separately.
   var unansweredProbes = 0
   /// The sequence number of the SYN that established, or is establishing, this link.
   var synchronizationSequence: UInt8
@@ -231,7 +231,7 @@ public struct Link: ~Copyable {
       appendSynchronization(to: &bytes)
     } else if take(.extendedAcknowledgement) {
       pending.remove(.acknowledgement)
-      // Numbers that do not fit go into the next list.
+      // Sequence numbers that do not fit into this list go into the next one.
       let list = Array(
         receiver.extendedAcknowledgement(settings.extendedAcknowledgement).prefix(terms.maximumPayload))
       append(list.isEmpty ? .ack : [.eak, .ack], payload: list, to: &bytes)
@@ -258,7 +258,7 @@ public struct Link: ~Copyable {
     switch phase {
     case .synchronizing(let offer, _, _):
       parameters = offer
-      // Each further round answers the device's SYN+ACK and so acknowledges it.
+      // Each further exchange of recovery values answers the device's SYN+ACK, and therefore acknowledges it.
       if settlingRoundsLeft < Self.settlingRounds {
         control = [.syn, .ack]
         acknowledgement = receiver.lastInOrder

@@ -99,7 +99,7 @@ extension Link {
       let longest = min(allowance?.length ?? .max, Int(agreement.peerMaximumPacketLength))
       isUp = true
       isZeroAcknowledgement = agreement.isZeroAcknowledgement
-      // A window of 0 occurs when the device declined an offer without acknowledgements; at least one packet must be
+      // The window is 0 when the device declined a link without acknowledgements; even then, one packet must be
       // allowed.
       sendWindow =
         agreement.isZeroAcknowledgement
@@ -107,7 +107,7 @@ extension Link {
       receiveWindow = agreement.maximumOutstandingPackets
       maximumPayload = agreement.maximumPayload
       maximumDataPayload = longest - PacketHeader.overhead
-      // A sender never waits for more packets than may be outstanding.
+      // An acknowledgement must not wait for more packets than may be outstanding.
       cumulativeLimit = max(
         1, Int(min(agreement.maximumCumulativeAcknowledgements, agreement.maximumOutstandingPackets)))
       retransmissionLimit = agreement.maximumRetransmissions

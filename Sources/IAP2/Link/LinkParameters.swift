@@ -13,7 +13,7 @@ public struct LinkParameters: Hashable, Sendable {
   public var retransmissionTimeout: UInt16
   /// How long an acknowledgement may be delayed, 10–32,767 ms.
   public var cumulativeAcknowledgementTimeout: UInt16
-  /// How often a packet is retransmitted before the link is given up, 1–30.
+  /// How many times a packet is retransmitted before the link is given up, 1–30.
   public var maximumRetransmissions: UInt8
   /// How many packets one acknowledgement may cover, 0–127; in an offer, at most the number of outstanding packets.
   public var maximumCumulativeAcknowledgements: UInt8
@@ -177,7 +177,7 @@ extension LinkParameters {
     /// The nearest allowed value.
     public var nearest: Int { min(max(value, allowed.lowerBound), allowed.upperBound) }
 
-    /// A text such as "maximum outstanding packets is 0; allowed are 1 to 127".
+    /// Text such as "maximum outstanding packets is 0; allowed are 1 to 127".
     package var finding: String {
       let range =
         allowed.count == 1
@@ -185,7 +185,7 @@ extension LinkParameters {
       return "\(field.rawValue) is \(value); \(range)"
     }
 
-    /// A text such as "maximum outstanding packets is 0; allowed are 1 to 127: using 1".
+    /// Text such as "maximum outstanding packets is 0; allowed are 1 to 127: using 1".
     public var description: String { "\(finding): using \(nearest)" }
   }
 

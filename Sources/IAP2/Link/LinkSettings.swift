@@ -37,7 +37,8 @@ public struct LinkSettings: Hashable, Sendable {
     case clamp
     case refuse
   }
-  /// What to do about out-of-range numbers in a SYN. Some accessories that Apple devices accept send such numbers.
+  /// What to do about out-of-range numbers in a SYN. Some accessories send out-of-range numbers, and Apple devices
+  /// accept these accessories.
   public var outOfRange = OutOfRange.clamp
 
   /// The content of the device's SYN+ACK.
@@ -110,8 +111,8 @@ public struct LinkSettings: Hashable, Sendable {
   public var lineRate: Int?
 
   /// How long the bytes of a packet may pause before the packet counts as truncated and the next bytes are read as a
-  /// new packet; nil means forever. This timeout is for lines that lose bytes, such as serial lines. On other lines
-  /// packets arrive complete, however late.
+  /// new packet; nil means forever. This timeout is for lines that lose bytes, such as serial lines. On other lines,
+  /// packets always arrive complete, even if late.
   public var interByteTimeout: Milliseconds?
 
   /// Creates settings from the given announcements; everything else has its default.
@@ -119,8 +120,8 @@ public struct LinkSettings: Hashable, Sendable {
     self.parameters = parameters
   }
 
-  /// The settings of an Apple device, which announces 127 packets of up to 65,535 bytes, whatever the accessory
-  /// accepts.
+  /// The settings of an Apple device, which announces 127 packets of up to 65,535 bytes, regardless of what the
+  /// accessory accepts.
   public static var device: LinkSettings {
     LinkSettings(parameters: LinkParameters(maximumOutstandingPackets: 127))
   }
@@ -131,12 +132,12 @@ public struct Milliseconds: Hashable, Sendable, ExpressibleByIntegerLiteral {
   /// The number of milliseconds.
   public var count: Int64
 
-  /// Creates a duration of this many milliseconds.
+  /// Creates a duration from a number of milliseconds.
   public init(_ count: Int64) {
     self.count = count
   }
 
-  /// Creates a duration of this many milliseconds from a literal.
+  /// Creates a duration from a literal number of milliseconds.
   public init(integerLiteral value: Int64) {
     count = value
   }

@@ -11,7 +11,7 @@
 /// of its own, because the number of queued bytes is limited.
 struct PacketTape {
   private var memory: [UInt8] = []
-  /// Enough for everything that a device sends until an accessory is ready.
+  /// The initial size, which is enough for everything that a device sends until an accessory is ready.
   private static let smallest = 512
   private var head = 0
   private var tail = 0

@@ -5,7 +5,7 @@
 /// announced window is kept, so at most that many packets wait for a gap to close.
 struct ReceiveWindow {
   enum Verdict: Equatable {
-    /// This is the next packet in order.
+    /// The packet is the next one in order.
     case next
     /// The packet was already delivered: the other end missed the acknowledgement.
     case duplicate

@@ -10,7 +10,7 @@
 /// built once and sent as often as needed with a fresh acknowledgement number; memory is reused, so a link with steady
 /// traffic allocates nothing.
 struct SendQueue {
-  /// The session whose bytes a packet carries; a write to a session waits when that session has too much queued.
+  /// The session whose bytes a packet carries; a write waits while its session has too many bytes queued.
   typealias Owner = Int32
 
   private struct Packet {
@@ -23,8 +23,8 @@ struct SendQueue {
     /// The number of times that the packet's timeout has expired; only expired timeouts count towards giving up.
     var timeouts: UInt8 = 0
     var needsResend = false
-    /// Whether the packet was retransmitted because of an extended acknowledgement. An acknowledgement hastens a packet
-    /// at most once per timeout, because extended acknowledgements come in bursts.
+    /// Whether the packet was retransmitted because of an extended acknowledgement. This happens to a packet at most
+    /// once per timeout, because extended acknowledgements arrive in bursts.
     var wasHastened = false
   }
 
@@ -50,7 +50,7 @@ struct SendQueue {
   private var first = 0
   private(set) var inFlight = 0
   private var resends = 0
-  /// Whether a packet in flight was retransmitted; then the oldest packet is not always the next to time out.
+  /// Whether a packet in flight was retransmitted; if so, the oldest packet is not necessarily the next to time out.
   private var isShuffled = false
   /// The number of queued or in-flight bytes of packets with messages and files.
   private(set) var messageBytes = 0
@@ -211,7 +211,7 @@ struct SendQueue {
 
   // MARK: Sending
 
-  /// The result of ``takeRun(atMost:window:acknowledgement:now:)``.
+  /// The packets that ``takeRun(atMost:window:acknowledgement:now:)`` takes.
   struct Run {
     var bytes: Range<Int>
     var packets: Int

@@ -125,7 +125,7 @@ public struct PacketScanner: ~Copyable {
     return lent
   }
 
-  /// Takes back what ``lendCarry()`` lent.
+  /// Takes back the bytes that ``lendCarry()`` lent.
   public mutating func returnCarry(_ bytes: consuming ScannerCarry) {
     carry = bytes
   }

@@ -27,9 +27,9 @@ extension Peer where Role == DeviceRole {
   /// The state in which the accessory, or the last link, stopped before it was ready; nil once the accessory is ready.
   public var unfinished: DeviceRole.Unfinished? { role.unfinishedNow }
 
-  /// Uses this order from the next link on; no other order is tried after it. The time that the accessory took for its
-  /// first answer is deducted from the limit for each of its other answers, so that both orders fit into one time
-  /// limit.
+  /// Uses this startup order from the next link on, and tries no other order after it. The time that the accessory took
+  /// for its first answer is deducted from the limit for each of its other answers, so that both orders fit into one
+  /// time limit.
   public mutating func begin(with order: DeviceRole.Settings.Order) {
     role.order = order
     guard let first = role.firstAnswerTimeout else { return }
@@ -37,7 +37,7 @@ extension Peer where Role == DeviceRole {
     role.firstAnswerTimeout = nil
   }
 
-  // MARK: The way to ready
+  // MARK: Until the accessory is ready
 
   /// Handles a link that was established or lost while bytes were being processed.
   mutating func followLink(now: Instant) {

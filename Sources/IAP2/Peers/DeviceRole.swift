@@ -40,7 +40,7 @@ public struct DeviceRole: PeerRole {
       power.batteryPercent = 80
       return power
     }()
-    /// Whether the device answers requests for power updates by itself; if not, its owner does.
+    /// Whether the device answers requests for power updates automatically; if not, its owner answers them.
     public var answersPowerUpdates = true
     /// How long the first data of a session waits after EA00, unless the accessory confirms the session earlier with
     /// EA03. Some accessories lose bytes that arrive in the same read as the message that opens the session.
@@ -66,7 +66,7 @@ public struct DeviceRole: PeerRole {
     public let ignoredStep: Step?
   }
 
-  /// How far the accessory has come. The time limit for its answer is ``PeerCore/answerDeadline``.
+  /// How far the accessory has progressed. The time limit for its answer is ``PeerCore/answerDeadline``.
   enum Progress: Equatable {
     case linkDown
     case asking(Step, remaining: Step?)
@@ -74,8 +74,8 @@ public struct DeviceRole: PeerRole {
     case refused
   }
 
-  /// How far authentication has come. The owner creates the challenge (AA02) for a certificate (AA01), and decides
-  /// between AA05 and AA04 for a response (AA03).
+  /// How far authentication has progressed. The owner creates the challenge (AA02) for a certificate (AA01), and
+  /// decides between AA05 and AA04 for a response (AA03).
   enum Authentication: Equatable {
     case idle
     case awaitingCertificate

@@ -74,12 +74,13 @@ extension PeerCore {
   }
 }
 
-/// What one end is waiting for, as the wire shows it. Owners use this to limit how long the other end may be silent.
+/// What one end is waiting for, judging by the packets exchanged so far. Owners use this to limit how long the other
+/// end may be silent.
 public enum PeerPhase: Hashable, Sendable, CaseIterable {
   /// This end is not waiting for anything: it has not started, or has given up, for example because the device supports
   /// only iAP1.
   case stopped
-  /// This end waits for the other end's part in detection.
+  /// This end waits for the other end to take part in detection.
   case detection
   /// This end waits for the other end's SYN or ACK.
   case synchronization

@@ -119,7 +119,7 @@ public struct PeerCore: ~Copyable {
   private mutating func handleSpoiled(_ header: PacketHeader, _ packet: RawSpan) {
     link.handleSpoiled()
     guard link.isZeroAcknowledgement else { return }
-    // On this link the packet was the only copy; with acknowledgements, the other end would retransmit it.
+    // On a link without acknowledgements, this was the packet's only copy; otherwise the other end would retransmit it.
     let end = min(packet.byteCount - 1, PacketHeader.size + 32)
     let shown = packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
     events.append(
@@ -203,7 +203,7 @@ public struct PeerCore: ~Copyable {
 
   var carriesSessions: Bool { externalAccessorySession != nil }
 
-  /// How many unread bytes a session may have before its packets are dropped instead of merely not acknowledged.
+  /// How many unread bytes a session may have before its packets are dropped rather than left unacknowledged.
   private var hardBound: Int { 2 * link.settings.sessionReceiveBound }
 
   /// Returns the External Accessory session that `payload` belongs to; nil for other payloads.
@@ -257,8 +257,8 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// Whether the cable must not be read until a full session has been read. On a link without acknowledgements, only
-  /// this slows down the other end.
+  /// Whether reading from the cable must pause until a full session has been read. On a link without acknowledgements,
+  /// only this slows down the other end.
   public var wantsCablePaused: Bool { holdingSince != nil && link.isZeroAcknowledgement }
 
   /// Records that the reader of a session has processed `count` bytes.
@@ -354,13 +354,14 @@ public struct PeerCore: ~Copyable {
   /// The packets count as sent: `body` must keep what it cannot send at once. `body` must not call the peer.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
-    // Normally acknowledgements make room; on a link without acknowledgements, sending does.
+    // Normally, an acknowledgement makes room for more bytes; on a link without acknowledgements, sending a packet
+    // does.
     if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
     return true
   }
 
-  /// Appends the next packet to `bytes`; returns false if there is nothing to send now. The method is for owners that
-  /// want one packet at a time, such as tests.
+  /// Appends the next packet to `bytes`; returns false if there is nothing to send now. This method is for owners that
+  /// send one packet at a time, such as tests.
   public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
     transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }

@@ -10,13 +10,14 @@ public enum PeerEvent: Equatable, Sendable {
   /// The other end's SYN contains out-of-range values; the nearest allowed ones are used.
   indirect case synchronizationAdjusted([LinkParameters.ValueOutOfRange])
   case skipped(SkippedBytes)
-  /// The other end sent invalid data, which the text contains. The link continues.
+  /// The other end sent invalid data; the text includes the data. The link continues.
   case malformed(String)
   /// An iAP1 frame arrived at a point where it has no meaning.
   case legacyFrame([UInt8])
   /// The accessory sent RST or SLP, which only a device may send. The link continues.
   case strayEnd(LinkEnd)
-  /// A control message, reported before its consequences; only if ``PeerCore/tellsMessages`` is set.
+  /// A control message was sent or received. Reported before its consequences, and only if ``PeerCore/tellsMessages``
+  /// is set.
   indirect case passed(PassedMessage)
   case message(ControlMessage)
   /// A packet of a file transfer, which the peer acknowledges but does not interpret.
@@ -30,13 +31,13 @@ public enum PeerEvent: Equatable, Sendable {
   case authenticationSucceeded
   case authenticationFailed
 
-  // MARK: The accessory's
+  // MARK: Events of the accessory's end
 
   /// The device requests the certificate; the owner may answer with `AccessoryPeer.provideCertificate(_:)`.
   case certificateRequested
   /// The device sent a challenge; the owner may answer with `AccessoryPeer.provideResponse(_:)`.
   case challenged([UInt8])
-  /// The device requests the identification, and the accessory does not answer by itself.
+  /// The device requests the identification, and the accessory does not answer automatically.
   case identificationRequested
   case identificationSent
   case identificationAccepted
@@ -75,7 +76,7 @@ public enum PeerEvent: Equatable, Sendable {
 @usableFromInline
 struct EventQueue {
   private var events = Queue<PeerEvent>()
-  /// A separate flag, because it is read after every byte.
+  /// This flag is stored separately, because it is checked after every byte.
   @usableFromInline private(set) var isEmpty = true
 
   mutating func append(_ event: PeerEvent) {

@@ -30,19 +30,20 @@ public struct MessageRules: Sendable {
   public static let pendingLimit = 256
 
   private let rules: [MessageRule]
-  /// The Unix time at the clock's zero.
+  /// The Unix time at which the clock was 0.
   private let epoch: UInt64
   private var hasBegun = false
   private var allowed: [Bool] = []
   private var pending: [Pending] = []
   private var count = 0
-  /// The active subscriptions: rules that have answered and not ended, each with the parameters of the request.
+  /// The active subscriptions: rules that have answered a request and have not been stopped, each with the parameters
+  /// of that request.
   private var standing: [Int: [Parameter]] = [:]
   private var changes: [MessageID: [MessageRule.Element]] = [:]
   /// How many answers were dropped because too many were waiting.
   public private(set) var dropped = 0
 
-  /// Creates the initial state, before any rule applies. `epoch` is the time at the clock's zero, in seconds since
+  /// Creates the initial state, before any rule applies. `epoch` is the time at which the clock was 0, in seconds since
   /// 1970.
   public init(_ rules: [MessageRule], epoch: UInt64 = 0) {
     self.rules = rules
@@ -247,13 +248,13 @@ public struct MessageRule: Hashable, Sendable {
     self.parameters = parameters
   }
 
-  /// The message that triggers the rule, if any. Not inlined, because otherwise the optimizer of Swift 6.3.1 crashes on
-  /// comparisons of this property in AccessoryProfiles.
+  /// The message that triggers the rule, if any. This is not inlined, because otherwise the optimizer of Swift 6.3.1
+  /// crashes on comparisons of this property in AccessoryProfiles.
   @inline(never) public var heard: MessageID? { if case .message(let id, _) = trigger { id } else { nil } }
 }
 
 extension ControlMessage {
-  /// Creates a message with these parameters that answers no other message; `seconds` is the time since 1970.
+  /// Creates a message that has these parameters and answers no other message; `seconds` is the time since 1970.
   public init(_ id: MessageID, _ parameters: [MessageRule.Element], seconds: UInt64) {
     self.init(id, body: parameters.encoded(answering: [], selecting: false, seconds: seconds))
   }

@@ -3,15 +3,16 @@
 /// The list is linear, because an accessory has only a few sessions. Bytes are passed on by swapping buffers, so that
 /// reading copies nothing and a session with steady traffic allocates nothing.
 ///
-/// Invariant: `unread` counts every byte from its arrival until the reader has finished with it, wherever the byte is
-/// stored.
+/// Invariant: `unread` counts every byte from its arrival until the reader has finished with it, regardless of where
+/// the byte is stored.
 struct SessionTable {
   enum Phase {
-    /// The device requested the session, and the accessory has not answered. Arriving bytes are kept until it accepts.
+    /// The device requested the session, and the accessory has not answered. Arriving bytes are kept until the
+    /// accessory accepts.
     case requested
-    /// The session is open, but nothing has arrived from the other end: an EA03 "close" now is a refusal.
+    /// The session is open, but nothing has arrived from the other end: an EA03 "close" now counts as a refusal.
     case open
-    /// The session is open, and the other end has confirmed it or sent bytes.
+    /// The session is open, and the other end has either confirmed it or sent bytes.
     case heard
     /// The session has ended; it is kept until the rest of the inbox has been read.
     case ended
@@ -24,7 +25,7 @@ struct SessionTable {
     /// Whether the reader was notified of bytes that it has not taken yet.
     var isNotified = false
     var inbox: [UInt8] = []
-    /// Bytes that have arrived but are not consumed yet, whether or not they were passed on.
+    /// Bytes that have arrived but have not been consumed yet, whether or not they were passed on.
     var unread = 0
     /// The time at which the session reached its limit of unread bytes.
     var fullSince: Instant?
@@ -90,7 +91,7 @@ struct SessionTable {
     entries[index].phase = .heard
   }
 
-  /// Exchanges the inbox for an empty buffer, and forgets an ended session.
+  /// Exchanges the inbox for an empty buffer, and drops the session if it has ended.
   mutating func takeInbox(_ id: UInt16, _ buffer: inout [UInt8]) {
     guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
     swap(&entries[index].inbox, &buffer)
@@ -100,7 +101,8 @@ struct SessionTable {
 
   mutating func consume(_ count: Int, of id: UInt16, bound: Int) {
     guard let index = index(of: id) else { return }
-    // A late reader of an earlier session with this number may have processed more bytes than this one received.
+    // A late reader of an earlier session with the same number may have processed more bytes than this session
+    // received.
     entries[index].unread = max(0, entries[index].unread - count)
     if entries[index].unread < bound { setFull(nil, at: index) }
   }
