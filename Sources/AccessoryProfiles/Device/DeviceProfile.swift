@@ -38,7 +38,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public var audioRate = 48_000
   /// The step with which the device begins: authentication or identification.
   public var order = HostOrder.auto
-  /// The way in which the device words its answers.
+  /// How the device phrases its answers.
   public var manners = Manners.brief
   /// Whether the device automatically answers every message that it understands.
   public var answers = true
@@ -53,13 +53,13 @@ public struct DeviceProfile: Equatable, Sendable {
   static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
   private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
 
-  /// A way of wording answers, where devices were seen to differ.
+  /// How a device phrases its answers; real devices have been observed to differ in this.
   public enum Manners: String, CaseIterable, Sendable {
-    /// The device sends everything that was requested in one message.
+    /// The device sends all requested values in one message.
     case brief
-    /// The device behaves as phones were seen to: it sends each power attribute in a separate AE01, in ascending order.
-    /// Every simulated device shows the other behavior of phones: on a link without acknowledgements it never
-    /// acknowledges, and waits for no window.
+    /// The device behaves as phones have been observed to: it sends each power attribute in a separate AE01, in
+    /// ascending order. Regardless of this setting, every simulated device also behaves like a phone on a link without
+    /// acknowledgements: it never acknowledges, and it ignores the window.
     case phone
   }
 
@@ -219,7 +219,7 @@ extension DeviceProfile {
     if !audioRates.contains(profile.audioRate) { object.error("audioRate", "expected \(audioRateList)") }
   }
 
-  /// Reads a file; paths in it are relative to the file.
+  /// Reads a file. Paths in the file are relative to its folder.
   public static func read(file path: String) throws(SourceProblems) -> DeviceProfile {
     var profile = try format.read(file: path)
     if let artwork = profile.nowPlaying.artwork, !artwork.hasPrefix("/"), let slash = path.lastIndex(of: "/") {

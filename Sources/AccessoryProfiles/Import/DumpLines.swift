@@ -75,8 +75,8 @@ enum DumpLine {
     lastWord(of: line) == "}"
   }
 
-  /// Returns the field of a line and the text after its colon. A name after the layout's two spaces is preferred, then
-  /// one after a blank, then one at the beginning of the line, because margins get lost.
+  /// Returns the field of a line and the text after its colon. A field name after the layout's two spaces is preferred,
+  /// then a name after one space, then a name at the beginning of the line, because indentation may have been lost.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?

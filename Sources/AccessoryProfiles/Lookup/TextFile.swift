@@ -15,7 +15,7 @@ package enum TextFile {
     _ path: String, limit: Int, onlyRegular: Bool = false, within patience: Duration = patience
   ) throws(TextFileError) -> [UInt8] {
     var status = stat()
-    // The status is checked first, because opening a device may have an effect.
+    // The file's type is checked before it is opened, because opening a device may have side effects.
     guard stat(path, &status) == 0 else { throw TextFileError(path, errno) }
     try check(status, path, onlyRegular)
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -54,7 +54,7 @@ package enum TextFile {
   }
 
   /// Waits until there is something to read, or until the end of the file. A pipe that no program has opened for
-  /// writing has neither.
+  /// writing provides neither bytes nor an end.
   private static func wait(
     for descriptor: Int32, _ path: String, _ deadline: ContinuousClock.Instant?, _ patience: Duration
   ) throws(TextFileError) {
@@ -98,8 +98,8 @@ package enum TextFile {
   /// Returns why the programs that a file names are not run: users other than this one and root could have written the
   /// file. Returns nil if the programs are run.
   ///
-  /// The rule is that of ssh and git: the file and its folder must belong to this user or to root, and neither the
-  /// group nor others may write to them.
+  /// The rule is the same as in ssh and git: the file and its folder must belong to this user or to root, and neither
+  /// the group nor others may write to them.
   static func objection(toRunning path: String) -> String? {
     guard let folder = folder(of: path) else {
       return "the owner of '\(Excerpt.of(path))' cannot be checked: it is not a file"

@@ -10,7 +10,7 @@ public enum Behavior: Equatable, Sendable {
   case echo
   /// Counts and discards the bytes it receives; optionally checks that the bytes are those of `easim burst` or EADemo.
   case sink(check: Bool)
-  /// Sends data without being asked.
+  /// Sends data unprompted.
   case source(Source)
   /// Answers requests according to rules.
   case script(Script)
@@ -134,8 +134,8 @@ extension Behavior {
     public var command: String
     /// The program's arguments.
     public var arguments: [String]
-    /// Variables that the program receives in addition to those that every program gets: `NAME` passes on this
-    /// process's value, `NAME=VALUE` sets it.
+    /// Variables that the program receives in addition to the standard ones: `NAME` passes on this process's value,
+    /// `NAME=VALUE` sets it.
     public var environment: [String]
     /// Where the program was named. The origin is ignored in comparisons.
     public var origin: Origin
@@ -148,7 +148,7 @@ extension Behavior {
       self.origin = origin
     }
 
-    /// The command as typed in a shell; for a shell command, the command itself.
+    /// The command as it would be typed in a shell.
     public var text: String {
       if command == "/bin/sh", arguments.count == 2, arguments[0] == "-c" { return arguments[1] }
       return ([command] + arguments).map(\.shellWord).joined(separator: " ")
@@ -236,7 +236,7 @@ extension Profile {
       let place = tree.position(at: "\(path).command")
       program.origin.position = place
       program.origin.folder = TextFile.folder(of: place.file)
-      // Any part of the profile may come from a file that it extends.
+      // Any part of the profile may come from a file that the profile extends.
       program.origin.objection =
         tree.nearest(to: path).files.sorted().lazy.compactMap { file -> String? in
           if let known = objections[file] { return known }

@@ -3,7 +3,7 @@ import AccessoryFormats
 extension Profile {
   /// How an accessory describes itself: the fields that `EAAccessory` shows, with Apple's names.
   ///
-  /// All fields that are not optional are mandatory in identification. Strings may contain `{index}`; see
+  /// All non-optional fields are mandatory in an identification. Strings may contain `{index}`; see
   /// ``ProfileTemplate``.
   public struct Identity: Equatable, Sendable {
     /// The name that users see.

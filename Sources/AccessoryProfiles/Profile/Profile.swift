@@ -162,7 +162,7 @@ extension Format<[Profile.SessionProtocol]> {
 ///
 /// In strings of the identity, `{index}` is replaced by the number of the instance, from 1. Instances must have
 /// different serial numbers: if the serial number contains no `{index}` and there are several instances, `-1`, `-2` …
-/// are appended. A Bluetooth transport's address is counted up from the one in the file.
+/// are appended. A Bluetooth transport's address is incremented for each instance, starting from the one in the file.
 ///
 /// ```swift
 /// let template = try ProfileLibrary().template("sensor")
@@ -180,12 +180,12 @@ public struct ProfileTemplate: Equatable, Sendable {
     self.warnings = warnings
   }
 
-  /// Returns this many accessories, numbered from 1.
+  /// Returns the given number of accessories, numbered from 1.
   public func instances(_ count: Int) -> [Profile] {
     (0..<max(count, 0)).map { instance($0 + 1, of: count) }
   }
 
-  /// Returns one accessory of several.
+  /// Returns one of several accessories created from the template.
   public func instance(_ index: Int = 1, of count: Int = 1) -> Profile {
     var instance = profile
     let serial = profile.identity.serialNumber
@@ -211,7 +211,7 @@ enum TemplateText {
     parts(of: text)?.contains { if case .index = $0 { true } else { false } } ?? false
   }
 
-  /// Returns the mistake in a template; nil if it is correct.
+  /// Returns what is wrong with a template; nil if it is correct.
   static func fault(in text: String) -> String? {
     parts(of: text) == nil
       ? "'\(Excerpt.of(text))' is not a template: write '{index}', '{index:04}' or '{index:04x}'"

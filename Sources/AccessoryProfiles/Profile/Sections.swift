@@ -204,7 +204,7 @@ extension Profile {
       case `super`
     }
 
-    /// The vendor ID; by default that of pid.codes, which may be used for tests.
+    /// The vendor ID; the default is the ID of pid.codes, which may be used for tests.
     public var vendor: UInt16 = 0x1209
     /// The product ID; by default the first one that pid.codes reserves for tests.
     public var product: UInt16 = 0x0001

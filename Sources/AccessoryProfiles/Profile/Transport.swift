@@ -134,13 +134,13 @@ extension Profile {
     public var externalAccessorySession: UInt8 = 2
     /// The session that carries file transfers, if there is one.
     public var fileTransferSession: UInt8?
-    /// Whether the link uses no acknowledgements; the counts and timeouts are then zero on the wire.
+    /// Whether the link runs without acknowledgements; if so, the counts and timeouts are zero on the wire.
     public var zeroAcknowledgement = false
 
     /// Creates a link with the defaults.
     public init() {}
 
-    /// The numbers of the sessions; that of the file transfer session comes last, if there is one.
+    /// The session numbers; if there is a file transfer session, its number comes last.
     public var sessionIDs: [UInt8] {
       [controlSession, externalAccessorySession] + (fileTransferSession.map { [$0] } ?? [])
     }

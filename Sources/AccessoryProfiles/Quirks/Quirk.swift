@@ -16,7 +16,7 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   case session(OddSession)
   /// The accessory never sends the status of a session. Many accessories do not; a device must not wait for it.
   case noStatus
-  /// The accessory sends up to this many bytes of the previous session at the start of each session except the first
+  /// At the start of each session except the first, the accessory sends up to this many bytes of the previous session
   /// (field failure W17).
   case staleBytes(count: Int)
   case endsSessions(EndedSessions)
@@ -72,7 +72,7 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
 
 /// Incorrect authentication.
 public struct OddAuthentication: Equatable, Sendable {
-  /// The way in which authentication goes wrong.
+  /// How authentication goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
     /// The device refuses a correct signature.
     case refuse
@@ -85,9 +85,9 @@ public struct OddAuthentication: Equatable, Sendable {
     case hangup
   }
 
-  /// The way in which authentication goes wrong.
+  /// How authentication goes wrong.
   public var answer: Answer
-  /// The delay of the certificate and of the signature for the answer `slow`.
+  /// For the answer `slow`: how long the certificate and the signature are each delayed.
   public var delay: Duration
 
   /// Creates a quirk that gives this answer.
@@ -109,15 +109,16 @@ public struct OddAuthentication: Equatable, Sendable {
   }.example("authentication,slow,delay=3s")
 }
 
-/// Late or missing identification. A setup longer than 10 s gets a background app suspended (field failure W13).
+/// Late or missing identification. If the setup takes longer than 10 s, a background app is suspended (field failure
+/// W13).
 public struct OddIdentification: Equatable, Sendable {
-  /// The way in which identification goes wrong.
+  /// How identification goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
     case slow
     case never
   }
 
-  /// The way in which identification goes wrong.
+  /// How identification goes wrong.
   public var answer: Answer
   /// The delay of a slow answer.
   public var delay: Duration
@@ -136,7 +137,7 @@ public struct OddIdentification: Equatable, Sendable {
 
 /// Incorrect handling of sessions (field failures W6, W8 and W12; behavior F11, the accessory closes the session).
 public struct OddSession: Equatable, Sendable {
-  /// The way in which a session goes wrong.
+  /// How a session goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
     /// The accessory refuses the session by its status.
     case refuse
@@ -147,7 +148,7 @@ public struct OddSession: Equatable, Sendable {
     case detach
   }
 
-  /// The way in which a session goes wrong.
+  /// How a session goes wrong.
   public var answer: Answer
   /// How long after its start a session is closed, or the accessory detaches.
   public var delay: Duration

@@ -11,7 +11,7 @@ public struct BusyAfterCancel: Equatable, Sendable {
     case none
   }
 
-  /// How long a request waits for the touch.
+  /// How long a request waits for the user's touch.
   public var touch: Duration
   /// How long a cancelled request keeps the accessory busy, counted from the request.
   public var busy: Duration
@@ -64,7 +64,7 @@ public struct ReplyChunking: Equatable, Sendable {
   public enum Pieces: String, CaseIterable, Sendable {
     /// Each byte is sent separately.
     case bytes
-    /// Everything sent within a period is sent at once.
+    /// Everything written within a period is sent together.
     case glued
     /// Pieces have a random length.
     case split
@@ -102,7 +102,7 @@ public struct ReplyChunking: Equatable, Sendable {
 
 /// The accessory obeys the first settings command of a session and ignores all others (field failure W34).
 public struct FirstSettingsOnly: Equatable, Sendable {
-  /// The mark that ends a command.
+  /// What marks the end of a command.
   public enum End: String, CaseIterable, Sendable {
     case pause
     case lf
@@ -111,7 +111,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
 
   /// The bytes with which a settings command begins.
   public var prefix: String
-  /// The mark that ends a command.
+  /// What marks the end of a command.
   public var end: End
   /// The length of a pause that ends a command.
   public var pause: Duration

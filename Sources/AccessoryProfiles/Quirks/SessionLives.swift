@@ -62,7 +62,7 @@ public struct EndedSessions: Equatable, Sendable {
 
 /// The accessory stops working when sessions are opened too quickly (field failure W24).
 public struct WedgedByOpens: Equatable, Sendable {
-  /// How many opens within the time limit are too many.
+  /// The number of opens within the time limit that makes the accessory stop working.
   public var opens: Int
   /// The time limit within which opens are counted.
   public var within: Duration
@@ -129,7 +129,7 @@ public struct GoesSilent: Equatable, Sendable {
 
 /// The accessory keeps a session that was cut off, and therefore ends every new one (field failure W25).
 public struct PhantomSession: Equatable, Sendable {
-  /// A session counts as cut off if its last byte is more recent than this.
+  /// A session counts as cut off if its last byte passed within this time before its end.
   public var within: Duration
   /// The maximum time before a new session is ended.
   public var ends: Duration

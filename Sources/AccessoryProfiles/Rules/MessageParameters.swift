@@ -193,7 +193,7 @@ extension MessageID {
     throw OptionError(Self.complaint(about: text))
   }
 
-  /// Returns the mistake in a message name that is not in the catalogue.
+  /// Returns what is wrong with a message name that is not in the catalogue.
   static func complaint(about name: String) -> String {
     let near = Suggestion.nearHint(for: name, in: MessageCatalog.all.map(\.name).filter { !$0.isEmpty })
     let advice = near.isEmpty ? "; write a message without a known name as its number, such as 0xAE01" : near

@@ -126,7 +126,7 @@ extension Duration {
   }
 }
 
-/// The value of a control message's parameter, as files and commands write it. The value's encoding depends on the
+/// The value of a control message's parameter, as written in files and commands. The value's encoding depends on the
 /// parameter; see ``MessageParameters``.
 public indirect enum MessageValue: Equatable, Sendable {
   /// A string: the value of a text parameter, or a number or bytes in hex for other parameters. `=name` copies a

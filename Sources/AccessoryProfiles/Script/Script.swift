@@ -23,7 +23,7 @@ public struct Script: Equatable, Sendable {
   public var otherwise: [UInt8]?
   /// The answers to a frame with a wrong checksum.
   public var wrongChecksum: [Answer] = []
-  /// Data sent without a request.
+  /// Timers, which send data without a request.
   public var timers: [Timer] = []
   /// The states of the accessory; the first is the initial one. All scripts of an accessory share the states.
   public var states: [String] = []

@@ -97,7 +97,7 @@ extension Script {
   public struct Timer: Equatable, Sendable {
     /// The states in which the timer runs; empty means all.
     public var states: [String] = []
-    /// The time from the opening of the session or the start of the state until the timer first fires.
+    /// How long after the session opens or the state begins the timer first fires.
     public var after: Duration?
     /// The interval at which the timer fires again; nil means that it fires once.
     public var every: Duration?
@@ -183,7 +183,7 @@ extension Format<BytePattern> {
 extension Script {
   /// One of several answers: bytes to send, or an action of the accessory.
   public struct Answer: Equatable, Sendable {
-    /// How long an accessory that unplugs itself stays away.
+    /// Whether an accessory that unplugs itself returns, and after what time.
     public enum Absence: Equatable, Sendable {
       case stays
       case returns(after: Duration)
@@ -199,11 +199,11 @@ extension Script {
     public var after = Duration.zero
     /// The next state; nil for none.
     public var next: String?
-    /// A quirk that the accessory acquires.
+    /// A quirk that the accessory shows from then on.
     public var quirk: Quirk?
     /// The reason for closing the session; nil leaves the session open.
     public var close: String?
-    /// How long the accessory unplugs itself; nil if it does not.
+    /// How long the accessory stays unplugged; nil if it does not unplug itself.
     public var unplug: Absence?
 
     /// Creates an answer that sends bytes.

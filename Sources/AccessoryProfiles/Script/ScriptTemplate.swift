@@ -14,7 +14,7 @@ public struct ScriptTemplate: Equatable, Sendable {
 
   package enum NumberForm: Equatable, Sendable {
     case binary(width: Int, isLittle: Bool)
-    /// The number is written in digits, with at least this many.
+    /// The number is written in at least this many digits.
     case digits(Int, radix: Int, isUppercase: Bool)
 
     /// The fixed length of a number in bytes; nil for digits, of which there may be more.
@@ -135,7 +135,7 @@ extension ScriptTemplate {
     default:
       let isName =
         rest == nil && !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
-      // The check of the whole script verifies that this is a group of the rule's regex.
+      // Whether the rule's regex has a group with this name is verified when the whole script is checked.
       if isName, !words.contains(text) { return .namedGroup(text) }
       throw ScriptTemplateError("unknown \(shown)\(hint(for: pieces[0]))")
     }
