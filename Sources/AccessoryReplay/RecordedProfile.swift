@@ -71,7 +71,7 @@ extension Profile.Transport {
   }
 }
 
-/// What a recorded accessory does in its sessions, for an accessory that you plug in yourself.
+/// Reproduces what a recorded accessory does in its sessions, for an accessory that you plug in yourself.
 ///
 /// Each session of a protocol plays the next recorded session of that protocol; after the last one, playing starts
 /// again with the first. At a difference, the session is closed and the accessory's timeline shows a warning.

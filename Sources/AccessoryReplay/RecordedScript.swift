@@ -160,7 +160,7 @@ struct RecordedExchanges {
     }
   }
 
-  /// Splits an exchange in which several requests were sent together; the last request gets the answer.
+  /// Splits an exchange in which several requests were sent together; the answer is assigned to the last request.
   private static func split(_ exchange: Exchange, at delimiter: [UInt8]) -> [Exchange] {
     var (parts, start, index) = ([Exchange](), 0, 0)
     while index + delimiter.count <= exchange.request.count {
@@ -185,8 +185,8 @@ struct RecordedExchanges {
     return exchanges.allSatisfy { $0.response == $0.request + end || $0.response.isEmpty && $0.request.isEmpty }
   }
 
-  /// The rules as a script. A request with different answers gets each answer in order, and then the last answer
-  /// repeatedly.
+  /// The rules as a script. A request that was answered differently over time gets those answers in order, and then the
+  /// last one repeatedly.
   var script: Script {
     var order: [Key] = []
     var answers: [Key: [Exchange]] = [:]

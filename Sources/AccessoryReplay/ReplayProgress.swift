@@ -6,7 +6,7 @@ import AccessoryFormats
 public struct ReplaySettings: Sendable {
   /// How quickly recorded delays pass.
   public enum Speed: Equatable, Sendable {
-    /// This many times the recorded speed.
+    /// At this multiple of the recorded speed.
     case times(Double)
     case max
 
@@ -77,7 +77,7 @@ public struct ReplayProgress: Equatable, Sendable {
 
   mutating func add(_ difference: ReplayDifference) { differences.append(difference) }
 
-  /// The first difference of all.
+  /// The first difference found anywhere in the replay.
   public var first: ReplayDifference? { differences.first ?? sessions.lazy.compactMap(\.difference).first }
 
   /// Whether every session was played as recorded.
@@ -105,7 +105,7 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     /// The accessory did not connect with its protocols.
     case notConnected(within: Duration)
 
-    /// Whether nothing arrived, as opposed to something different.
+    /// Whether something expected did not arrive, as opposed to something different arriving.
     public var isSilence: Bool {
       switch self {
       case .missing, .stayedOpen, .notConnected: true

@@ -8,7 +8,7 @@ import Certificates
 import IAP2
 
 /// Plays the accessory of a recording: it identifies itself, is plugged in and unplugged, and answers in its sessions
-/// exactly as it did when it was recorded. Only the link and the authentication are live.
+/// exactly as it did when it was recorded. Only the link and the authentication are live; everything else is recorded.
 ///
 /// ```swift
 /// let accessory = ReplayedAccessory(recording, at: port, authenticator: coprocessor, on: loop) { print($0.json) }

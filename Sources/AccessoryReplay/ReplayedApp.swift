@@ -31,7 +31,7 @@ public final class ReplayedApp: AppHandler {
   private var sawAccessory = false
   private var next = 0
   private var ended: Set<Int> = []
-  /// When the last event happened, now and in the recording.
+  /// The times of the last event, in this replay and in the recording.
   private var since = (now: Instant.origin, recorded: Instant.origin)
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?

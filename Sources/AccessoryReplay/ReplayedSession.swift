@@ -17,7 +17,7 @@ final class SessionPlayer: SessionHandler {
   private var settling: LoopTimer?
   /// When the last recorded event happened.
   private(set) var completed: Instant?
-  /// Called once: when everything has passed and the session ended as recorded, or at the first difference.
+  /// Called once: when all bytes have matched and the session has ended as recorded, or at the first difference.
   private var done: ((SessionPlayer, ReplayDifference?) -> Void)?
 
   var recorded: Recording.Session { machine.recorded }
@@ -121,8 +121,8 @@ final class SessionPlayer: SessionHandler {
   }
 }
 
-/// The state machine of one end of a recorded session. The machine decides what to send and when, and whether the other
-/// end does what it did in the recording.
+/// The state machine for one end of a recorded session. The machine decides what to send and when, and whether the
+/// other end does what it did in the recording.
 ///
 /// Before this end sends, it waits for all bytes that had arrived by that time in the recording, and for the recorded
 /// delay. The other end's bytes are compared as one stream, however they are split, and may arrive earlier than
@@ -143,7 +143,7 @@ struct ReplayedSession {
     var action: Action
     /// The number of bytes from the other end that must have arrived before the action.
     var after: Int
-    /// The delay after those bytes and after the previous action.
+    /// How long to wait once those bytes have arrived and the previous action is done.
     var delay: Duration
   }
 
