@@ -15,7 +15,7 @@ import AccessoryFormats
 public protocol Report: WritableReport, Equatable {
   /// The kind of report, as its files name it, for example "soak report".
   static var kind: String { get }
-  /// The version, increased when older reports can no longer be read.
+  /// The format version, which is increased when older reports can no longer be read.
   static var version: Int { get }
   /// The limits for files that are read.
   static var limits: JSON5.Limits { get }
@@ -47,7 +47,7 @@ public protocol Report: WritableReport, Equatable {
   var sections: [PageSection] { get }
   /// The report as one JSON object, on one line.
   var json: JSONObject { get }
-  /// When the run was made; empty if the report does not contain it.
+  /// The date of the run; empty if the report does not contain it.
   var date: String { get }
 
   /// How the plan differs from the other report's, one sentence per difference. Results of different plans cannot be
@@ -106,7 +106,7 @@ extension Report {
   /// A page for people, complete in one file.
   public var html: String { html(traced: nil) }
 
-  /// The same, with links to the trace of the run at an address.
+  /// The page for people, with links to the run's trace at an address.
   public func html(traced trace: String?) -> String { ReportPage(self, trace: trace).html }
 
   /// The report in one of the formats that every report has.
@@ -126,7 +126,7 @@ extension Report {
   ///
   /// - Parameters:
   ///   - all: the name of the case if something is missing: "every world was played".
-  ///   - some: its name if there was nothing to do: "worlds".
+  ///   - some: the name of the case if there was nothing to do: "worlds".
   ///   - nothing: why there was nothing to do; nil if there was something.
   public func completeness(_ group: String, all: String, some: String, nothing: String?) -> [ReportCase] {
     if let gap { return [ReportCase(group, all, .failed(gap))] }

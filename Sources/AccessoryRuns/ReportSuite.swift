@@ -19,7 +19,7 @@ public struct ReportCase: Equatable, Sendable {
   let note: String
   /// What a page shows below the check, as HTML.
   let more: String
-  /// What a trace of the run calls the check; nil if it does not show it.
+  /// The check's name in a trace of the run; nil if the trace does not show the check.
   let traced: String?
 
   /// Creates a check; `group` is the part of its class after "easim.".

@@ -10,7 +10,7 @@ package struct Axis {
     case time
     case rate
     case count
-    /// A number of nines: 0 is 0 %, 1 is 90 %, 2 is 99 %.
+    /// A percentile, as its number of nines: 0 is 0 %, 1 is 90 %, 2 is 99 %.
     case nines
   }
 
@@ -63,7 +63,7 @@ package struct Axis {
   /// Creates an axis for percentiles, up to `most` nines.
   package init(nines most: Double) {
     let most = max(1, most)
-    // If there are many nines, there is no room for half a nine.
+    // If the axis covers many nines, there is no room for a mark at 50 %.
     let half = most <= 3 ? [(0.5 / 0.9, "50 %")] : []
     let nines: [(Double, String)] = [
       (1, "90 %"), (2, "99 %"), (3, "99.9 %"), (4, "99.99 %"), (5, "99.999 %"), (6, "99.9999 %"),

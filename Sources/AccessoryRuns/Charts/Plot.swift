@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A chart with two axes as SVG, without scripts and external style sheets, so that the page is a single file. Text has
+/// A chart with two axes as SVG, without scripts or external style sheets, so that the page is a single file. Text has
 /// the size of the page's text at any width, because each chart is drawn for the width at which it is shown.
 ///
 /// The drawing includes its values as `data-` attributes, which a test compares with the report.
@@ -12,7 +12,7 @@ package struct Plot {
     package var points: Double { self == .wide ? 860 : 328 }
     /// About how many marks fit on a horizontal axis.
     package var marks: Int { self == .wide ? 8 : 3 }
-    /// How many names fit there.
+    /// About how many names fit on a horizontal axis.
     package var names: Int { self == .wide ? 7 : 2 }
   }
 
@@ -142,11 +142,11 @@ package struct Plot {
     }
   }
 
-  /// A goal as a line across the chart, with its text where no other goal's is.
+  /// Draws a goal as a line across the chart, and places its text where it covers no other goal's text.
   package mutating func goal(_ value: Double, _ text: String, isMet: Bool) {
     let (from, to, at) = (left, width.points - right, yPlace(value))
     let isNear = { [goals] (isLeft: Bool) in goals.contains { $0.isLeft == isLeft && abs($0.y - at) < 16 } }
-    // Above the line, or below it at the upper end.
+    // The text is above the goal's line, or below it near the top of the chart.
     let below = at < top + 16
     let isLeft = isNear(false)
     let label =

@@ -26,7 +26,7 @@ public struct ReportTrend: WritableReport {
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
       if first == last { return "0 %" }
-      // From zero there is no percentage, and a count is told as one.
+      // A change from zero has no percentage, and a change of a count is shown as a count.
       let isCount = unit == .count || first <= 0
       let by = isCount ? (last > first ? "+\(show(last - first))" : "−\(show(first - last))") : ""
       guard first > 0 else { return by }
@@ -151,7 +151,7 @@ public struct ReportTrend: WritableReport {
     return (runs.contains { !$0.date.isEmpty } ? [dates] : []) + [passed] + figures
   }
 
-  /// What changed, as a table with one column for each run, followed by the limits.
+  /// The changes as a table with one column for each run, followed by the limits.
   public var text: String { ([headline, table] + changedCases + checks.map(\.line)).joined(separator: "\n") }
 
   private var table: String {
@@ -167,7 +167,7 @@ public struct ReportTrend: WritableReport {
     }.joined(separator: "\n")
   }
 
-  /// The comparison for programs.
+  /// The comparison as JSON, for programs.
   public var json: JSONObject {
     var object = JSONObject()
     object.add("easim", "\(kind) trend")
@@ -229,7 +229,7 @@ public struct ReportTrend: WritableReport {
     return page.html
   }
 
-  /// The name of a run, and below it when it was made, as far as there is room on an axis.
+  /// The name of a run and, below it, its date, shortened to fit on an axis.
   private func label(_ run: Run) -> String {
     let name = run.name.hasSuffix(".json") ? String(run.name.dropLast(5)) : run.name
     let short = name.count > 14 ? "…\(name.suffix(13))" : name
@@ -248,7 +248,7 @@ public struct ReportTrend: WritableReport {
   }
 
   private func chart(_ row: Row, _ width: Plot.Width) -> String {
-    // Every second or third name, if not all fit.
+    // Keeps only every second or third name if there is no room for all of them.
     let step = (runs.count + width.names - 1) / width.names
     let marks = runs.enumerated().compactMap { index, run in
       index % step == 0 ? (Double(index) + 0.5, label(run)) : nil

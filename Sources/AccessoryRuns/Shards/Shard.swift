@@ -8,7 +8,7 @@ import AccessoryFormats
 /// shard.share(of: 10_000)     // 2500..<3750
 /// ```
 ///
-/// Together, the shares of all shards cover everything, each part once.
+/// Together, the shares of all shards cover everything exactly once.
 public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// The maximum number of shards in a run.
   public static let most = 1_000_000

@@ -15,7 +15,7 @@ public struct ShardSet: Equatable, Sendable {
     (count, ranges) = (shard.count, [shard.index...shard.index])
   }
 
-  /// Creates a set; nil if such a set is not possible.
+  /// Creates a set; nil if the values do not form a valid set.
   init?(count: Int, ranges: [ClosedRange<Int>]) {
     guard 2...Shard.most ~= count, let first = ranges.first, let last = ranges.last, first.lowerBound >= 1,
       last.upperBound <= count,
@@ -82,7 +82,7 @@ public struct ShardSet: Equatable, Sendable {
     normalize()
   }
 
-  /// Replaces the set of all shards by that of a whole run, because the two reports are the same.
+  /// Replaces the set of all shards with the set of a whole run, because both describe the same report.
   private mutating func normalize() {
     if present == count { self = .whole }
   }
@@ -165,8 +165,8 @@ public struct CountSum: Sendable {
 // MARK: - In reports
 
 extension Format<ShardSet> {
-  /// The shards of a report: how many the run has, and which of them the report contains. The report of a run that was
-  /// not divided has no such keys.
+  /// The shards of a report: how many the run has, and which of them the report contains. These keys are absent from
+  /// the report of a run that was not divided.
   public static let shards = Section.format.format.map {
     $0.set
   } otherwise: {

@@ -21,7 +21,7 @@ package enum PageTable {
       "<div class=\"scroll\"><table\(style)>\n<thead>\(row(titles, "th"))</thead>\n<tbody>\(body)</tbody>\n</table></div>"
   }
 
-  /// How many of each part passed, failed and were skipped, as bars.
+  /// Bars that show how many checks of each part passed, failed and were skipped.
   static func outcomes(_ cases: [ReportCase]) -> String {
     var parts: [(name: String, counts: [Int])] = []
     for one in cases {
@@ -69,7 +69,7 @@ package enum PageTable {
       "<div class=\"scroll\"><table class=\"cases\"><tbody>\n\(rows.joined(separator: "\n"))\n</tbody></table></div>"
   }
 
-  /// A text as the fragment of an address.
+  /// A text, converted to the fragment of an address.
   private static func fragment(_ text: String) -> String {
     text.utf8.map { byte in
       let isPlain =
@@ -85,7 +85,7 @@ package enum PageTable {
     return "<dl>\n\(lines.joined(separator: "\n"))\n</dl>"
   }
 
-  /// How many entries are not shown; empty if all are.
+  /// A note about how many entries are not shown; empty if all are shown.
   package static func more(_ count: Int, _ one: String, _ several: String) -> String {
     count > 0 ? "\n<p>And \(count.counted(one, several)) more, which are not shown.</p>" : ""
   }

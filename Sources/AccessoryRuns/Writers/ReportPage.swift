@@ -4,7 +4,7 @@ import AccessoryFormats
 public struct PageSection: Sendable {
   let title: String
   let html: String
-  /// Whether it is a chart, which comes before everything that is read.
+  /// Whether the section is a chart; charts come before text and tables.
   let isChart: Bool
 
   /// A section with a heading.
@@ -23,7 +23,7 @@ public struct PageSection: Sendable {
 /// The page is one file without scripts or external resources. The page fits narrow screens and paper, and follows the
 /// reader's choice of light or dark mode.
 struct ReportPage {
-  /// More figures than these are not read at a glance.
+  /// A reader takes in no more figures than this at a glance.
   private static let mostFigures = 4
 
   /// The product and the test.
@@ -31,7 +31,7 @@ struct ReportPage {
   /// The verdict as one sentence, and whether it is good news; nil if neither good nor bad.
   var sentence: String
   var isGood: Bool?
-  /// Below the verdict; may be empty.
+  /// The remark below the verdict; may be empty.
   var remark = ""
   /// The address of the run's trace, relative to the page; nil if there is none.
   var trace: String?
@@ -44,7 +44,7 @@ struct ReportPage {
   init(_ report: some Report, trace: String? = nil) {
     let verdict = report.outcome
     let why = verdict.reasons
-    // A run that did not pass says why, and then what was done.
+    // For a run that did not pass, the page first gives the reasons, and then what was done.
     let sentence =
       why.first.map { $0 + (why.count > 1 ? ", and \((why.count - 1).counted("more reason", "more reasons"))" : "") }
     let text = sentence ?? report.headline
