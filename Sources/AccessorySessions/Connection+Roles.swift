@@ -57,8 +57,8 @@ extension Connection where Role == DeviceRole {
       guard let session else { preconditionFailure("a session over the link must be adopted with its number") }
       return session
     case .native:
-      // The components are the ways to reach the accessory, including this cable. The protocol determines which native
-      // channel is used.
+      // The transport components describe every way to reach the accessory, of which this cable is one. The protocol
+      // determines which native channel is used.
       do throws(NativeChannelRefusal) {
         return adoptNative(try cable.openNativeChannel(for: protocolName), protocolName, closes: .device)
       } catch {

@@ -86,7 +86,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     for session in sessions + natives.map(\.session) { session.close() }
   }
 
-  /// Drops every open session without closing it, so that it stays open for the other end but gets no more answers.
+  /// Drops every open session without closing it. The other end still sees an open session, but gets no more answers.
   /// Returns the sessions.
   public func forgetSessions() -> [Session] {
     let open = (sessions + natives.map(\.session)).filter(\.isOpen)
@@ -139,7 +139,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   }
 
   /// Sends until there is nothing more to send or no more room. Packets are sent from where the peer stores them; only
-  /// what the channel does not accept at once is copied.
+  /// what the channel does not accept immediately is copied.
   private func flush() {
     let channel = cable.main
     let limit = channel.keepsTransfersApart ? 1 : Self.gatherLimit
@@ -258,7 +258,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     }
     natives.append(native)
     native.start()
-    // The channel may have been on its way when the cable ended.
+    // The cable may have ended while the native channel was still being opened.
     if isOver { native.end(.channelEnded("the cable is gone")) }
     return native.session
   }

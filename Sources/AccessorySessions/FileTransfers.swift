@@ -36,7 +36,7 @@ public final class FileTransfers {
     }
   }
 
-  /// Whether a file from this end is still being sent, neither delivered nor cancelled yet.
+  /// Whether a file from this end is still being sent, that is, neither delivered nor cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { sender.isUnderWay(id) }
 
   /// Sends a file. Returns its number, which messages can use to refer to it; nil if too many files are being sent.

@@ -60,7 +60,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   }
 }
 
-/// A silence of the other end that lasted too long.
+/// A silence from the other end that lasted too long.
 public struct Silence: Equatable, Sendable {
   /// The phase that took too long.
   public let phase: PeerPhase

@@ -15,9 +15,9 @@ public struct TimelineEvent: Equatable, Sendable {
     case app
   }
 
-  /// The accessory that an event is about, as far as it is known at that time and place.
+  /// The accessory that an event is about, with everything known about it at that time and place.
   ///
-  /// An immutable object, because many events refer to the same one.
+  /// The subject is an immutable object, because many events refer to the same one.
   public final class Subject: Equatable, Sendable {
     /// The name that users see.
     public let name: String
@@ -36,7 +36,7 @@ public struct TimelineEvent: Equatable, Sendable {
       self.connectionID = connectionID
     }
 
-    /// Whether both are equal.
+    /// Whether the two are equal.
     public static func == (left: Subject, right: Subject) -> Bool {
       left === right
         || (left.name == right.name && left.serial == right.serial && left.protocols == right.protocols

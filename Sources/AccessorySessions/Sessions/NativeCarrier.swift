@@ -20,7 +20,7 @@ final class NativeCarrier: ChannelHandler, SessionCarrier {
     case device
   }
 
-  /// The channel is not read while this many bytes are unread.
+  /// The number of unread bytes at which the channel is no longer read.
   static let bound = 256 * 1024
 
   private let channel: any Channel

@@ -32,8 +32,8 @@ public final class Session {
   @exclusivity(unchecked) public private(set) var bytesWritten = 0
 
   private var unacknowledgedAtEnd = 0
-  /// While this is true, the handler is not called; when it becomes false, the missed events are reported. This
-  /// property holds the events for a suspended app.
+  /// While this is true, the handler is not called; when it becomes false, the missed events are reported. The events
+  /// of a suspended app are held back in this way.
   public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
   }
@@ -100,8 +100,8 @@ public final class Session {
     return count
   }
 
-  /// Writes as much of `bytes` as there is room for and returns the number. After a partial write, the handler is
-  /// notified when there is room again.
+  /// Writes as much of `bytes` as there is room for, and returns the number of bytes written. After a partial write,
+  /// the handler is notified when there is room again.
   @discardableResult
   public func write(_ bytes: RawSpan) -> Int {
     guard isOpen, bytes.byteCount > 0 else { return 0 }
@@ -215,7 +215,7 @@ public final class Session {
     held = Held()
     if missed.isReadable { becameReadable() }
     if missed.isWritable, isOpen { becameWritable() }
-    // The handler may have asked to be held again.
+    // The handler may have asked for its events to be held back again.
     guard missed.isOver else { return }
     if isHeld { held.isOver = true } else { tellEnd() }
   }
@@ -240,8 +240,8 @@ protocol SessionCarrier: AnyObject {
   func unacknowledged(_ session: Session) -> Int
 }
 
-/// Sits between a session and its user at this end, for accessories that treat bytes oddly. A filter sees every byte in
-/// both directions, and may drop, delay or split the data.
+/// Sits between a session and its user at this end, for accessories that handle bytes in unusual ways. A filter sees
+/// every byte in both directions, and may drop, delay or split the data.
 ///
 /// ```
 ///   user ── write ──▶ filter.write ──▶ session.send ──▶ carrier
@@ -264,7 +264,7 @@ package protocol SessionFilter: AnyObject {
   func session(_ session: Session, over end: SessionEnd)
 }
 
-/// Reads whatever arrives over a session, and discards it.
+/// Reads and discards everything that arrives over a session.
 package final class Discarder: SessionHandler {
   private let ended: () -> Void
 

@@ -23,7 +23,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     case session(SessionEnd)
   }
 
-  /// Byte counts, of one session or of all sessions of this relay.
+  /// Byte counts for one session, or for all sessions of this relay.
   package struct Counts: Equatable {
     /// Bytes that the session accepted for sending.
     package var sent = 0
@@ -77,7 +77,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   /// Creates a relay without a session.
   ///
   /// - Parameters:
-  ///   - linger: how long nothing must have arrived after the end of the input before the session is closed.
+  ///   - linger: how long the session must be quiet after the end of the input before it is closed.
   ///   - closingReason: what this end's timeline shows when the relay closes the session.
   ///   - ended: called after each session, when the output has accepted its last byte; also called once, without a
   ///     session, if the stream breaks while there is none.
@@ -200,7 +200,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     done?()
   }
 
-  /// Closes the session from this end. Without a session, reports the ending immediately.
+  /// Closes the session from this end. If there is no session, reports the end immediately.
   private func conclude(_ ending: Ending) {
     guard let session else { return ended(self, ending) }
     if !session.isOpen {
