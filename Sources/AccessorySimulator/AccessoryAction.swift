@@ -37,7 +37,7 @@ public struct OutgoingMessage: Equatable, Sendable {
 
   /// The number of the message; nil if the entry names a message that does not exist.
   public var message: MessageID? { entry.send.messageID }
-  /// The message's parameters; empty if those of the entry cannot be sent.
+  /// The message's parameters; empty if the entry's parameters cannot be sent.
   public var parameters: [MessageRule.Element] { (try? entry.rule())?.parameters ?? [] }
 }
 

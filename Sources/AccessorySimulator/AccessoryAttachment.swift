@@ -30,7 +30,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
-  /// Native channels that the device opened and that are not answered.
+  /// Native channels that the device opened and the accessory has not answered.
   private var ignoredChannels: [any Channel] = []
   private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in log($0) }
   private var hasWarned = false

@@ -21,7 +21,7 @@ public final class SimulatedAccessory {
   private let adjustLink: (inout LinkSettings) -> Void
   private let handshakeTimeouts: HandshakeTimeouts
   let tellsMessages: Bool
-  /// The time at the zero of the loop's clock, in seconds since 1970.
+  /// The time at which the loop's clock was 0, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777 {
     didSet { madeScripts?.memory.epoch = epoch }
   }
@@ -104,8 +104,8 @@ public final class SimulatedAccessory {
   /// Whether the accessory is plugged in with all its protocols, after any flicker.
   public var isWhole: Bool { flicker.state == .whole }
 
-  /// The number of running programs of the accessory's sessions. After the last session they get time to exit;
-  /// releasing the accessory, which must be unplugged by then, ends them immediately.
+  /// The number of running programs of the accessory's sessions. After the last session, these programs get time to
+  /// exit; releasing the accessory, which must be unplugged by then, ends them immediately.
   public var runningPrograms: Int { programs.count }
 
   /// Plugs the accessory in; throws if the port cannot be opened now. A port that fails later causes a warning.
@@ -113,7 +113,7 @@ public final class SimulatedAccessory {
     try perform(flicker.plugIn())
   }
 
-  /// Unplugs the accessory, whatever it is doing.
+  /// Unplugs the accessory in any state.
   public func unplug(_ reason: String = "unplugged") {
     returnTimer?.cancel()
     do { try perform(flicker.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }

@@ -92,7 +92,7 @@ struct WireFlickerMachine {
     return .attach(isWhole: true)
   }
 
-  /// Handles a device that has received everything that it gets from the accessory without protocols.
+  /// Called when the device has received everything that an accessory without protocols sends.
   mutating func deviceIsDone(now: Instant, random: inout SeededRandom) {
     guard let flicker, case .empty(let cycle, nil) = state else { return }
     state = .empty(cycle: cycle, leavesAt: now + flicker.jittered(flicker.empty, using: &random))

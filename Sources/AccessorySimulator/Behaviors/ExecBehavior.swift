@@ -94,8 +94,8 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private var inputWaits = false
   /// How the program ended, while its last bytes are still waiting for the session.
   private var ending: ProcessEnding?
-  /// The number of bytes for a program that no longer reads, and of bytes that a program printed after its session had
-  /// ended.
+  /// The numbers of dropped bytes: those for a program that no longer reads, and those that a program printed after its
+  /// session had ended.
   private var unread = 0
   private var unheard = 0
 
@@ -221,7 +221,7 @@ public final class ProgramPlaces: Sendable {
   public let count: Int
   private let free: Atomic<Int>
 
-  /// Creates a limit of this many programs.
+  /// Creates a limit that allows the given number of programs.
   public init(_ count: Int) {
     self.count = count
     free = Atomic(count)

@@ -24,7 +24,7 @@ public struct SinkBehavior: AccessoryBehavior {
   }
 
   private final class CheckingSink: SessionHandler {
-    /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
+    /// How long a session must be quiet after a wrong byte before the mistake is analyzed.
     private static let quiet = Duration.milliseconds(500)
 
     private let context: BehaviorContext

@@ -22,7 +22,7 @@ public struct SourceBehavior: AccessoryBehavior {
   }
 
   private final class Talker: SessionHandler {
-    /// The maximum number of bytes generated at a time, however many are allowed.
+    /// The maximum number of bytes generated at a time, even if more are allowed.
     private static let pieceLimit = 64 * 1024
 
     private unowned let session: Session
@@ -56,7 +56,7 @@ public struct SourceBehavior: AccessoryBehavior {
     private func sendWhatIsAllowed() {
       while pacer.allowance > 0 {
         if piece.isEmpty { piece.refill { pattern.append(min(pacer.allowance, Self.pieceLimit), to: &$0) } }
-        // The piece may have been generated when more was allowed than now.
+        // The piece may have been generated when the pacer allowed more bytes than it does now.
         let allowed = min(piece.count, pacer.allowance)
         let taken = piece.withBytes { session.write($0.extracting(first: allowed)) }
         piece.removeFirst(taken)
@@ -154,7 +154,8 @@ struct SourcePacer: Equatable {
     }
   }
 
-  /// Holds back because the session has no room: allows only the current chunk or, if it is complete, the next one.
+  /// Holds the source back because the session has no room: allows only the current chunk or, if it is complete, the
+  /// next one.
   mutating func hold() {
     guard state == .paced else { return }
     state = .held

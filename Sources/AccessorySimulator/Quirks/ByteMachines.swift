@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// These types decide when the bytes of one session pass. Each type applies one quirk of
+// These types decide when the bytes of a session are passed on. Each type applies one quirk of
 // AccessoryProfiles/Quirks/SessionBytes.swift.
 
 /// Applies `drops-beyond`: a buffer that is emptied at a rate, a hundredth of a second's worth at a time.
@@ -26,7 +26,7 @@ struct OverrunningBuffer {
     return bytes.count - fitting
   }
 
-  /// Returns what has left the buffer by now. `isIdle` tells whether the reader has read everything before.
+  /// Returns what has left the buffer by now. `isIdle` is true if the reader has read all earlier bytes.
   mutating func handleTimeout(now: Instant, isIdle: Bool) -> [UInt8] {
     guard let due = deadline, due <= now else { return [] }
     deadline = now + interval

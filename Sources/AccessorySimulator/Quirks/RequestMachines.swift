@@ -145,7 +145,7 @@ struct SettingsFilter {
     prefix = Array(quirk.prefix.utf8)
   }
 
-  /// Returns the bytes that the accessory obeys.
+  /// Returns the bytes that the accessory acts on.
   mutating func receive(_ bytes: [UInt8], now: Instant) -> [UInt8] {
     var heard: [UInt8] = []
     if quirk.end == .pause {

@@ -33,8 +33,8 @@ struct SessionEnder {
   }
 }
 
-/// Applies `wedges-after`: counts the opens within the last `within`. Invariant: a wedged accessory answers nothing
-/// until it has been without power for `rest`.
+/// Applies `wedges-after`: counts the sessions opened within the last `within`. Invariant: a wedged accessory answers
+/// nothing until it has been without power for `rest`.
 struct OpenCounter {
   private let quirk: WedgedByOpens
   private var opens: [Instant] = []
@@ -53,7 +53,7 @@ struct OpenCounter {
     return isWedged
   }
 
-  /// Handles power returning; `rest` is how long the accessory was without power.
+  /// Handles the return of power; `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { (opens, isWedged) = ([], false) }
   }
@@ -83,7 +83,7 @@ struct SilenceMachine {
     return max(.zero, time + quirk.jitter * Double.random(in: -1...1, using: &random))
   }
 
-  /// Handles power returning; `rest` is how long the accessory was without power.
+  /// Handles the return of power; `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { sessions = 0 }
   }
@@ -112,7 +112,7 @@ struct PhantomMachine {
     return true
   }
 
-  /// Handles power returning; `rest` is how long the accessory was without power.
+  /// Handles the return of power; `rest` is how long the accessory was without power.
   mutating func pluggedIn(after rest: Duration) {
     if rest >= quirk.rest { isHaunted = false }
   }

@@ -13,7 +13,7 @@ final class SessionQuirks {
   private let loop: any EventLoop
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// The quirk of the next sessions, and how many it has already affected.
+  /// The quirk that applies to the next sessions, and the number of sessions that it has already affected.
   private var trouble: OddSession?
   private var troubled = 0
   private var ender: SessionEnder?
@@ -130,7 +130,7 @@ final class SessionQuirks {
     if let time = silence?.opened() { stream.goesSilent(after: time) }
   }
 
-  /// Handles a session that got its behavior, and may now send a late reply.
+  /// Called when a session has its behavior, so that a late reply can be sent in it.
   func began(_ session: Session) {
     if let stream = streams.last, stream.isOf(session) { payLateReply(to: stream) }
   }

@@ -1,7 +1,8 @@
 public import AccessoryCore
 public import AccessorySessions
 
-/// Keeps the bytes that an accessory has received in its sessions and its behavior has read, whatever the behavior is.
+/// Keeps the bytes that an accessory has received in its sessions and that its behavior has read, whatever that
+/// behavior is.
 ///
 /// Each session is one stream of bytes, however they were split in transit. The oldest bytes are dropped.
 public final class ReceivedBytes {

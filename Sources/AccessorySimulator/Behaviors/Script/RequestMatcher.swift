@@ -31,7 +31,7 @@ struct RequestMatcher {
     case skipping
   }
 
-  /// The end of requests, in a form that is fast to check at every byte.
+  /// What ends a request, in a form that can be checked quickly at every byte.
   private enum Ending {
     case delimiter
     case count(Int)

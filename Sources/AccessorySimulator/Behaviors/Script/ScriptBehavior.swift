@@ -30,7 +30,7 @@ public struct ScriptBehavior: AccessoryBehavior {
     @exclusivity(unchecked) private var machine: ScriptMachine
     private var timer: LoopTimer?
     private let sending = OneAtATime()
-    /// Whether the session has no room for due answers.
+    /// Whether answers are due for which the session has no room.
     private var isBlocked = false
     private var seenEntries: Int
 

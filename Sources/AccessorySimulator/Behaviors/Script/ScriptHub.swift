@@ -55,14 +55,14 @@ struct ScriptMemory {
   private var uses: [RuleID: Int] = [:]
   private var counters: [String: Int] = [:]
   var random: SeededRandom
-  /// The time at the zero of the loop's clock, in seconds since 1970.
+  /// The time at which the loop's clock was 0, in seconds since 1970.
   var epoch: UInt64
 
   init(state: String? = nil, random: SeededRandom, epoch: UInt64 = 1_777_777_777) {
     (self.state, self.random, self.epoch) = (state, random, epoch)
   }
 
-  /// Begins in the first of these states, unless it is already in one of them. A script that declares none leaves the
+  /// Enters the first of these states, unless the current state is one of them. A script that declares none leaves the
   /// state unchanged; a replacement script may declare other states.
   mutating func begin(in states: [String]) {
     guard let first = states.first, !states.contains(where: { $0 == state }) else { return }

@@ -7,7 +7,7 @@ import AccessoryProfiles
 /// steps, one at a time. The same bytes at the same times give the same steps, however the bytes were split.
 ///
 /// Invariants: at most a request and a full ``AnswerQueue`` are kept, whatever arrives. Nothing is read while the queue
-/// is full; timers and other sessions cannot add to a full queue, which is reported.
+/// is full. If a timer or another session cannot add to a full queue, this is reported.
 struct ScriptMachine {
   private struct Timer {
     let timer: Script.Timer
@@ -219,7 +219,7 @@ struct ScriptMachine {
   mutating func didAct() { answers.didAct() }
 }
 
-/// Limits an accessory to reading this many bytes per second; each step allows a tenth of a second's worth.
+/// Limits how many bytes an accessory reads per second; each step allows a tenth of a second's worth.
 struct ReadPacer {
   private let bytesPerSecond: Int
   /// The time at which everything that was read has been processed.
