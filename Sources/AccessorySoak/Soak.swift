@@ -41,11 +41,11 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
   public let seed: UInt64
   /// The broken rules with their times; empty if every rule held.
   public let violations: [SoakViolation]
-  /// The corners that were reached.
+  /// The corner cases that were reached.
   public let coverage: SoakCoverage
   /// A hash of every byte and event with its time. Two runs with the same seed have the same hash.
   public let hash: UInt64
-  /// How many loop steps the world took. The number measures the cost of a world independently of the machine.
+  /// How many loop steps the world took. This number measures the cost of a world independently of the machine.
   public let steps: Int
 
   /// One line for each broken rule, and the command that reproduces them.
@@ -67,10 +67,10 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
 public struct SoakRecipe: Sendable {
   /// The accessories' profile, and the name by which the user gave it; nil for random accessories.
   public var profile: (reference: String, template: ProfileTemplate)?
-  /// Corners that must not be reached. Reaching one counts as a broken rule.
+  /// Corner cases that must not be reached. Reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Creates a recipe for random accessories, without forbidden corners.
+  /// Creates a recipe for random accessories, without forbidden corner cases.
   public init() {}
 
   /// The plan for a seed.

@@ -30,7 +30,7 @@ public final class SoakCrew: Sendable {
   /// Whether every job has ended.
   public var isOver: Bool { seeds.isOver }
 
-  /// Stops starting new worlds.
+  /// Starts no new worlds from now on.
   public func stop() { seeds.stop() }
 
   /// Plays worlds until all seeds are used or the crew is stopped.
@@ -67,7 +67,7 @@ public final class SoakShrinking: Sendable {
   /// The worlds shrunk so far, by their seeds. After a stop, each is as small as it had become by then.
   public var shrunk: [UInt64: SoakReport.Shrunk] { results.withLock { $0 } }
 
-  /// How many worlds were shrunk, of how many, and how many attempts that took.
+  /// How many worlds were shrunk, out of how many, and the number of attempts that this took.
   public var progress: (done: Int, all: Int, tries: Int) {
     (results.withLock { $0.count }, failures.count, tries.withLock { $0 })
   }

@@ -140,7 +140,7 @@ enum SoakFaults {
   }
 }
 
-/// Random quirks of both roles, as a profile may have them.
+/// Random quirks that a profile may have, for both roles.
 enum SoakQuirks {
   static func some(_ random: inout PlanRandom) -> [Quirk] {
     var quirks: [Quirk] = []

@@ -138,7 +138,7 @@ extension Profile.Link {
     self.init()
     maximumOutstandingPackets = UInt8(random.spread(1...127))
     switch random.number(0...99) {
-    // Such packets are too short for authentication messages, so this accessory never becomes ready.
+    // Packets this short cannot hold authentication messages, so this accessory never becomes ready.
     case ..<3: maximumPacketLength = UInt16(random.number(24...51))
     case ..<50: maximumPacketLength = UInt16(random.number(52...300))
     case ..<85: maximumPacketLength = UInt16(random.number(300...4_096))

@@ -63,7 +63,7 @@ public struct SoakPlan: Equatable, Sendable {
   public var firstSession: UInt16
   /// The time at which the steps are over and everything unfinished must come to an end.
   public var length: Duration
-  /// Corners that must not be reached. Reaching one counts as a broken rule.
+  /// Corner cases that must not be reached. Reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
   /// Whether packets may be changed without the link noticing. Such changes come from a fault that corrects the
@@ -109,12 +109,12 @@ public struct SoakLinkChoices: Equatable, Sendable {
 
 /// What one end of a session does.
 public struct SoakStreamPlan: Equatable, Sendable {
-  /// How an end reads.
+  /// How an end of the session reads.
   public enum Reading: Equatable, Sendable {
     case eager
-    /// Reads this many bytes at a time and pauses between reads.
+    /// Reads the given number of bytes at a time, and pauses between reads.
     case slow(bytes: Int, every: Duration)
-    /// Reads this many bytes and then pauses for a while; nil means that it never reads again.
+    /// Reads the given number of bytes, and then pauses for a while; nil means that it never reads again.
     case stops(after: Int, resumes: Duration?)
   }
 

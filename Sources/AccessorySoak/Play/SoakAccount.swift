@@ -49,7 +49,7 @@ final class SoakAccount {
     linkDownsBefore = linkDowns
     name = "session \(id) of accessory \(accessory)"
     device = Half(UniqueStream(seed: plan.seed, session: 2 * number))
-    // An echo sends the device's bytes.
+    // An echo sends back the device's bytes.
     simulator = Half(UniqueStream(seed: plan.seed, session: 2 * number + (isEcho ? 0 : 1)))
   }
 

@@ -26,11 +26,11 @@ final class SoakWorld {
   private var sessions: [SoakAccount] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
-  /// How many loop steps the world has taken so far. The number measures the cost of a world independently of the
+  /// How many loop steps the world has taken so far. This number measures the cost of a world independently of the
   /// machine.
   private(set) var stepCount = 0
 
-  /// The maximum number of steps. A world that takes more is stuck.
+  /// The maximum number of steps. A world that takes more steps is stuck.
   private static let mostSteps = 3_000_000
 
   init(
@@ -229,7 +229,7 @@ final class SoakWorld {
   }
 
   /// How long it may take until written bytes are delivered or given up. A link retransmits a packet as often as
-  /// agreed, and even if the last attempt succeeds, the next packet may need just as many.
+  /// agreed; even if the last attempt succeeds, the next packet may need just as many attempts.
   private var patience: Duration {
     let slowest =
       plan.accessories.map { part in

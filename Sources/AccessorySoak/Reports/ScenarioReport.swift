@@ -35,7 +35,7 @@ public struct ScenarioReport: Equatable, Sendable {
 
     init() {}
 
-    /// A line that shows the result to readers.
+    /// The result as a line of text for readers.
     public var line: String { "\(passed ? "✓" : "✗") \(scenario)  \(text)" }
   }
 

@@ -90,7 +90,7 @@ extension SoakReport.Shrunk {
 }
 
 extension Format<UInt64> {
-  /// The hash is written as text, because not every JSON reader supports such large numbers.
+  /// The hash is written as text, because not every JSON reader supports numbers this large.
   fileprivate static let hash = parsed(
     TextShape(pattern: "^[0-9]+$"), expected: "a hash, a number of 64 bits", { UInt64($0) }, text: { "\($0)" })
 }

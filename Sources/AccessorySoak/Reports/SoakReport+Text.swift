@@ -23,7 +23,7 @@ extension SoakReport {
     return shards.text.isEmpty ? text : "\(text), \(shards.text)"
   }
 
-  /// The printed text: the table of corners, the failures, and the verdict with the hash.
+  /// The printed text: the table of corner cases, the failures, and the verdict with the hash.
   public var text: String {
     (["\(coverage)"] + failures.map(text) + beyond + ["\(headline); hash \(hash)"]).joined(separator: "\n")
   }
@@ -53,7 +53,7 @@ extension SoakReport {
   }
 
   /// The report for CI servers. The suite has one case for each rule, which lists the seeds that broke the rule, and
-  /// one case for the corners that should have been reached.
+  /// one case for the corner cases that should have been reached.
   public var suite: ReportSuite {
     var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
     // Rules from a later version's report are kept.
@@ -82,7 +82,8 @@ extension SoakReport {
   /// A description of the run, used as the title of a page.
   public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
 
-  /// How many worlds were played, and how much they covered.
+  /// How many worlds were played and how many failed, how many corner cases they reached, and how often faults took
+  /// effect.
   public var figures: [ReportFigure] {
     [
       ReportFigure("worlds", worlds), ReportFigure("failed", failureCount, moreIsBetter: false),

@@ -31,14 +31,14 @@ public struct SoakReport: Equatable, Sendable {
 
   /// The maximum number of failures that are kept. Further ones are only counted.
   static let mostFailures = 100
-  /// A run of fewer random worlds than this is likely to miss some corners.
+  /// A run of fewer random worlds than this is likely to miss some corner cases.
   private static let enoughForEveryCorner = 5_000
 
   /// The program and its version. Other versions may generate other worlds.
   public var program = ""
   /// The profile of the accessories, as the user gave it; nil for random ones.
   public var profile: String?
-  /// The forbidden corners.
+  /// The forbidden corner cases.
   public var forbidden: [SoakCoverage.Corner] = []
   /// The first seed of the whole run.
   public var first: UInt64 = 0
@@ -56,7 +56,7 @@ public struct SoakReport: Equatable, Sendable {
   public var failureCount = 0
   /// The sum of the hashes of all worlds.
   public var hash: UInt64 = 0
-  /// How often each corner was reached and each fault took effect.
+  /// How often each corner case was reached and each fault took effect.
   public var coverage = SoakCoverage()
   /// The first failures, in the order of their seeds.
   public var failures: [Failure] = []
@@ -105,21 +105,21 @@ public struct SoakReport: Equatable, Sendable {
     if seeds == nil || worlds < shards.share(of: self.seeds) { self.stoppedBy = stoppedBy }
   }
 
-  /// Adds the shrunken failing worlds, by their seeds.
+  /// Adds the failing worlds that were shrunk, keyed by seed.
   public mutating func add(_ shrunk: [UInt64: Shrunk]) {
     for index in failures.indices { failures[index].shrunk = shrunk[failures[index].seed] }
   }
 
   // MARK: Verdict
 
-  /// The corners that were missed although the run had enough random worlds to reach them. A single shard may miss
+  /// The corner cases that were missed although the run had enough random worlds to reach them. A single shard may miss
   /// some.
   public var missing: [String] {
     let isWhole = profile == nil && forbidden.isEmpty && shards.isComplete
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
   }
 
-  /// The verdict is passed if every world of the run was played, every rule held in every world, and no corner is
+  /// The verdict is passed if every world of the run was played, every rule held in every world, and no corner case is
   /// missing.
   public var verdict: Verdict {
     var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) failed"] : []

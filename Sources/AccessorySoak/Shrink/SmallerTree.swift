@@ -49,7 +49,7 @@ extension JSON5Value {
     switch content {
     case .object: return changes(inside: kept) { $0.plainer(keeping: kept, in: $1) }
     case .array(let values):
-      // Here, a step moves to the time of the previous step.
+      // This change moves a step to the time of the previous step.
       let moved = values.indices.dropFirst().compactMap { index -> SmallerTree? in
         guard case .object(var members) = values[index].content, let time = values[index - 1]["at"],
           let place = members.firstIndex(where: { $0.key == "at" }), members[place].value != time

@@ -16,7 +16,7 @@ import AccessoryWorlds
 /// print(shrinker?.shrunk.scenario ?? "passed")
 /// ```
 public struct SoakShrinker {
-  /// Limits on the effort.
+  /// Limits on the effort of shrinking.
   public struct Effort: Sendable {
     /// The maximum number of worlds to play.
     public var worlds = 2_000

@@ -1,9 +1,9 @@
 import AccessoryFaults
 import IAP2
 
-/// How often seeded worlds reached the corners of the protocol, that is, its rare situations.
+/// How often seeded worlds reached the corner cases of the protocol, that is, its rare situations.
 ///
-/// If one of these counts is zero after a run over many seeds, the run did not test that corner, and fails.
+/// If one of these counts is zero after a run over many seeds, the run did not test that corner case, and fails.
 public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   /// A rare situation in the protocol.
   public enum Corner: Int, CaseIterable, Sendable {
@@ -13,10 +13,10 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     case connect, emptyConnect, sessionOpened, sessionRefused, sessionEndedUnread, sessionClosedByDevice
     case sessionClosedByAccessory, sessionEndedByLink, sessionEndedByCable, sessionDeniedByAPI, bytesDelivered
 
-    /// The corner's name on the command line, in files and in JSON, for example `giveUp`.
+    /// The corner case's name on the command line, in files and in JSON, for example `giveUp`.
     public var word: String { "\(self)" }
 
-    /// The corner's description in the printed table.
+    /// The corner case's description in the printed table.
     public var name: String {
       switch self {
       case .linkUp: "link came up"
@@ -61,7 +61,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   /// Creates a coverage with all counts at zero.
   public init() {}
 
-  /// How often a corner was reached.
+  /// How often a corner case was reached.
   public subscript(corner: Corner) -> Int {
     get { counts[corner.rawValue] }
     set { counts[corner.rawValue] = newValue }
@@ -97,7 +97,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
     for index in left.faults.indices { left.faults[index] += right.faults[index] }
   }
 
-  /// The names of the corners that were never reached.
+  /// The names of the corner cases that were never reached.
   public var missing: [String] {
     rows.filter { $0.count == 0 }.map(\.name)
   }
@@ -107,7 +107,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
       + zip(Fault.format.names, faults).map { ("fault \($0)", $1) }
   }
 
-  /// One line for each corner and each fault.
+  /// One line for each corner case and each fault.
   public var description: String {
     rows.map { row in
       let count = String(row.count)

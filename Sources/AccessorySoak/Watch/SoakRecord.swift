@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import AccessorySimulator
 
-/// The record of one world: the broken rules, the corners reached, and a hash of everything that happened.
+/// The record of one world: the broken rules, the corner cases reached, and a hash of everything that happened.
 final class SoakRecord {
   /// The maximum number of violations. More would not help to explain a failure.
   private static let most = 20
@@ -84,7 +84,7 @@ struct PublicationWatch {
   }
 }
 
-/// Holds objects weakly, to report in the end which of them are still in memory.
+/// Holds objects weakly, to report at the end which of them are still in memory.
 struct LeakWatch {
   private struct Entry {
     let name: StaticString

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// A rule that must hold after every step of every seeded world.
+/// A rule that must hold after each step in every seeded world.
 public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   /// The rule's name in reports and JSON, for example `bytes` or `forbidden giveUp`.
   public let description: String
@@ -27,17 +27,17 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   public static let acknowledgement = SoakRule("acknowledgement")
   /// No packet is sent with a wrong checksum.
   public static let packets = SoakRule("packets")
-  /// An accessory that is not plugged in can be plugged in.
+  /// An unplugged accessory can always be plugged in.
   public static let plugging = SoakRule("plugging")
   /// Everything ends eventually.
   public static let end = SoakRule("end")
   /// No object stays in memory after it is no longer needed.
   public static let leak = SoakRule("leak")
 
-  /// The world does not reach a corner that its plan forbids.
+  /// The world does not reach a corner case that its plan forbids.
   public static func forbidden(_ corner: SoakCoverage.Corner) -> SoakRule { SoakRule("forbidden \(corner.word)") }
 
-  /// The rules that hold in every world, whatever its plan.
+  /// The rules that hold in every world, regardless of its plan.
   public static let everywhere: [SoakRule] = [
     .bytes, .delivery, .ending, .publication, .opening, .window, .packetLength, .numbering, .acknowledgement, .packets,
     .plugging, .end, .leak,

@@ -93,7 +93,7 @@ final class WireWatch: CableWitness {
 
 /// How far the two ends of a cable have got, as observed on the wire.
 private struct LinkProgress {
-  /// The corner that would be reached if the cable were cut now.
+  /// The corner case that would be reached if the cable were cut now.
   private(set) var cut = SoakCoverage.Corner.cutInDetection
   private var isAuthenticated = false
   private var isIdentified = false
