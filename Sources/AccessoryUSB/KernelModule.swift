@@ -20,7 +20,7 @@ package struct KernelModule: Sendable {
   /// The driver of Bluetooth adapters on USB.
   package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
 
-  /// The command that loads the module; if this kernel has no such module, other advice.
+  /// The command that loads the module or, if this kernel does not have the module, other advice.
   package var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
 
   func remedy(in modules: String) -> String {

@@ -21,7 +21,7 @@ struct DescriptorError: Error, Equatable, CustomStringConvertible {
     (self.offset, self.problem) = (offset, problem)
   }
 
-  /// A text such as "byte 18: the configuration claims 900 bytes, and 32 are there".
+  /// Text such as "byte 18: the configuration claims 900 bytes, and 32 are there".
   var description: String { "byte \(offset): \(problem)" }
 }
 

@@ -16,8 +16,8 @@ public struct USBAccessoryShape: Equatable, Sendable {
   public var serial: String
   /// The speed of the accessory's port.
   public var speed = USBSpeed.high
-  /// The protocols whose sessions have their own endpoints (native transport); each gets an interface named after the
-  /// protocol.
+  /// The protocols whose sessions have their own endpoints (native transport); for each of them there is an interface
+  /// named after the protocol.
   public var nativeProtocols: [String] = []
 
   static let interfaceName = "iAP Interface"

@@ -137,7 +137,7 @@ final class BulkPipe: Channel {
     handler.channelIsWritable(self)
   }
 
-  /// Called when the host is gone or has restarted.
+  /// Called when the host has disconnected or restarted.
   func end(_ end: ChannelEnd) {
     carrier = nil
     guard case .started(let handler) = state else {

@@ -2,8 +2,7 @@
 ///
 /// The device is addressed (configuration 0) or configured (1). When configured, each interface is in the most recently
 /// selected alternate setting, initially 0. A request that is not allowed in a state is answered with a stall, as
-/// chapter 9 of the USB specification requires. The consequence of a request for the accessory is returned as an
-/// effect.
+/// chapter 9 of the USB specification requires. The effect that a request has on the accessory is returned as well.
 struct ControlEndpoint {
   /// A setup packet: the eight bytes that begin every control transfer.
   struct Setup: Equatable {
@@ -35,7 +34,7 @@ struct ControlEndpoint {
     case stall
   }
 
-  /// The effect of a request on the rest of the accessory.
+  /// The effect that a request has on the rest of the accessory.
   enum Effect: Equatable {
     case nothing
     /// The host selected the configuration or the alternate setting of iAP2, so the accessory restarts.

@@ -140,7 +140,7 @@ final class OpenUSBDevice: @unchecked Sendable {
       staleCount += Int(count)
       tail = Array((tail + buffer[..<Int(count)].suffix(Self.detection.count)).suffix(Self.detection.count))
       if code == LIBUSB_ERROR_PIPE.rawValue { libusb_clear_halt(handle, interfaces.main.incoming.address) }
-      // If the device is gone or fails, its next use reports that again.
+      // If the device is gone or fails, the next attempt to use it reports that again.
       if code != 0, code != LIBUSB_ERROR_PIPE.rawValue { return }
     }
   }

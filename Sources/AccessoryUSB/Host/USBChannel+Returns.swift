@@ -92,7 +92,7 @@ extension USBChannel {
     for transfer in direction == \USBChannel.outgoing ? writers : readers { transfer.cancel() }
   }
 
-  /// Starts the recovery of a direction once all of its transfers have returned, and resumes the direction afterwards.
+  /// Starts to recover a direction once all of its transfers have returned, and then resumes it.
   private func begin(
     _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, at endpoint: UInt8,
     goOn: @escaping (USBChannel) -> Void

@@ -9,7 +9,7 @@ import CLibUSB
 ///
 /// **Errors.** A halted endpoint is cleared, and a transfer that failed on the wire is repeated, in both cases only
 /// after the other transfers in that direction have returned, to keep the bytes in order. After ``mostFailures``
-/// failures in a row the channel fails. When the device is unplugged, the channel ends with ``ChannelEnd/lost(_:)``
+/// consecutive failures, the channel fails. When the device is unplugged, the channel ends with ``ChannelEnd/lost(_:)``
 /// after delivering the device's bytes, or immediately while reading is paused. libusb reports the unplugging for
 /// transfers in flight; if there are none, the device's descriptor reports it.
 ///
@@ -36,8 +36,8 @@ final class USBChannel: Channel {
   static let capacity = 64 * 1024
   private static let writesInFlight = 32
   static let mostFailures = 5
-  /// The wait after a failure, which doubles with each further failure in a row. A device that is being unplugged fails
-  /// for some milliseconds before the kernel notices.
+  /// The delay after a failure, which doubles with each further consecutive failure. A device that is being unplugged
+  /// fails for some milliseconds before the kernel notices.
   static let pauseAfterFailure = Duration.milliseconds(20)
   static let closingTime = Duration.seconds(2)
 
@@ -259,7 +259,7 @@ final class USBChannel: Channel {
     if incoming.inFlight == 0, outgoing.inFlight == 0 { fail(Self.unplugged) }
   }
 
-  /// Remembers the first reason; the handler is notified in a later turn.
+  /// Keeps only the first reason for the end; the handler is notified in a later turn.
   func fail(_ reason: ChannelEnd) {
     guard end == nil else { return }
     end = reason

@@ -2,7 +2,7 @@ import AccessoryCore
 import CUdev
 import Glibc
 
-/// Reports which accessories are plugged into USB and unplugged.
+/// Reports which accessories are plugged into USB, and which are unplugged.
 ///
 /// This type listens to both of libudev's sources: "udev" reports after the rules have run; "kernel" also works without
 /// udevd. Most arrivals are therefore announced twice, and the second event counts only if something has changed, such
@@ -13,7 +13,7 @@ import Glibc
 /// try devices.start()          // reports what is there already before it returns
 /// ```
 public final class USBDevices: DescriptorHandler {
-  /// A change of the devices on USB.
+  /// A change in the devices on USB.
   public enum Change: Equatable, Sendable {
     /// An accessory was plugged in, or a device that is almost an accessory.
     case arrived(USBAccessory)

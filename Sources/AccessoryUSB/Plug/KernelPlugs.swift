@@ -103,7 +103,7 @@ package final class KernelPlugs {
     }
   }
 
-  /// Imports the devices that are not attached yet, one after another.
+  /// Imports the devices that are not attached yet, one at a time.
   private func askFor(_ offers: ArraySlice<USBIPOffer>) {
     guard timer != nil, failure == nil else { return }
     let missing = offers.drop { offer in

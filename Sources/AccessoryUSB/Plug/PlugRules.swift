@@ -9,7 +9,7 @@ package struct PlugRules: Sendable {
 
   package enum Verdict: Equatable, Sendable {
     case trusted
-    /// The server is not trusted, for this reason.
+    /// The server is not trusted; the value is the reason.
     case refused(String)
     /// The decision is unknown, because the server has closed this connection. The server's list can be read, but no
     /// device can be attached.
@@ -52,7 +52,7 @@ package struct PlugRules: Sendable {
 }
 
 package enum PlugProblem: Error, Equatable, Sendable, CustomStringConvertible {
-  /// There is no connection to the server, or no answer.
+  /// The server could not be reached, or did not answer.
   case failed(String)
   case noAccessory(String)
   case server(String)

@@ -13,7 +13,7 @@ final class FunctionFS {
   let endpoints: [Int32]
   private var isClosed = false
 
-  /// Mounts `instance`, which a gadget's function has created, and describes the accessory to it.
+  /// Mounts `instance`, which a gadget's function has created, and writes the accessory's description to it.
   init(instance: String, _ shape: USBAccessoryShape) throws(GadgetError) {
     let folder = clinux_mount_functionfs(instance)
     guard folder >= 0 else {
@@ -99,7 +99,8 @@ final class FunctionFS {
 /// are little-endian.
 ///
 /// FunctionFS assigns its own numbers to interfaces, strings and endpoints when it is bound. The numbers here only show
-/// which of these belong together. The endpoint files are numbered in descriptor order: ep1, ep2, …
+/// which interfaces, strings and endpoints belong together. The endpoint files are numbered in descriptor order: ep1,
+/// ep2, …
 enum FunctionFSImage {
   private static let descriptorsMagic: UInt32 = 3
   private static let stringsMagic: UInt32 = 2

@@ -58,7 +58,7 @@ package final class Gadget {
     do throws(GadgetError) {
       let functions = try FunctionFS(instance: instance, shape)
       self.functions = functions
-      // The first pair of endpoints belongs to the iAP interface; those of further interfaces follow.
+      // The first pair of endpoints belongs to the iAP interface; the pairs of the other interfaces follow.
       transfers = try KernelTransfers(
         incoming: functions.endpoints[0], outgoing: functions.endpoints[1], on: loop)
     } catch {
@@ -102,7 +102,7 @@ package final class Gadget {
     self.onEvent = onEvent
   }
 
-  /// Unbinds the gadget from its controller, after a moment in which the last bytes are sent.
+  /// Unbinds the gadget from its controller, after a short delay for sending the last bytes.
   package func unplug() {
     onEvent = nil
     guard isBound, endpoints?.isLeaving == true else {
@@ -143,7 +143,7 @@ package final class Gadget {
     }
   }
 
-  /// Unplugs after a cable was closed, and plugs in again if the accessory should still be plugged in.
+  /// Unplugs the accessory after a cable was closed, and plugs it in again if it should still be plugged in.
   private func leave() {
     unbind()
     if onEvent == nil { timer?.cancel() } else { timer?.arm(at: loop.now + Self.absence) }

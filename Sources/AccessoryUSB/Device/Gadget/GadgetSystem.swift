@@ -49,7 +49,7 @@ package struct GadgetSystem: Sendable {
     for name in gadgets.names where name != gadget {
       if GadgetFolder(gadgets[name]).controller == controller { throw .taken(controller, by: .gadget(name)) }
     }
-    // Gadgets that are kernel modules, such as g_ether, take the first controller.
+    // Gadgets that are kernel modules, such as g_ether, claim the first controller.
     if let driver = SystemFolder(path: controllers)[controller].read("function"), !driver.isEmpty,
       !driver.hasPrefix("configfs-gadget")
     {

@@ -48,7 +48,7 @@ final class USBIPEndpoints {
     return pipe
   }
 
-  /// Handles the accessory closing its channel: the host gets the bytes sent so far, and then a halt.
+  /// Handles the accessory closing its channel: the host receives the bytes sent so far, and then a halt.
   func close() {
     isHalted = true
   }

@@ -116,7 +116,7 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
 /// a device or a connection that others may need.
 ///
 /// A client that has a device and no pending step may be silent indefinitely: a kernel sends nothing while no program
-/// uses the device. TCP's keep-alive detects when such a client is gone.
+/// uses the device. TCP's keep-alive detects when a silent client is gone.
 enum USBIPDebt: CaseIterable {
   /// The client has connected but not sent its request.
   case request
@@ -127,7 +127,7 @@ enum USBIPDebt: CaseIterable {
   case restOfTransfer
   case transferAnswers
 
-  /// How long the client may take for this step. Kernels take milliseconds.
+  /// How long the client may take for this step. A kernel needs only milliseconds.
   var limit: Duration {
     switch self {
     case .request, .answer: USBIPServer.patience

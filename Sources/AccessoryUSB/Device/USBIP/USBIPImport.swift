@@ -1,6 +1,7 @@
 import AccessoryCore
 
-/// One exported device attached to one client: answers its transfers on the connection that imported it.
+/// One exported device attached to one client: answers the client's transfers on the connection over which the client
+/// imported the device.
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting of
 /// the iAP interface, so each program that opens the device finds the accessory newly plugged in. The cable ends with
@@ -325,7 +326,7 @@ final class USBIPImport: BulkCarrier {
     guard let pair = pair(of: pipe) else { return 0 }
     var taken = 0
     while taken < bytes.byteCount, hasRoom, let (sequence, length) = pair.takeReader() {
-      // The size of one answer is limited, and with it the number of bytes waiting for the connection.
+      // Limiting the size of one answer also limits the number of bytes waiting for the connection.
       let piece = bytes.extracting(taken..<min(taken + min(length, BulkPipe.capacity), bytes.byteCount))
       taken += piece.byteCount
       answer(sequence, with: piece)
@@ -337,7 +338,7 @@ final class USBIPImport: BulkCarrier {
   func pipeHasBytes(_ pipe: BulkPipe) {
     guard let pair = pair(of: pipe) else { return }
     serveReaders(pair)
-    // During a turn of the connection, everything is sent at the end of the turn.
+    // While the connection is handling events, everything is sent at the end of the turn.
     if !isReceiving { flush() }
   }
 
