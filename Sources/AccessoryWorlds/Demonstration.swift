@@ -50,7 +50,7 @@ public final class Demonstration: AppHandler {
       send("a string", Array("Hello, \(shown.name)!".utf8), on: session) { [unowned self] in
         send("EADemo's 10K", CountingPattern.bytes(10_000), on: session) { [unowned self] in
           session.close()
-          // The delay gives the accessory time to notice the close, and shows readers the order.
+          // The delay gives the accessory time to notice the close, and makes the order visible to readers.
           world.loop.schedule(after: .milliseconds(100)) { [unowned self] in accessory.unplug() }
         }
       }

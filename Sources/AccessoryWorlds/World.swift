@@ -47,12 +47,12 @@ public final class World {
 
     /// The kind of authentication.
     public var authentication = Authentication.stub
-    /// The treatment of an accessory that does not authenticate.
+    /// How the device treats an accessory that does not authenticate.
     public var authenticationMode = AuthenticationMode.verify
     /// The speed of the cables.
     public var speed = CableSpeed()
-    /// The faults on every cable; each cable that is plugged in gets new ones. Bytes pass the faults of one end in the
-    /// order of the list; a fault that cuts a cable unplugs it, so that both ends notice.
+    /// The faults on every cable; they are created anew for each cable that is plugged in. Bytes pass through the
+    /// faults of one end in list order; a fault that cuts a cable unplugs it, so that both ends notice.
     public var faults: [CableFault] = []
     /// Wraps each end of each cable's main channel for observers, outside the faults and next to the protocol code.
     public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel }
@@ -79,7 +79,7 @@ public final class World {
     public var keepsEvents = true
     /// Whether a cable's faults may change while it is plugged in: ``World/change(faults:of:)``.
     public var faultsMayChange = false
-    /// Called with every event as it happens; events are also kept.
+    /// Called with every event as it happens, in addition to keeping the events.
     public var report: (TimelineEvent) -> Void = { _ in }
     /// How many bytes of each payload are shown in the transcript.
     public var transcriptBytes = Transcript.usualBytes
@@ -116,7 +116,7 @@ public final class World {
     let accessory: SimulatedAccessory
     let port: LoopbackPort?
     var faults: [CableFault]
-    /// Observers of the accessory's cables in addition to those of the world.
+    /// Observers of the accessory's cables, in addition to the world's own observers.
     var taps: CableTaps?
     /// The faulty channels of the accessory's cables, and the end of each.
     var channels: [(channel: FaultChannel, end: Cable.End)] = []
@@ -193,7 +193,7 @@ public final class World {
   /// recording.
   public func makePort() -> any Port { makePort(nextNumber()) }
 
-  /// Creates a coprocessor like those of this world's accessories.
+  /// Creates a coprocessor like the ones in this world's accessories.
   public func authenticator(for profile: Profile) -> any AccessoryAuthenticator {
     authenticator(for: profile, settings.seed)
   }
@@ -247,7 +247,7 @@ public final class World {
     }
   }
 
-  /// Lets removable observers see an accessory's later cables.
+  /// Attaches removable observers to an accessory's later cables.
   public func tap(_ accessory: SimulatedAccessory, by taps: CableTaps) {
     if let number = number(of: accessory) { accessories[number]?.taps = taps }
   }

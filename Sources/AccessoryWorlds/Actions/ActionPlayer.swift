@@ -4,7 +4,7 @@ import AccessorySimulator
 /// Performs actions; this is the only type that implements them.
 ///
 /// The caller defines what the names in actions refer to. A process that plays only one end of a scenario has only some
-/// of the objects; the other process acts on the others.
+/// of the objects; the other process acts on the rest.
 package struct ActionPlayer {
   /// Returns the accessory with a name; nil if it is in another process.
   var accessory: (String) -> SimulatedAccessory? = { _ in nil }

@@ -51,7 +51,7 @@ public enum AppAction: Equatable, Sendable {
   /// The app checks its list of accessories, which must contain exactly these in the order of publication.
   case looks(sees: [String])
 
-  /// How the process of an app ends involuntarily.
+  /// The ways in which an app's process can end involuntarily.
   public enum Ending: String, Equatable, Sendable {
     case kill
     case crash
@@ -59,7 +59,7 @@ public enum AppAction: Equatable, Sendable {
     package var past: String { self == .kill ? "was killed" : "crashed" }
   }
 
-  /// The fate of the sessions of an app that is killed or crashes.
+  /// What happens to the sessions of an app that is killed or crashes.
   public enum Sessions: String, CaseIterable, Sendable {
     case closed
     case left

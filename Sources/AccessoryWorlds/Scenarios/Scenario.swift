@@ -19,11 +19,11 @@ public struct Scenario: Equatable, Sendable {
   public var naiveClient: String?
   /// The speed of the cables.
   public var speed = World.Settings.CableSpeed()
-  /// The accessories, by the name that steps use.
+  /// The accessories, keyed by the name that steps use for them.
   public var accessories: [Part]
   /// When the device publishes accessories to apps.
   public var policy: PublicationMachine.Policy
-  /// The treatment of an accessory that does not authenticate.
+  /// How the device treats an accessory that does not authenticate.
   public var authentication = AuthenticationMode.verify
   /// A flicker that the device causes.
   public var deviceFlicker: Flicker?

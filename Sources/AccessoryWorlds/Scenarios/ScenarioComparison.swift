@@ -28,15 +28,15 @@ public struct ScenarioComparison: Equatable, Sendable {
   /// How far events may deviate from the times of a scenario. In virtual time, times are exact; with two processes,
   /// each with its own clock, the tolerance allows for a busy machine.
   public struct Tolerance: Equatable, Sendable {
-    /// How much an event may be early.
+    /// How early an event may be.
     public var early: Duration
-    /// How much an event may be late.
+    /// How late an event may be.
     public var late: Duration
 
     /// The tolerance for virtual time, which allows no deviation.
     public static let none = Tolerance(early: .zero, late: .zero)
-    /// The tolerance for real time. On a busy machine the device notices the cable after the accessory has plugged it
-    /// in and begun to count, so that events seem early by that much.
+    /// The tolerance for real time. On a busy machine, the device notices the cable some time after the accessory has
+    /// plugged it in and started its clock, so events seem early by that time.
     public static let realTime = Tolerance(early: .milliseconds(500), late: .seconds(2))
   }
 
@@ -101,7 +101,7 @@ extension Scenario.Expectation {
 }
 
 extension Scenario.Expectation: CustomStringConvertible {
-  /// A text such as "'connect' of glasses with no protocols, before 2s".
+  /// Text such as "'connect' of glasses with no protocols, before 2s".
   public var description: String {
     var text = "'\(event)'"
     if let accessory { text += " of \(accessory)" }

@@ -43,7 +43,7 @@ public final class ScenarioPlayer {
     do { try actions.perform($0) } catch { preconditionFailure("a cable in memory can always be plugged in") }
   }
 
-  /// Creates a player that has not started. The scenario's device and cable replace those of the settings; the
+  /// Creates a player that has not started. The scenario's device and cable replace the ones in the settings; the
   /// settings' faults come before the scenario's.
   public convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop
@@ -103,8 +103,8 @@ public final class ScenarioPlayer {
 
 /// Runs the steps of a scenario when they are due.
 ///
-/// If two processes play one end each, neither knows when the other started, so each stops its time at the first
-/// plug-in until the cable has its other end; after that, both measure the same time.
+/// If two processes play one end each, neither knows when the other started, so each pauses its clock at the first
+/// plug-in until the other end of the cable exists; from then on, both clocks agree.
 ///
 /// ```
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
@@ -141,7 +141,7 @@ package final class ScenarioTimeline {
     if held == nil { armEnd() }
   }
 
-  /// Continues the time, because the cable has its other end. Later calls have no effect.
+  /// Resumes the clock, because the other end of the cable now exists. Later calls have no effect.
   func release() {
     guard let held else { return }
     self.held = nil

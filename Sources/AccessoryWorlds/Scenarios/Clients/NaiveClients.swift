@@ -5,8 +5,8 @@ import IAP2
 
 // Apps that make one mistake each, all seen in the field. Each scenario names the client that it breaks.
 
-/// A client that opens a session at a connect with its protocol if it has none, and closes the session at the
-/// disconnect of that connection. The client reads the list at no other time.
+/// A client that, if it has no session, opens one when an accessory connects with its protocol, and closes it when that
+/// connection ends. The client reads the list at no other time.
 class NaiveClient: ScenarioClient {
   func opens(at accessory: PublishedAccessory) -> Bool { current == nil && offers(accessory) }
 
@@ -173,8 +173,8 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
     if let session = current?.session, let delegate { handle(session, with: delegate) }
   }
 
-  /// Handles a session through a delegate that streams do not retain. Where an app's stream would access freed memory,
-  /// this detects it.
+  /// Handles a session through a delegate that streams do not retain. This detects the situation in which an app's
+  /// stream would access freed memory.
   private func handle(_ session: Session, with delegate: Delegate) {
     let call = { [weak self, weak delegate] (body: (Exchange) -> Void) in
       guard let delegate else {

@@ -24,7 +24,7 @@ import AccessorySessions
 /// Clients that lack one of these points are in NaiveClients.swift.
 public class RobustClient: ScenarioClient {
   private var attempts = 0
-  /// The number of planned probes; only the newest is performed.
+  /// The number of probes planned so far; only the newest is performed.
   private var probes = 0
 
   // MARK: What naive clients do not do
@@ -91,7 +91,7 @@ public class RobustClient: ScenarioClient {
 
   // MARK: Actions
 
-  /// Sends over an idle session, and gives up the session if no reply comes.
+  /// Sends over an idle session, and gives up the session if there is no reply.
   private func probe(_ app: AppView) {
     guard probesSilentSessions, progress == nil, let session = current?.session else { return }
     exchangeAgain(app)

@@ -9,7 +9,7 @@ import IAP2
 /// The robust client and the naive ones are subclasses that react differently to connects, disconnects and session
 /// ends. This class implements opening and verifying; ``report`` contains the result.
 public class ScenarioClient: AppHandler {
-  /// The achievements of a client so far.
+  /// What a client has achieved so far.
   public struct Report: Equatable, Sendable {
     /// The number of payloads whose echo was verified.
     public var verified = 0
@@ -197,7 +197,7 @@ public class ScenarioClient: AppHandler {
 
   // MARK: The process
 
-  /// Ends the process; its code is no longer called.
+  /// Ends the app's process: its code is no longer called.
   final func endProcess() {
     hasEnded = true
     exchange = nil

@@ -10,7 +10,7 @@ import Certificates
 /// Plays the actions of a scenario on accessories and cables for a device in another process (``ScenarioDevice``).
 ///
 /// The scenario's time stops at the first plug-in until a device is connected. This end also simulates the delay and
-/// faults of the scenario's cables.
+/// the faults on the scenario's cables.
 ///
 /// ```swift
 /// let side = ScenarioAccessories(scenario, at: [port], coprocessor: makeCoprocessor, on: loop) { print($0.json) }
@@ -118,7 +118,7 @@ private final class ScenarioPort: Port {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return onEvent(event) }
       let severable = SeverableChannel(around: cable.main, on: loop)
-      // Only one cable is kept: the accessory refuses a second device, so that device's cable cannot be unplugged.
+      // Only one cable is kept: the accessory refuses a second device, whose cable therefore cannot be unplugged.
       if !hasCable { self.cable = severable }
       onCable()
       let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(
