@@ -36,7 +36,7 @@ package struct LoggedPacket: Equatable, Sendable {
 }
 
 extension LoggedPacket {
-  /// The maximum amount of session data that is shown.
+  /// The maximum number of characters or bytes of session data that are shown.
   private static let shownText = 200
   private static let shownBytes = 16
 

@@ -19,7 +19,7 @@ package final class PacketLog {
     /// The number of packets kept for each cable even while recording is off.
     package var firstPackets = 96
     /// The number of packets kept in a world in which recording was never on. It is small, because there may be a
-    /// thousand such worlds.
+    /// thousand worlds that never record.
     package var quietPackets = 2_000
     package var quietBytes = 1 << 20
 
@@ -42,7 +42,7 @@ package final class PacketLog {
   /// The number of the oldest packet kept; one more than the last number if none is kept.
   package var firstNumber: Int { lastNumber - packets.count + 1 }
 
-  /// The key of this log among witnesses; captures use the keys from 1 up.
+  /// The key under which this log observes a channel; captures use the keys from 1 up.
   private static let key = 0
   /// The number of an owner's cables whose native channels can be found by the cable's number.
   private static let cables = 64

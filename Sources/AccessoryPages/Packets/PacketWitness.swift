@@ -93,7 +93,7 @@ final class PacketWitness: CableWitness {
     if header.control.contains(.syn) {
       highest = header.sequence
     } else if header.payloadCount > 0, header.control.isDisjoint(with: [.eak, .rst, .slp]) {
-      // Half of the possible numbers precede the newest one.
+      // Sequence numbers wrap around, so half of them count as earlier than the newest one.
       entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
       if !entry.isRepeated { highest = header.sequence }
     }

@@ -19,8 +19,8 @@ struct TraceData {
 
   init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
 
-  /// The whole object; with several runs, it has them in place of its own. `<` is escaped, so that no text can end the
-  /// element that it is in.
+  /// The whole JSON object. With several runs, it contains those instead of this recorder's own run. `<` is escaped, so
+  /// that no text can end the element that it is in.
   static func json(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) -> String {
     var object = JSONObject()
     object.add("easim", "trace")
@@ -48,7 +48,7 @@ struct TraceData {
     return object.text.replacing("<", with: "\\u003c")
   }
 
-  /// What happened, and the packets.
+  /// The run's events and packets.
   private mutating func add(to object: inout JSONObject) {
     let all = recorder.log.packets(after: 0, atMost: .max)
     let packets = fitting(all)

@@ -75,7 +75,7 @@ struct TracePage {
     )
   }
 
-  /// For `import { a } from "./b.js";`: the imported names and the file; nil for other lines.
+  /// The imported names and the file of an import such as `import { a } from "./b.js";`; nil for other lines.
   private static func importing(_ line: Substring) -> (names: Substring, file: String)? {
     guard line.hasPrefix("import {"), line.hasSuffix(".js\";"), let open = line.firstIndex(of: "{"),
       let close = line.firstIndex(of: "}"), let slash = line.lastIndex(of: "/")
@@ -83,7 +83,7 @@ struct TracePage {
     return (line[open...close], String(line[line.index(after: slash)...].dropLast(2)))
   }
 
-  /// For `async function save(name) {`: "save".
+  /// The name that a line declares: for `async function save(name) {`, "save".
   private static func name(declaredBy line: Substring) -> Substring {
     let words = line.split(separator: " ").drop { ["async", "function", "class", "const", "let"].contains($0) }
     return words.first?.prefix { $0.isLetter || $0.isNumber || $0 == "_" } ?? ""

@@ -46,7 +46,7 @@ public final class TraceRecorder {
     program: String, command: String, time: String = "real", limit: Int = TraceRecorder.usualLimit
   ) {
     var limits = PacketLog.Limits()
-    // Cut packets take less room than they did before.
+    // After long packets are cut, the data takes less room.
     (limits.packets, limits.bytes) = (500_000, limit * 4)
     let log = PacketLog(limits)
     log.isRecording = true
@@ -107,7 +107,8 @@ public final class TraceRecorder {
   /// The page, as HTML.
   public func page(_ verdict: TraceVerdict) -> [UInt8] { TracePage(self, verdict, []).html }
 
-  /// A page of several runs side by side, which are not this recorder's: its verdict and command are at the top.
+  /// A page with several other runs side by side. This recorder contributes only the verdict and the command at the
+  /// top.
   public func page(_ verdict: TraceVerdict, of runs: [TracedRun]) -> [UInt8] { TracePage(self, verdict, runs).html }
 }
 
@@ -115,7 +116,7 @@ public final class TraceRecorder {
 public struct TracedRun {
   let recorder: TraceRecorder
   let verdict: TraceVerdict
-  /// Runs of one group are shown side by side, and others of the page in its place.
+  /// The runs of one group are shown side by side; a page with several groups shows one of them at a time.
   let group: String
   /// What distinguishes the run from others of its group.
   let name: String

@@ -63,7 +63,7 @@ export class Bursts {
     setInterval(() => this.poll(), 250);
   }
 
-  // A different server has different runs.
+  // Forgets all runs, because a different server has different runs.
   reset() {
     for (const known of [this.series, this.slices, this.maps, this.goals]) known.clear();
     this.reported?.clear();
@@ -185,7 +185,7 @@ export class Bursts {
     this.showComparison();
   }
 
-  // The earlier run is the base, in whatever order the two were chosen.
+  // The earlier run is the baseline, regardless of the order in which the two were selected.
   showComparison() {
     const [a, b] = this.jobs.filter((one) => this.compared.includes(one.job));
     if (!b) return replace(this.comparison);

@@ -136,7 +136,7 @@ export class Controls {
         desk.bar.button("Launch", make, { name: "launch-app", class: "main" })));
   }
 
-  // The accessory of a capture, which may also be dropped anywhere on the page.
+  // The form for the accessory of a capture; a capture may also be dropped anywhere on the page.
   replay() {
     const input = h("input", { type: "file", id: "capture-file", on: { change: () => { if (input.files[0]) this.replayFile(input.files[0]); input.value = ""; } } });
     this.replayProblem = h("p", { class: "problem", role: "alert", hidden: true });

@@ -1,10 +1,10 @@
-// A world's events as a list: what happened to accessories, cables, the device and the apps, and requests that changed
+// A world's events as a list: what happened to accessories, cables, the device and the apps, and which requests changed
 // something.
 import { h, oneLine, perFrame, seconds, setText } from "./dom.js";
 import { VirtualList } from "./list.js";
 
 export class EventList {
-  // `desk` knows the world and the selected range; `chosen` is called with an event when it is selected, and `jump`
+  // `desk` provides the world and the selected range; `chosen` is called with an event when it is selected, and `jump`
   // shows its packets.
   constructor(desk, { chosen, jump, follows = true }) {
     this.desk = desk;

@@ -362,7 +362,7 @@ export class LaneView {
     pen.fillText(cut(pen, note, left - 12), 4, top + BAR / 2 + 16);
   }
 
-  // Accessories and apps that have ended are hidden once nothing of theirs is visible.
+  // Accessories and apps that have ended are hidden once none of their bars and marks is visible.
   isShown(lane) {
     const right = this.rightEdge();
     const from = right - this.span;
@@ -413,7 +413,7 @@ export class LaneView {
       lane.open.size > 0 || lane.marks.at(-1)?.t > from || lane.bars.at(-1)?.t0 > from || lane.bars.at(-1)?.t1 > from);
     if (!moves || this.isStill?.()) return;
     this.isWaiting = true;
-    // Moving by one pixel is enough for a frame.
+    // A frame is drawn at most once per pixel of movement.
     const frame = Math.max(16, Math.min(1_000, this.span / this.plotWidth() * 1_000));
     setTimeout(() => { this.isWaiting = false; this.request(); }, stillness.matches ? 1_000 : frame);
   }

@@ -193,7 +193,7 @@ export class LaneModel {
       && (!accessory || one.serial === accessory || one.accessory === accessory));
   }
 
-  // Adds the total that had passed in a session by a given time.
+  // Adds the total number of bytes that had passed in a session by a given time.
   addFlow(session, t, count) {
     session.total += count;
     const last = session.flow.at(-1);

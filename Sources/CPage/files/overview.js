@@ -75,7 +75,7 @@ export class Overview {
   }
 }
 
-// The position of a card, if it is visible in the box that it scrolls in.
+// The position of a card, if the card is visible in its scrolling box.
 function seen(box, card) {
   if (!card) return null;
   const [outer, inner] = [box.getBoundingClientRect(), card.getBoundingClientRect()];

@@ -12,7 +12,7 @@ const AT_ONCE = 1_000;
 const DEEDS = { loss: "lost by", duplicate: "sent twice by", corrupt: "changed by", noise: "noise in front of it by", reorder: "delivered late by" };
 
 export class Packets {
-  // `desk` knows the world, the selected time range, and which accessory's cable a packet was on.
+  // `desk` provides the world, the selected time range, and the accessory whose cable carried a packet.
   constructor(desk, source) {
     this.desk = desk;
     this.source = source;
@@ -88,7 +88,7 @@ export class Packets {
   }
 
   // Asks for the next packets four times a second, and more often while there are many. While the view is closed, asks
-  // now and then, because the lanes show what faults did.
+  // occasionally, because the lanes show what faults did.
   async loop() {
     while (true) {
       let more = false;

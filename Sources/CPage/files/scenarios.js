@@ -71,7 +71,7 @@ export class Scenarios {
     this.results.hidden = true;
   }
 
-  // Runs every scenario with the robust client, one after the other, and shows one line for each.
+  // Runs every scenario in turn with the robust client, and shows one line for each.
   async runAll() {
     this.all.disabled = true;
     this.results.hidden = false;

@@ -55,7 +55,7 @@ export class SessionBox {
     this.isReading = true;
     try {
       while (this.state.open && this.element.isConnected) {
-        // Waiting would advance virtual time.
+        // Waiting here would advance virtual time.
         const wait = this.desk.world().time === "virtual" ? "0ms" : "20s";
         const answer = await this.desk.server.call("session.read", { session: this.state.session, wait });
         if (answer.bytes > 0) this.take(fromBase64(answer.data));

@@ -143,7 +143,7 @@ function sign(group) { return made.find((one) => one.group === group).verdict ==
 const select = groups.length < 2 ? null
   : h("select", { id: "group", on: { change: () => show(select.value) } }, groups.map((one) => h("option", { value: one }, oneLine(`${sign(one)} ${one}`))));
 
-// The part of the address after # is a group, or words of an event.
+// The address's fragment (after #) names a group, or contains words of an event.
 function follow() {
   let words = "";
   try { words = decodeURIComponent(location.hash.slice(1)); } catch { /* Then it is nothing. */ }
