@@ -56,7 +56,7 @@ static _Noreturn void become(const struct program *program, int report, pid_t gu
   for (int target = 0; target < 3; target++) {
     if (dup2(program->standard[target], target) < 0) fail(report, errno);
   }
-  // Move it above the standard descriptors; dup2 clears close-on-exec.
+  // The report pipe moves to descriptor 3, above the standard ones; it stays close-on-exec.
   if (report != 3) {
     if (dup3(report, 3, O_CLOEXEC) < 0) fail(report, errno);
     report = 3;
@@ -200,7 +200,7 @@ int clinux_start_guarded(const char *path, char *const *words, char *const *vari
   pid_t child = fork();
   int code = child < 0 ? errno : 0;
   if (child == 0) {
-    // Move it above the standard descriptors, which are about to be replaced.
+    // Both pipes move above the standard descriptors, which are about to be replaced.
     int own = fcntl(report[1], F_DUPFD_CLOEXEC, 4);
     int rein = fcntl(reins[0], F_DUPFD_CLOEXEC, 4);
     if (own < 0 || rein < 0) fail(report[1], errno);

@@ -162,7 +162,8 @@ int clinux_functionfs_packet_size(int endpoint) {
   return descriptor.wMaxPacketSize & 0x7FF;
 }
 
-// The settings of the terminal that was made raw. Either the program or its crash handler restores them.
+// The settings of the terminal that was made raw. The settings are restored either by the program or by its crash
+// handler.
 static struct termios terminal_before;
 static volatile sig_atomic_t terminal_held;
 static int terminal_descriptor;
@@ -239,7 +240,7 @@ int clinux_terminal_hold_keys(int descriptor) { return terminal_take(descriptor,
 
 int clinux_terminal_is_ours(int descriptor) { return terminal_is_ours(descriptor); }
 
-// Defined by AccessoryHardware. NULL in a program without it.
+// Defined by AccessoryHardware, and NULL in a program that does not contain AccessoryHardware.
 __attribute__((weak)) void easim_add_hardware_media(void *table);
 
 void clinux_add_hardware_media(void *table) {

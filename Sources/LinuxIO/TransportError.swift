@@ -5,7 +5,7 @@ import Glibc
 public enum TransportError: Error, Equatable, Sendable {
   /// ``Transports`` opens only streams, and the address belongs to another medium.
   case notAStream(Address)
-  /// No medium in this program opens such addresses.
+  /// No medium in this program opens addresses of this kind.
   case noMedium(Address)
   /// A host cannot connect to this address, because simulated accessories appear there.
   case simulatorsOnly(Address)
@@ -25,10 +25,10 @@ public enum TransportError: Error, Equatable, Sendable {
   case unusable(Address, String)
   /// The other end closed the cable before the iAP2 link was up.
   case noLink(Address, String)
-  /// The cable ended after its link was up and before the accessory was ready. The values are the number of such links
-  /// in a row, the last message on the last link, and how that link ended.
+  /// The cable ended after its link was up and before the accessory was ready. The values are the number of consecutive
+  /// links that ended like this, the last message on the last link, and how that link ended.
   case unfinished(Address, links: Int, last: String, String)
-  /// The accessory left while it was being opened.
+  /// The accessory disconnected while it was being opened.
   case left(Address)
   /// Another failure, which the text describes.
   case failed(Address, String)

@@ -11,7 +11,7 @@ import AccessoryCore
 ///
 /// Everything runs on the loop, and callbacks are called in a later turn.
 public enum Transports {
-  /// A cable whose channel is not started, or the reason why there is none.
+  /// A cable whose channel has not been started, or the reason why there is no cable.
   public typealias Answer = Result<(cable: Cable, peer: PeerDescription), TransportError>
 
   /// Listens at `address` for hosts, as an accessory does.
@@ -148,7 +148,7 @@ final class DelayedAnswer: Connecting {
 
 /// Listens at an address for the other end of a cable.
 public protocol Listener: AnyObject {
-  /// The address it listens on, including anything the system chose, such as the port for `tcp:HOST:0`.
+  /// The address on which it listens, including anything that the system chose, such as the port for `tcp:HOST:0`.
   var address: Address { get }
 
   /// Stops listening: hosts that are not connected yet see the accessory unplugged. Accepted cables continue. Closing
@@ -163,7 +163,7 @@ public enum ListenerEvent {
   case refused(PeerDescription, reason: String)
   /// The listener cannot accept connections now and will try again: the process has no free descriptors.
   case cannotAccept(SystemError)
-  /// The listener ended by itself, because its terminal no longer exists.
+  /// The listener ended, because its terminal no longer exists.
   case ended(TransportError)
 }
 
@@ -186,7 +186,7 @@ public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
     self.process = process
   }
 
-  /// A text such as "process 1234 of user 1000 on unix:/tmp/a.sock", or only the address.
+  /// Text such as "process 1234 of user 1000 on unix:/tmp/a.sock", or only the address.
   public var description: String { process.map { "\($0) on \(address)" } ?? "\(address)" }
 }
 
@@ -203,7 +203,7 @@ public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
     self.user = user
   }
 
-  /// A text such as "process 1234 of user 1000".
+  /// Text such as "process 1234 of user 1000".
   public var description: String { "process \(pid) of user \(user)" }
 }
 

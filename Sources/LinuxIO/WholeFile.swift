@@ -67,7 +67,7 @@ public final class WholeFile: Sendable {
       try write(bytes, to: new.descriptor, "write \(path)")
       var status = stat()
       if stat(path, &status) == 0 {
-        // Only root can give a file away; otherwise the file belongs to its writer.
+        // Only root can change a file's owner; without root, the new file belongs to this user.
         _ = fchown(new.descriptor, status.st_uid, status.st_gid)
         guard fchmod(new.descriptor, status.st_mode & 0o7777) == 0 else { throw SystemError.last("write \(path)") }
       }

@@ -19,7 +19,7 @@
   static __typeof__(&name) late_##name;                                                                                 \
   result name parameters { return late_##name arguments; }
 
-/// Finds a function in `library`; if it is missing, makes the enclosing function return a sentence that says so.
+/// Finds a function in `library`; if it is missing, makes the enclosing function return an error sentence.
 #define LATE_FIND(result, name, parameters, arguments)                                                                  \
   if (!(*(void **)&late_##name = dlsym(library, #name))) return LATE_LIBRARY " has no " #name;
 

@@ -15,7 +15,7 @@ package final class ClosingSocket: DescriptorHandler {
   package init(_ descriptor: Int32, on loop: any PollingLoop, atMost limit: Duration) {
     self.descriptor = descriptor
     shutdown(descriptor, Int32(SHUT_WR))
-    // If the socket cannot be watched, it is closed immediately by going out of scope.
+    // If the socket cannot be watched, it goes out of scope here, which closes it immediately.
     watch = try? loop.watch(descriptor, for: .readable, self)
     loop.schedule(after: limit) { [weak self] in self?.end() }
   }

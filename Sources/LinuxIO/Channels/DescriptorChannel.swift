@@ -182,7 +182,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Continues to read.
   public func resumeReading() {
     loop.preconditionCurrent()
-    // Fewer bytes may be unread at the next pause, so half-closes are polled for again.
+    // At the next pause there may be fewer unread bytes, so the kernel is polled for half-closes again.
     (isPaused, isHalfClosed) = (false, false)
     updateInterest()
   }

@@ -91,8 +91,8 @@ public enum ProgramFinder {
     throw SystemError("start \(program)", code: code)
   }
 
-  /// Returns why a command could not be started now; nil if it could. Of a shell command, the first word is checked if
-  /// it is a path.
+  /// Returns why a command could not be started now; nil if it could. For a shell command, only the first word is
+  /// checked, and only if it is a path.
   public static func objection(to command: ProcessCommand) -> SystemError? {
     do {
       _ = try find(command.program, beside: command.folder, path: command.searchPath)
@@ -167,7 +167,7 @@ private struct Pipe: ~Copyable {
   }
 
   let ours: OwnedDescriptor
-  /// The program's end: blocking, as programs expect, and closed here once the program has it.
+  /// The program's end of the pipe: it blocks, as programs expect, and is closed here once the program has it.
   let theirs: OwnedDescriptor
 
   init(keeping end: End) throws(SystemError) {
@@ -214,7 +214,7 @@ public enum ProcessEnding: Equatable, Sendable, CustomStringConvertible {
   case exited(Int32)
   case killed(signal: Int32)
 
-  /// A text such as "the program ended with status 3".
+  /// Text such as "the program ended with status 3".
   public var description: String {
     switch self {
     case .exited(0): "the program ended"

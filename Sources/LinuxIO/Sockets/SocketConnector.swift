@@ -27,7 +27,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private let completion: Completion
   private var candidates: [SocketAddress] = []
   private var state = State.waiting
-  /// The timer retains the connector and the connector the timer, so the timer is released when it fires.
+  /// The timer and the connector retain each other, so the timer is released when it fires.
   private var attempt: LoopTimer?
   private var limit: LoopTimer?
 

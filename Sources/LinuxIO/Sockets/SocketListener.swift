@@ -9,7 +9,7 @@ final class SocketListener: Listener, DescriptorHandler {
     var cleanUp: () -> Void
   }
 
-  /// How many connections are accepted in one turn, so that a flood of them leaves time for existing ones.
+  /// The maximum number of connections accepted in one turn, so that a flood of new ones leaves time for existing ones.
   private static let acceptsPerTurn = 32
   private static let pause = Duration.milliseconds(100)
 

@@ -151,7 +151,7 @@ struct TCPEndpoint: Hashable, Sendable {
   /// Whether the address is known to be this machine.
   var isLoopback: Bool { host.count == 4 ? host[0] == 127 : host.last == 1 && host.dropLast().allSatisfy { $0 == 0 } }
 
-  /// Returns true if the address belongs to the machine with the other end of the connection.
+  /// Returns true if the address belongs to the machine at the other end of the connection.
   func isHere(for near: TCPEndpoint) -> Bool { isLoopback || host == near.host }
 
   /// Returns the owner of the socket at this end, through `sock_diag`; nil if there is none or the kernel lacks this

@@ -66,9 +66,9 @@ package enum UnixListener {
 
   enum Occupant {
     case live
-    /// The socket of a process that has ended, or nothing.
+    /// The path has the socket of a process that has ended, or nothing.
     case dead
-    /// A file of a different kind.
+    /// The path has a file of a different kind.
     case other
   }
 

@@ -189,7 +189,7 @@ final class ThreadSource: ByteSource {
   func close() { state.change { $0.isClosed = true } }
 }
 
-/// Writes to a terminal, file or device on a thread, however long a write blocks.
+/// Writes to a terminal, file or device on a thread, because a write may block for any length of time.
 final class ThreadSink: ByteSink {
   private static let limit = 256 * 1024
 
