@@ -39,7 +39,7 @@ public struct Instant: Comparable, Hashable, Sendable {
   /// The time from `earlier` to this instant.
   @inlinable
   public static func - (later: Instant, earlier: Instant) -> Duration {
-    // A call of Duration.nanoseconds(_:) would call the standard library several times.
+    // Using Duration.nanoseconds(_:) here would take several calls into the standard library.
     Duration(attoseconds: Int128(later.nanoseconds - earlier.nanoseconds) * 1_000_000_000)
   }
 }
@@ -49,7 +49,7 @@ extension Duration {
   @inlinable
   public var wholeNanoseconds: Int64 {
     // Nearly all durations are at most 18 seconds long. For these, the shortcut avoids a 128-bit division, which would
-    // be most of the cost of a timer.
+    // account for most of a timer's cost.
     let attoseconds = attoseconds
     if 0...Int128(UInt64.max) ~= attoseconds {
       return Int64(UInt64(truncatingIfNeeded: attoseconds) / 1_000_000_000)
