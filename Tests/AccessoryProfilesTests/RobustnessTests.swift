@@ -25,7 +25,7 @@ import Testing
 
   @Test(arguments: texts.indices)
   func aProfileCutInItsMiddleIsAnErrorOrAProfile(index: Int) {
-    // Every third byte, starting at a different byte in each profile.
+    // The text is cut after every third byte, starting at a different byte in each profile.
     let text = Self.texts[index]
     for length in stride(from: index % 3, to: text.count, by: 3) { read(Array(text[..<length])) }
   }

@@ -55,7 +55,7 @@ import Testing
     #expect(!ended.err.contains("listens"), "\(ended.err)")
   }
 
-  /// A permanent problem ends the command immediately, whatever its time limit.
+  /// A permanent problem ends the command immediately, regardless of its time limit.
   @Test(arguments: ["send --10k --timeout 10m", "info --timeout 10m"])
   func aFileThatIsNoTerminalIsNotWaitedFor(command: String) throws {
     let path = place.write("", to: "file")

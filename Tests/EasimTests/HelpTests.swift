@@ -116,7 +116,7 @@ import Testing
     "easim plug usbip:127.0.0.1:3240 --timeout 1s": 3,
     // No accessory is plugged in on USB either.
     "easim list usb:": 3,
-    // The tests have no D-Bus, so nothing is paired, whatever this machine has.
+    // The tests have no D-Bus, so nothing is paired, even if this machine has Bluetooth.
     "easim pair": 3,
     "easim replay golden.pcapng --at usb: --timeout 1s --report difference.html": 3,
     // The command is stopped before an app connects.

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests `easim run` against hosts that are silent, too many, or have names with terminal control characters.
+/// Tests `easim run` against silent hosts, too many hosts, and hosts whose names contain terminal control characters.
 @Suite(.waits) struct HostileHostTests {
   let place = TemporaryFolder()
 
@@ -113,7 +113,7 @@ import Testing
     while write(writer, blanks, blanks.count) > 0 {}
     let send = try Program(
       path: BuiltProducts.easim, ["send", "unix:\(path)", "--text", "x", "--info-plist", plist])
-    // easim reads, so there is room again; it waits for the rest, which never arrives.
+    // easim has read the first bytes, so there is room again; it waits for the remaining bytes, which never arrive.
     var question = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
     #expect(poll(&question, 1, Int32(Program.hangLimit)) == 1)
     send.send(SIGINT)

@@ -64,7 +64,7 @@ import Testing
     let (common, events) = try Self.tables()
     let event = try #require(line["event"]?.text)
     let own = try #require(events[event], "'\(event)' is not in docs/commands.md")
-    // Additional fields of single commands.
+    // Fields that only individual commands add.
     let more: Set = event == "result" ? ["verified", "verdict"] : []
     #expect(line.keys.subtracting(common).subtracting(more) == own, "\(line)")
     #expect(line.keys.isSuperset(of: ["v", "t", "side", "event"]), "\(line)")

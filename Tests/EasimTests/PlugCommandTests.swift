@@ -84,7 +84,7 @@ import Testing
     #expect(try plug.wait().ending == .exit(1))
   }
 
-  /// A device of easim passes all checks, as far as a machine without a virtual host controller can test them.
+  /// A device that easim simulates passes all checks that can run without a virtual host controller.
   @Test(.enabled(if: access("/sys/devices/platform/vhci_hcd.0", F_OK) != 0))
   func aSimulatedAccessoryIsAccepted() throws {
     let place = TemporaryFolder()

@@ -5,7 +5,7 @@ import Testing
 @Suite(.waits) struct ProofOfEchoTests {
   let place = TemporaryFolder()
 
-  /// Starts an accessory that sends 10,000 counting bytes, whatever it receives.
+  /// Starts an accessory that sends 10,000 counting bytes, regardless of what it receives.
   private func canned() throws -> Accessory {
     try Accessory(on: .unix, in: place, "--behavior", "source,rate=100000000,chunk=10000,total=10000")
   }

@@ -11,7 +11,7 @@ import Testing
     #expect(shown.split(separator: "\n", omittingEmptySubsequences: false).count <= 25)
   }
 
-  /// Every environment variable that the sources name or read.
+  /// Returns every environment variable that the sources name or read.
   @Test func theTableOfVariablesIsComplete() throws {
     let page = try Repository.text("docs/environment.md")
     let read = /(?:getenv|environment)\("([A-Z_]+)"\)|\b(EASIM_[A-Z_]*[A-Z])\b/

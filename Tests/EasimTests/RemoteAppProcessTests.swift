@@ -43,7 +43,7 @@ import Testing
     let events = remains.outLines.filter { $0.hasPrefix("app ") && !$0.contains("delegate") }
     #expect(events.prefix(3) == ["app connect", "app disconnect", "app connect"])
     #expect(remains.outLines.last == "10000 bytes came back")
-    // The app ended with its connection.
+    // The app ended when its connection did.
     #expect(try server.ctl("app.list").out.contains("\"apps\": []"))
     server.program.send(SIGINT)
     #expect(try server.program.wait().ending == .exit(0))

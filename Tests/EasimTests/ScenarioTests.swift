@@ -110,8 +110,8 @@ import Testing
     for pair in others { try pair().expect() }
   }
 
-  /// The longest takes a minute. Not run under a sanitizer: a program ten times slower cannot keep the timings of real
-  /// accessories, and its behavior is tested in virtual time.
+  /// The longest scenario takes a minute. This test does not run under a sanitizer: a program ten times slower cannot
+  /// keep the timings of real accessories, and its behavior is tested in virtual time.
   @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil)) func everyScenarioCanBePlayedByTwoProcesses() throws
   {
     let place = TemporaryFolder()

@@ -39,7 +39,7 @@ import Testing
 
   // MARK: Names that are special to a shell
 
-  /// What a name can contain. A file name cannot contain '/', so commands run here.
+  /// What a name can contain. A file name cannot contain '/', so commands run in the folder itself.
   static let hostile = [
     "$(touch${IFS}pwned)", "$(touch pwned)", "`touch pwned`", "${a[$(touch pwned)]}", "$((a[$(touch pwned)]))", "a b",
     "it's", "say \"hi\"", "'\"'$(touch pwned)", "two\nlines", "two\n$(touch pwned)\n", "tab\there", "esc\u{1B}[31m",

@@ -17,7 +17,7 @@ import Testing
     USBMock.device + USBMock.configuration(1, interfaces)
   }
 
-  /// Devices that are accessories, with various structures.
+  /// Devices that are accessories, with differently structured descriptors.
   static let accessories: [(name: String, descriptors: [UInt8])] = [
     ("high speed", USBMock.plain),
     (
@@ -105,7 +105,8 @@ import Testing
     #expect(list.out.split(separator: "\n").count == 1)
   }
 
-  /// The string, in the mock's format, contains a line end and a sequence that would turn a terminal red.
+  /// The string, which is in the mock's format, contains a line end and an escape sequence that would turn a terminal
+  /// red.
   @Test func aStringIsOneLineAndGivesNoOrdersToATerminal() throws {
     let list = try USBMock(options: ["--serial", #"A\nB\033[31mC"#]).run("list", "usb:")
     #expect(list.out == "usb:1-2  Mock Accessory  Mock Works  1209:0001  A\u{FFFD}B\u{FFFD}[31mC  iAP2\n")
@@ -190,7 +191,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// One transfer fails with the kernel's code for a stall, for errors on the wire, or for babble.
+  /// A single transfer fails with the kernel's code for a stall, an error on the wire, or babble.
   @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EILSEQ, ETIME, EOVERFLOW])
   func aTransferThatFailsOnceLosesNothing(direction: String, code: Int32) throws {
     let accessory = try Accessory(on: .unix, in: place)

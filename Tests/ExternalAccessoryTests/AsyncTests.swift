@@ -122,7 +122,7 @@ import Testing
   }
 
   /// Nothing is read before it is requested. While a task reads, no time passes in which the accessory could give up,
-  /// however long the task waits for a thread.
+  /// even if the task waits long for a thread.
   @Test func nobodyReadsAndTheAccessoryIsHeldBackAndNobodyIsLate() async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 10_000 }) { world in
       let (connection, far) = try await connect(world)

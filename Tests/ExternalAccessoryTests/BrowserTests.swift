@@ -154,8 +154,8 @@ import Testing
     }
   }
 
-  /// A configured accessory is no longer found. A browser that did not start the search is notified of state changes
-  /// only.
+  /// Once an accessory is configured, the search no longer finds it. A browser that did not start the search is
+  /// notified of state changes only.
   @Test(arguments: [EAWiFiUnconfiguredAccessoryConfigurationStatus.success, .failed])
   func b4WhatWasConfiguredIsNotFoundAgain(status: EAWiFiUnconfiguredAccessoryConfigurationStatus) async throws {
     try await withSimulatedWorld { world in

@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  /// An accessory in the first half of a flicker offers no protocol for which an app could be missing.
+  /// An accessory in the first half of a flicker offers no protocols, so no app can be missing.
   @Test func a1NotForTheEmptyListOfAFlicker() async throws {
     try await withSimulatedWorld(declaring(["com.lawaken.iap2"])) { world in
       try world.add("lawk-view", quirks: ["flicker"]).plugIn()

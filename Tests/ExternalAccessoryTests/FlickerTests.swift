@@ -11,7 +11,7 @@ import Testing
     private(set) var session: EASession?
     private(set) var log: [String] = []
     private var recorder: EventRecorder?
-    /// Writes "open" too early, like an app that does not check the protocols.
+    /// Creates a client that writes "open" too early, like an app that does not check the protocols.
     init() {
       manager.registerForLocalNotifications()
       recorder = EventRecorder { [unowned self] heard in
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  /// A stale entry of an accessory that disconnected hours ago without the system noticing: it is in the list, claims
+  /// A stale entry for an accessory that disconnected hours ago without the system noticing: it is in the list, claims
   /// to be connected, and is useless. A session with it ends when its first bytes have remained unacknowledged for too
   /// long.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {

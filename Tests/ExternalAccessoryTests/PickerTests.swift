@@ -23,8 +23,8 @@ import Testing
       let connect = "connect selected: true"
       #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
       #expect(recorder.words == ["connect 1"])
-      // The choice belongs to a single connect event: neither the following disconnect nor the next connect contains
-      // it.
+      // The user's choice belongs to a single connect event: neither the following disconnect nor the next connect
+      // contains it.
       await world.unplug(echo)
       await world.plugIn(echo)
       #expect(recorder.heard.map(\.isSelected) == [true, false, false])

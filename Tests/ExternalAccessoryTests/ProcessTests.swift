@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// On some systems (W21), the killed app's session remains, and the next app gets no session.
+  /// On some systems (W21), the killed app's session remains, and the next app cannot open one.
   @Test(arguments: [true, false]) func s12ASessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
     try await withSimulatedWorld(.with { $0.rules.otherApps = blocks ? .refused : .interrupted }) { world in
       let parts = try await open(world)

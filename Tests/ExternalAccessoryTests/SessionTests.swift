@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  /// Whatever the accessory's behavior is, a test can say what it must have received.
+  /// A test can state what an accessory must have received, regardless of the accessory's behavior.
   @Test func whatAnAccessoryReceivedIsExpected() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)

@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  /// A buffer large enough for every message is what hid the bug.
+  /// A buffer that is large enough for every message would hide the bug.
   @Test func aLargeBufferLosesNothing() async throws {
     try await withSimulatedWorld(.with { $0.sendBufferSize = 65536 }) { world in
       let parts = try await open(world)

@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// More bytes arrived than a stream can hold, and the app has read none of them.
+  /// More bytes have arrived than a stream can hold, and the app has read none of them.
   @Test func t10AllThatHadArrivedCanBeReadAfterTheAccessoryWent() async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 1000 }) { world in
       let parts = try await open(world)

@@ -38,8 +38,8 @@ import Testing
   }
 
   /// On Apple's systems, streams were seen to be one end of a socket pair (`useSocketInterface`, error 32). On Linux
-  /// the streams are not, but they behave the same, step for step. A write to a socket would raise SIGPIPE here; the
-  /// process must survive.
+  /// the streams are not sockets, but behave identically at each step. A write to a socket would raise SIGPIPE here;
+  /// the process must survive.
   @Test func t16StreamsTakeKeepAndBreakOffBytesAsASocketPairDoes() async throws {
     let socket = SocketPair()
     let ofSockets = await walk(

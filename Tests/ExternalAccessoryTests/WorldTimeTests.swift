@@ -4,9 +4,10 @@ import Testing
 
 @testable import ExternalAccessorySimulation
 
-/// Time of the app beside the world's: timers of the main run loop, a clock, and what stays real.
+/// Tests how the app's time relates to the world's: timers of the main run loop, a clock, and what stays in real time.
 @Suite(.waits) struct WorldTimeTests {
-  /// A client that connects a while after the connect, and sends a heartbeat, by timers, as found in the field.
+  /// A client, as found in the field, that opens its session some time after the connect and then sends a heartbeat,
+  /// both driven by timers.
   @MainActor private final class Client {
     private(set) var openings = 0
     private(set) var beats = 0
@@ -127,7 +128,7 @@ import Testing
 
   @Test func aWorldSaysThatTheAppWaitedInRealTime() async throws {
     try await withSimulatedWorld { world in
-      // The time of the first check, so that the world stands still for the whole interval.
+      // The interval starts at the first check, so that the world stands still for all of it.
       var begin: Date?
       await world.expect {
         begin = begin ?? Date()
@@ -171,14 +172,14 @@ import Testing
   }
 }
 
-/// Apps sleep, though tests do not.
+/// An app that waits by sleeping, which tests themselves must not do.
 private enum SleepingApp {
   static func task() async throws { try await Task.sleep(for: .milliseconds(800)) }
   static func suspendingTask() async throws { try await SuspendingClock().sleep(for: .milliseconds(800)) }
   static func thread() { Thread.sleep(forTimeInterval: 0.8) }
 }
 
-/// Only the threads of one test may run in its process, so ``WorldTimeTests`` starts one for each.
+/// A process must contain the threads of only one test, so ``WorldTimeTests`` starts a process for each test.
 @Suite(.waits, .enabled(if: TestBundle.isInner)) struct AppsAtRest {
   private static var patient: SimulatedWorld.Settings {
     var settings = SimulatedWorld.Settings()

@@ -102,7 +102,7 @@ static int fails(enum call call) {
     return fails(call_##name) ? -1 : real arguments; \
   }
 
-// The same, with the possibility of a short count.
+// Like `WRAP`, but the call can also be cut short.
 #define WRAP_COUNT(name, parameters, arguments) \
   ssize_t name parameters { \
     REAL(name); \
@@ -165,7 +165,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   return real(thread, attributes, body, argument);
 }
 
-// Memory. glibc's own names, because dlsym allocates.
+// The allocation functions call glibc's versions by their internal names, because dlsym itself allocates.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);

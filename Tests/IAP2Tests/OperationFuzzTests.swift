@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Plays random bytes and random calls, thousands of times: nothing traps, the peer always becomes idle again, and
-/// memory stays in proportion to the bytes. A failing seed is printed.
+/// memory stays in proportion to the bytes. If a seed fails, it is printed.
 @Suite struct OperationFuzzTests {
   @Test func randomBytesDisturbNeitherPeer() {
     for seed: UInt64 in 0..<400 {
@@ -167,7 +167,7 @@ private struct Subject<Role: Owned>: ~Copyable {
     settle(after: 100_000)
   }
 
-  /// Makes an unexpected call of the owner.
+  /// Makes a call that the peer does not expect from its owner.
   mutating func whim(_ random: inout SeededRandom) {
     let id = UInt16(random.below(4))
     let bytes = random.bytes(random.below(300))

@@ -42,7 +42,7 @@ static struct address address_of(const char *text, int channel) {
 }
 
 // Sends the given bytes and reads as many back, at the same time, because neither end may wait for the other's full
-// buffer. With a longest frame, sends frame by frame.
+// buffer. If the frame size is limited, sends frame by frame.
 static void exchange(int line, const uint8_t *out, uint8_t *in, size_t size, size_t longest) {
   size_t sent = 0, received = 0;
   while (received < size) {

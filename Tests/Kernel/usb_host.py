@@ -1,6 +1,6 @@
 """A test with the fixture easim_host of the Python package, and pytest to run it: in a guest of the kernel lane."""
 
-# pytest imports these when it needs them, which the archive for the guest cannot know.
+# pytest imports these modules only when it needs them, so the archive for the guest does not find them by itself.
 import concurrent.futures.thread
 import pdb
 import pickle

@@ -38,7 +38,7 @@ import Testing
     let witness = Witness()
     let child = try shell("echo out", witness)
     child.pauseOutput()
-    // The program's end is known but not reported: only the watch for it can wake this loop.
+    // The loop has not reported the program's end yet, and only the watch for the process can wake the loop.
     wait("the process is over") { loop.turns > 0 && !isAlive(child.processID) }
     #expect(witness.endings == [] && witness.printed == "")
     child.resumeOutput()

@@ -8,8 +8,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Every kind of end of the peer is detected, in every state of a channel: on real descriptors, in memory, and behind
-/// faults.
+/// A channel detects its peer's end, of any kind and in any state: on real descriptors, in memory, and behind faults.
 @Suite(.waits) struct DeathTests {
   @Test(arguments: DeathSuite.cases(for: DeathFactories.all))
   func everyDeathIsNoticed(example: DeathSuite.Case) throws {
@@ -24,7 +23,7 @@ enum DeathFactories {
     socket("unix socket", .unix), socket("TCP", .tcp), socket("TCP over IPv6", .tcp6),
   ]
 
-  /// The channels behind a fault that does nothing, and behind faults that hold bytes.
+  /// The same channels behind a fault that does nothing, and behind faults that hold bytes back.
   static let aroundSockets = [
     socket("idle faults on a unix socket", .unix) { try faults("loss,chance=0%", around: $0, on: $1) },
     socket("faults on a unix socket", .unix) {

@@ -9,7 +9,7 @@ import Testing
     let loop = try EpollLoop()
     var heard: [Int32] = []
     let watch = try SignalWatch([SIGUSR1, SIGTERM], on: loop) { heard.append($0) }
-    // These signals are blocked in this thread, which reads them instead.
+    // These signals are blocked in this thread; the loop reads them instead.
     pthread_kill(pthread_self(), SIGUSR1)
     pthread_kill(pthread_self(), SIGTERM)
     #expect(loop.run(until: { heard.count == 2 }, limit: hangLimit))

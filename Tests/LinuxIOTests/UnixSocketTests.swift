@@ -123,7 +123,7 @@ import Testing
     // A backlog of 0 leaves room for one connection, which is never accepted.
     let first = try loop.connect(to: address).get().cable.main
     #expect(loop.refusal(from: address, timeout: .milliseconds(30)) == .timedOut(address, after: .milliseconds(30)))
-    // A waiting connector uses room as soon as there is some.
+    // A waiting connector connects as soon as the backlog has room.
     var answer: Transports.Answer?
     Transports.connect(to: address, on: loop) { answer = $0 }
     #expect(!loop.run(until: { answer != nil }, limit: .milliseconds(15)))

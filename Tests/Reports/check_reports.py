@@ -16,7 +16,7 @@ from webdriver import Browser
 EASIM = os.environ["EASIM"]
 LEGENDS = ("throughput", "map", "percentiles", "attachments")
 
-# What a page shows at the current width: texts and shapes of each chart, and what is wrong with the layout.
+# What a page shows at the current width: the texts and shapes of each chart, and any layout mistakes.
 READ = r"""
 const seen = e => e.getClientRects().length > 0 && getComputedStyle(e).display !== 'none';
 const box = e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; };
@@ -290,7 +290,7 @@ def check_trend(page: dict, trend: dict) -> None:
         for index, dot in enumerate(chart["dots"]):
             near(dot["x"], x.place(index + 0.5), f"{figure} {index} across")
             near(dot["y"], y.place(dot["value"]), f"{figure} {index} up")
-        # Each run's name, and its date below it, are on the axis as far as they fit.
+        # Each run's name, with its date below, is on the axis if there is room.
         names = [text["text"] for text in chart["texts"] if text["kind"] == "x"]
         assert set(names[::2]) <= {name.removesuffix(".json") for name in trend["runs"]}, names
         assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", name) for name in names[1::2]), names
@@ -355,7 +355,7 @@ def long_report(short: dict) -> dict:
     cells: dict[tuple[int, int], int] = {}
     completed = 0
     for index in range(columns):
-        # Bursts of the warm-up are not in the slices.
+        # The slices do not contain the bursts of the warm-up.
         measured = (index + 1) * length > 600_000_000_000
         bursts = 4_000 + 300 * (index % 7) - (3_900 if index % 90 == 40 else 0) if measured else 0
         report["series"]["slices"].append([bursts, bursts * 10_000, 3 if index % 90 == 40 else 0])

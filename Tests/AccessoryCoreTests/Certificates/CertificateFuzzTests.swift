@@ -55,7 +55,7 @@ import Testing
         #expect(!text.isEmpty && text.utf8.count < 300, "round \(round): \(text)")
       }
     }
-    // The mutations must lead to both results, otherwise they test nothing.
+    // Some mutations must be refused and others read; otherwise they test nothing.
     #expect(refused > 1_000 && read > 100, "\(refused) refused, \(read) read")
   }
 
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  /// Runs every code path that gets something from libcrypto `rounds` times, always in the same way.
+  /// Runs `rounds` times, always in the same way, every code path that obtains an object from libcrypto.
   static func useEverything(rounds: UInt64) {
     var random = SeededRandom(seed: 1)
     for seed in 0..<rounds {

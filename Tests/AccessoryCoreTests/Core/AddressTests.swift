@@ -140,7 +140,7 @@ import Testing
     #expect(!message.unicodeScalars.contains("\u{1B}"))
   }
 
-  /// Mutations of valid addresses: none causes a crash, and an accepted one is the same after being written and read
+  /// No mutation of a valid address causes a crash, and an accepted one is unchanged after being written and read
   /// again.
   @Test func anyTextIsEitherRefusedOrReadBackTheSame() throws {
     var random = SeededRandom(seed: 5)

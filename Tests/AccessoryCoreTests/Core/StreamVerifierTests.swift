@@ -107,7 +107,7 @@ import Testing
     #expect(verifier.position == 1_000_000)
   }
 
-  /// A correct stream is accepted however it is split, and every single change in it is found.
+  /// A correct stream is accepted regardless of how it is split, and every single change to it is detected.
   @Test(arguments: [1, 3, 4, 15, 16, 17, 33]) func shortBurstsAreVerifiedToo(size: Int) {
     let bytes = Self.stream.bytes(0..<10 * size)
     for place in bytes.indices {

@@ -56,7 +56,7 @@ import Testing
     bytes += Fixture.enhanced(order, on: 0, at: 0, [1, 2, 3])
     bytes += Fixture.enhanced(order, on: 1, at: 1_024, Fixture.vectors[0])
     bytes += Fixture.enhanced(order, on: 1, at: 1_536, Fixture.vectors[1])
-    // The second section has other interfaces.
+    // The second section declares different interfaces.
     bytes += Fixture.section(order == .little ? .big : .little)
     bytes += Fixture.interface(order == .little ? .big : .little, linkType: 147)
     bytes += Fixture.block(
@@ -134,7 +134,7 @@ import Testing
     for (index, (form, bytes)) in files.enumerated() {
       let capture = try DecodedCapture(bytes)
       #expect(capture.form == form)
-      // H4 without a direction reveals it only in the first fragment of each payload.
+      // In H4 captures without a direction, only the first fragment of each payload reveals the direction.
       if index == 0, size < 1_021 { continue }
       #expect(Fixture.texts(capture) == Fixture.texts, "file \(index)")
       #expect(capture.entries.first?.text == "CABLE 1: Bluetooth handle 42, RFCOMM channel 3")

@@ -194,8 +194,8 @@ import Testing
     }
   }
 
-  /// Dumps with changed characters, and with lines lost, cut and duplicated, give either an error or bytes, and never
-  /// more bytes than that.
+  /// Dumps with changed characters, and with lost, cut or duplicated lines, yield an error or some bytes, but have no
+  /// other effect.
   @Test func noTextDoesMoreHarmThanAnError() {
     var random = SeededRandom(seed: 11)
     let forms = Self.forms.values.sorted().map { Array($0.utf8) }

@@ -249,7 +249,7 @@ import Testing
       // A transcript shows only the first bytes of certificates.
       let shown = form == .transcript && kind == .certificate ? Array(secret.prefix(8)) : secret
       #expect(!Self.finds(shown, in: redacted), "\(kind) \(Hex.plain(shown.prefix(12)))")
-      // So few base64 digits could match by chance.
+      // With so few base64 digits, a match could be a coincidence.
       #expect(!Self.finds(Array(shown.prefix(8)), in: redacted, inBase64: false), "the beginning of \(kind)")
     }
     // A transcript does not show messages that are split.

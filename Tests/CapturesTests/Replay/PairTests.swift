@@ -132,7 +132,7 @@ import Testing
   @Test(arguments: ProfileLibrary().names.map(\.name).sorted())
   func everyShippedProfileIsReplayedAndEachMutantIsFound(name: String) throws {
     let profile = try ProfileLibrary().profile(name)
-    // A device that requires authentication never gets to the microphone's protocols, so there is nothing to replay.
+    // A device that requires authentication never reaches the microphone's protocols, so there is nothing to replay.
     guard let first = profile.protocols.first, name != "microphone" else { return }
     let rig = ReplayRig()
     let app = TimedApp(of: first.name, in: rig)

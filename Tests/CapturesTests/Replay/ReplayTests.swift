@@ -67,7 +67,7 @@ import Testing
   }
 
   /// Recording a replay gives the same sessions as the original recording. The bytes are the same at every speed; at
-  /// the recorded speed so are the times, within the delays of the link.
+  /// the recorded speed, the times are also the same, within the delays of the link.
   @Test(arguments: [ReplaySettings.Speed.times(1), .times(2), .max])
   func bothEndsOfARecordingMakeTheSameRecording(speed: ReplaySettings.Speed) throws {
     let (first, _) = try record(profile(flickers: true))

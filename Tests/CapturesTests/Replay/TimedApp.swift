@@ -3,7 +3,8 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// An app that sends the same few bytes at the same times, whatever arrives, and stores the bytes that it receives.
+/// An app that sends the same few bytes at the same times, regardless of what arrives, and stores the bytes that it
+/// receives.
 final class TimedApp: AppHandler, SessionHandler {
   private(set) var answers: [UInt8] = []
   private let protocolName: String

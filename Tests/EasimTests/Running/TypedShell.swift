@@ -34,7 +34,7 @@ final class TypedShell {
 
   func run(_ line: String) throws -> [[String]] { try type([line]) }
 
-  /// The completions offered at the end of a line, as they would be inserted.
+  /// Returns the completions offered at the end of a line, as the shell would insert them.
   func offers(_ line: String) throws -> [String] {
     let noting = #"_noting() { _easim "$@"; printf '%s\0' "${#COMPREPLY[@]}" "${COMPREPLY[@]}" >>"$NOTES"; }"#
     // Clears the line instead of running it.

@@ -33,7 +33,7 @@ enum Soak {
   static func play() async throws -> [String] {
     let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 8
     let roundSize = max(8, plugs / 20)
-    // Checking the heap takes a wait for the caches of idle threads, so a short soak does not check it.
+    // Checking the heap requires a wait until the caches of idle threads are gone, so a short soak does not check it.
     let judgesTheHeap = plugs >= 1000
     var (done, total, findings) = (0, SoakLedger.Balance(), [String]())
     // The first worlds allocate memory that the process keeps permanently.
@@ -85,13 +85,14 @@ final class SoakRound: @unchecked Sendable {
     return Int(mallinfo2().uordblks)
   }
 
-  /// The open descriptors, without the timers that the dispatch library creates when it first needs one. A run loop or
-  /// a world that was not released shows up in the others.
+  /// The open descriptors, without the timers that the dispatch library creates when it first needs one. The remaining
+  /// descriptors reveal a run loop or a world that was not released.
   static func descriptors() -> [String] {
     OpenDescriptors.targets.values.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
   }
 
-  /// The descriptors that are open in addition to `others`. One that occurs several times more often is repeated.
+  /// The descriptors that are open in addition to `others`. A descriptor that occurs several times more often than in
+  /// `others` is listed that many times.
   static func descriptors(beside others: [String]) -> [String] {
     var rest = others
     return descriptors().filter { descriptor in

@@ -3,8 +3,7 @@ import AccessorySimulator
 import ExternalAccessory
 import IAP2
 
-/// The bytes of a session: its number in four bytes, followed by bytes that are each a function of the number and the
-/// position.
+/// The bytes of a session: its number in four bytes, followed by bytes that each depend on the number and the position.
 enum SoakBytes {
   static let headCount = 4
   private static let longest = 65_536
@@ -25,7 +24,7 @@ enum SoakBytes {
       let expected = of(token, place, rest.count)
       let isRight = rest.withUnsafeBytes { found in
         expected.withUnsafeBytes { expected in
-          // A loop over the bytes in Swift would take most of the time of a debug build.
+          // In a debug build, a Swift loop over the bytes would take most of the time.
           guard let one = found.baseAddress, let other = expected.baseAddress else { return true }
           return memcmp(one, other, expected.count) == 0
         }

@@ -73,7 +73,7 @@ final class SoakThread: @unchecked Sendable {
       session.start(client, on: .main)
       client.go(isPatient: isPatient) { client.waitABit() }
     }
-    // Closes both streams in either order, or releases everything, which has the same effect.
+    // Either closes both streams, in either order, or releases everything, which has the same effect.
     switch random.below(3) {
     case 0: session.stop()
     case 1:
@@ -105,7 +105,8 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     buffer = [UInt8](repeating: 0, count: readSize)
   }
 
-  /// Takes turns until the session broke, or everything was written and, for patient threads, came back.
+  /// Takes turns until the session breaks, or until everything has been written and, for patient threads, has come
+  /// back.
   func go(isPatient: Bool, turn: () -> Void) {
     let limit = Date(timeIntervalSinceNow: 30)
     while !lock.withLock({ isBroken || (written >= quota && (!isPatient || echoed == written)) }) {
@@ -164,7 +165,7 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
   }
 }
 
-/// Keeps track of objects that must be released by the end.
+/// Tracks objects that must have been released by the end of the soak.
 final class SoakWatch: @unchecked Sendable {
   private struct Weak { weak var object: AnyObject? }
 

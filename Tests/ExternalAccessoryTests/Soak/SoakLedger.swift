@@ -1,11 +1,11 @@
 import ExternalAccessory
 
-/// The bytes of every session in a soak, as seen by both ends.
+/// Records the bytes of every session in a soak, as seen by both ends.
 ///
-/// A session is an account: what the app wrote, and how much of it the accessory read and sent back. Every byte encodes
-/// its position, so that a byte that is lost, duplicated, changed or in the wrong session is found where it happens. An
-/// account may end with fewer bytes read than written only if the session was interrupted: the cable was pulled, or
-/// another thread opened a session for the same protocol of the same accessory.
+/// Each session has an account of what the app wrote, and of how much of it the accessory read and sent back. Every
+/// byte encodes its position, so that a byte that is lost, duplicated, changed or in the wrong session is found where
+/// it happens. An account may end with fewer bytes read than written only if the session was interrupted: the cable was
+/// pulled, or another thread opened a session for the same protocol of the same accessory.
 final class SoakLedger: @unchecked Sendable {
   struct Account {
     let key: String
@@ -105,7 +105,7 @@ final class SoakLedger: @unchecked Sendable {
   /// Whether both ends are done with every session that was not interrupted.
   var isQuiet: Bool { lock.withLock { accounts.values.allSatisfy(\.isDisturbed) } }
 
-  /// Settles all accounts: without cables, the end of open sessions will not be seen.
+  /// Settles all accounts: once the cables are gone, the end of open sessions can no longer be observed.
   func settleAll() {
     lock.withLock {
       for token in Array(accounts.keys) {

@@ -52,7 +52,7 @@ final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   private var bytes: [UInt8] = []
   private let input: Stream?
   private let onEvent: (Stream, Stream.Event) -> Void
-  /// At most this many bytes are read for each event; with 0, nothing is read.
+  /// The maximum number of bytes read for each event; with 0, nothing is read.
   let readSize: Int
 
   init(

@@ -288,7 +288,7 @@ import Testing
     Thread.detachNewThread {
       let seen = Result { try medium.look(at: .bluetooth(.init())) }
       answer.withLock { $0 = seen }
-      // Wakes the loop, which then finds the answer.
+      // This wakes the loop, which then finds the answer.
       loop.execute {}
     }
     lab.run(until: { answer.withLock { $0 != nil } })

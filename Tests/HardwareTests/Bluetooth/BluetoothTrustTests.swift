@@ -76,7 +76,7 @@ import Testing
 
   @Test func anAccessoryThatDialsAgainReplacesItsDeadConnection() throws {
     let lab = try BluetoothLab()
-    // BlueZ knows no service of the accessory, so only the accessory can connect.
+    // BlueZ knows none of the accessory's services, so only the accessory can connect.
     try lab.blueZ.addDevice("hci0", "00:AA:01:00:00:01", services: [])
     let host = try LabHost(lab, at: .init(adapter: "hci0", device: BluetoothDeviceAddress("00:AA:01:00:00:01")))
     let (first, second) = (try RawHost(), try RawHost())

@@ -37,8 +37,8 @@ final class MockBlueZ {
     self.bus = bus
     // 1: replace the owner; 2: allow replacement.
     var result: Int32 = 0
-    // A mock that has left may keep the name until the bus notices that it is gone. Each attempt takes one turn of the
-    // bus; the limit only keeps the test from hanging.
+    // A mock that has disconnected may keep the name until the bus notices. Each attempt takes one turn of the bus; the
+    // limit only keeps the test from hanging.
     for _ in 0..<20_000 {
       result = sd_bus_request_name(bus.raw, "org.bluez", replaces ? 3 : 2)
       if result != -EEXIST { break }

@@ -236,7 +236,7 @@ import Testing
     #expect(wire.accessoryEvents.contains(.identificationAccepted))
   }
 
-  /// In a capture, a microphone's host sends 1D00 after the link is up, and no AA message at all.
+  /// In a capture, a microphone's host sends 1D00 once the link is up, and sends no AA messages at all.
   @Test func aDeviceThatSkipsAuthenticationIsReadyAfterTheIdentification() {
     var settings = DevicePeer.Settings()
     settings.asksForAuthentication = false

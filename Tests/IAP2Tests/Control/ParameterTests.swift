@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests every parameter type, written and read, against bytes written by hand.
+/// Tests reading and writing every parameter type, compared with bytes written by hand.
 @Suite struct ParameterTests {
   private func written(_ write: (inout ParameterWriter) -> Void) -> String {
     var writer = ParameterWriter()

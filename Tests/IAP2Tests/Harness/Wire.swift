@@ -1,7 +1,7 @@
 import IAP2
 
 /// Both peers, connected directly: each receives immediately what the other sends, and time jumps to the next deadline.
-/// Records every packet as seen on the wire.
+/// Every packet is recorded as seen on the wire.
 struct Wire: ~Copyable {
   var accessory: AccessoryPeer
   var device: DevicePeer

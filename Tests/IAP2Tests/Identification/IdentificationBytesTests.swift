@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests every parameter of 1D01 in both directions, against bytes written by hand.
+/// Tests reading and writing every parameter of 1D01, compared with bytes written by hand.
 @Suite struct IdentificationBytesTests {
   private static let parts = [
     "0009 0000 4c41574b00",  // name "LAWK"

@@ -71,7 +71,7 @@ import Testing
     // Our packet awaits an acknowledgement; no received packet does.
     end.receives(Sheet.packet(0x40, 0x42, 1))
     #expect(end.peer.core.deadline == nil)
-    // The count also starts over.
+    // The count of received packets also starts over.
     #expect(end.receives(data(0x43), data(0x44)) == [])
     #expect(end.receives(data(0x45)) == [bare(0x45, sequence: 1)])
   }

@@ -162,7 +162,7 @@ import Testing
     _ = end.told()
     #expect(end.receives(Sheet.detection) == [Sheet.detection])
     #expect(end.told() == [.linkDown(.restarted)])
-    // The link can start again, with a number that is new to the accessory.
+    // The link can start again with a sequence number that is new to the accessory.
     let answer = end.receives(Sheet.packet(Sheet.syn, 0x10, 0, Sheet.parameters()))
     #expect(answer == [Sheet.packet(Sheet.syn | Sheet.ack, 2, 0x10, Sheet.parameters(window: 127))])
   }
@@ -174,7 +174,8 @@ import Testing
     #expect(end.told().map { "\($0)" }.count == 1)
   }
 
-  /// A flipped bit in the length must not make the scanner wait for such a long frame of iAP1 while real probes pass.
+  /// A flipped bit in the length must not make the scanner wait for the end of a long iAP1 frame while real probes
+  /// arrive.
   @Test func aSpoiledProbeHidesAtMostAFewThatFollow() {
     var end = device()
     end.start()

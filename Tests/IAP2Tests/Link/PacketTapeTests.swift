@@ -4,7 +4,7 @@ import Testing
 
 @testable import IAP2
 
-/// Packets on the tape stay unchanged, whatever operations are performed.
+/// No operation changes the packets on the tape.
 @Suite struct PacketTapeTests {
   private struct Written {
     var tape = PacketTape()

@@ -7,7 +7,7 @@ import Testing
     var end = OneEnd.accessory()
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says().count == 1)
-    // The SYN had the number 0 and the message 1.
+    // The SYN had the number 0, and the message had the number 1.
     #expect(end.receives(Sheet.packet(0x10, 0x40, 0)) == [Sheet.packet(0x80, 2, 0, Sheet.parameters())])
     #expect(end.told() == [.linkDown(.reset)])
     #expect(
@@ -136,7 +136,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .channelEnded("unplugged"))])
   }
 
-  /// One maker's hosts end the link on a reset from an accessory; a device that ignores the reset reports it.
+  /// One manufacturer's hosts end the link when an accessory sends a reset; a device that ignores the reset reports it.
   @Test(arguments: [(UInt8(0x10), LinkEnd.reset), (0x08, .asleep)])
   func aResetOrSleepFromTheAccessoryIsReportedAndIgnored(_ control: UInt8, _ end: LinkEnd) {
     var device = OneEnd.device()

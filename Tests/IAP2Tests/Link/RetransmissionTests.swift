@@ -72,7 +72,7 @@ import Testing
     #expect(
       LinkEnd.unanswered(sequence: 1, retransmissions: 3).description
         == "packet 1 was retransmitted 3 times and never acknowledged")
-    // The link is back at the start, with a new number.
+    // The link starts over with a new sequence number.
     #expect(end.receives(Sheet.detection).first?.hasPrefix("ff5a001a8002") == true)
   }
 

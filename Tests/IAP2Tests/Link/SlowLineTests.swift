@@ -14,7 +14,8 @@ import Testing
 
   @Test func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout() {
     var end = device(lineRate: 7_500)
-    // Half of 2,000 ms is 7,500 bytes, which is three packets of 2,048. The other values are the accessory's, as usual.
+    // In half of 2,000 ms the line carries 7,500 bytes, which is three packets of 2,048 bytes. The other values are the
+    // accessory's, as usual.
     #expect(
       end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 3, length: 2_048, timeout: 2_000))])
@@ -22,7 +23,7 @@ import Testing
 
   @Test func aTimeoutThatIsLongLeavesRoomForMore() {
     var end = device(lineRate: 7_500)
-    // 37,500 bytes are four packets of a quarter each.
+    // The limit of 37,500 bytes allows four packets of a quarter each.
     #expect(
       end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 10_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 4, length: 9_375, timeout: 10_000))])
@@ -47,7 +48,7 @@ import Testing
     settings.parameters.maximumCumulativeAcknowledgements = 3
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
-    // 4,875 bytes are two packets of 2,048.
+    // The limit of 4,875 bytes allows two packets of 2,048 bytes.
     #expect(
       end.receives(Sheet.detection) == [Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 2, length: 2_048, acks: 2))])
   }

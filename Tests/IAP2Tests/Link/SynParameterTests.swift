@@ -125,7 +125,7 @@ import Testing
     #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 2, "000161")) == [Sheet.packet(0x40, 0, 0x41)])
   }
 
-  /// If they restarted immediately, two such ends would repeat the exchange as fast as the wire allows.
+  /// If both ends restarted immediately, they would repeat the exchange as fast as the wire allows.
   @Test func anAccessoryWaitsAPeriodBeforeItTriesSuchADeviceAgain() {
     var end = OneEnd.detected()
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(sessions: ""))) == [])

@@ -99,7 +99,7 @@ import Testing
         return settings
       }(), offer: Self.zero)
     #expect(end.peer.core.isLinkUp == true)
-    // An unanswered AA00 is retransmitted after the device's own two seconds.
+    // An unanswered AA00 is retransmitted after two seconds, the device's own timeout.
     #expect(end.passes(2_000) == ["2000 \(Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00"))"])
   }
 
@@ -135,7 +135,7 @@ import Testing
     #expect(end.writes([UInt8](repeating: 7, count: 250), to: 1) == 100)
     #expect(end.says().count == 2)
     #expect(end.peer.core.unacknowledged(1) == 0)
-    // No received packet will trigger this, so the peer sets a deadline.
+    // No received packet will trigger the notification, so the peer sets an immediate deadline.
     #expect(end.peer.core.deadline == end.now)
     end.passes(0)
     #expect(end.told() == [.sessionWritable(1)])

@@ -40,7 +40,7 @@ import Testing
     end.peer.refuseSession(0x0100)
     #expect(end.says() == [status(0x0100, 1, sequence: 1, ack: 0x41)])
     #expect(end.peer.core.isOpen(0x0100) == false)
-    // Notifying once is enough.
+    // One notification is enough.
     end.peer.refuseSession(0x0100)
     end.peer.acceptSession(0x0100, reportingStatus: true)
     #expect(end.says() == [])

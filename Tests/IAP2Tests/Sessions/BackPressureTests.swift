@@ -36,14 +36,14 @@ import Testing
     #expect(end.receives(data(1, 1, sequence: 0x47)) == [ack(0x47)])
   }
 
-  /// If it is read immediately, it must not cost the device a timeout.
+  /// A session that is read immediately must not cost the device a timeout.
   @Test func theAcknowledgementOfThePacketThatFillsASessionIsNotLost() {
     var settings = LinkSettings()
     settings.sessionReceiveBound = 10
     var end = OneEnd.accessory(settings)
     end.opens(1, sequence: 0x41)
     end.passes(22)
-    // The first of three packets: its acknowledgement waits for the count, not yet because of the limit.
+    // This is the first of three packets: its acknowledgement waits for the third packet, not yet because of the limit.
     let filled = end.receives(data(1, 10, sequence: 0x42))
     #expect(end.reads(1).count == 10)
     let rest = end.says() + end.passes(100)
@@ -155,8 +155,8 @@ import Testing
     #expect(end.told() == [.sessionEnded(2, .notRead(bytes: 10))])
   }
 
-  /// A session that is read only once does not keep an unread one alive, whose packets beyond twice the limit are never
-  /// acknowledged and would end the link.
+  /// A session that is read only once does not keep an unread session alive: the unread session's packets beyond twice
+  /// the limit are never acknowledged and would end the link.
   @Test func aSleeperIsEndedInItsTimeWhateverItsNeighboursDo() {
     var end = accessory()
     end.receives(data(1, 10, sequence: 0x43))
@@ -176,7 +176,7 @@ import Testing
     end.receives(data(1, 10, sequence: 0x43), data(1, 10, sequence: 0x44))
     #expect(end.receives(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.counters.refused == 1)
-    // A later packet of another session is now ahead of a gap, and kept.
+    // A later packet of another session is now ahead of a gap, and is kept.
     #expect(end.receives(data(2, 1, sequence: 0x46)) == [])
     #expect(end.reads(1).count == 20)
     #expect(end.says() == [ack(0x44)])
@@ -245,7 +245,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
   }
 
-  /// A session that is requested and neither accepted nor refused must not fill memory either.
+  /// Nor may a session that is requested but neither accepted nor refused fill the memory.
   @Test func aRequestNobodyAnswersIsBoundedLikeASession() {
     var end = accessory()
     end.receives(Sheet.packet(0x40, 0x43, 0, session: 1, Sheet.startSession(protocolID: 1, session: 3)))

@@ -59,7 +59,7 @@ import Testing
     #expect(end.says() == [])
   }
 
-  /// A session that cannot be carried is not opened, and the reason is reported.
+  /// A session that the link cannot carry is not opened, and the reason is reported.
   @Test func nothingOpensOnALinkWithoutASessionForIt() {
     var end = OneEnd.readyDevice(offer: Sheet.parameters(sessions: "010001"))
     #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == nil)
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func aRequestThatDoesNotFitTheAccessorysPacketsGoesInSeveral() {
-    // 26 bytes hold 16 bytes of payload, but EA00 needs 17.
+    // A packet of 26 bytes holds 16 bytes of payload, but EA00 needs 17.
     var end = OneEnd.readyDevice(offer: Sheet.parameters(length: 26))
     #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
     #expect(end.says().count == 2)

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Every captured or computed packet is read correctly, and encoded again from its meaning.
+/// Every captured or computed packet is read correctly, and encoding its meaning yields the packet again.
 @Suite struct LinkVectorTests {
   @Test(arguments: LinkVector.synchronizations + LinkVector.others)
   func thePacketIsReadAsWhatItIs(_ vector: LinkVector) {

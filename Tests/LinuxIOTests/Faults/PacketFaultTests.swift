@@ -190,7 +190,7 @@ import Testing
     #expect(places == [0, 1, 2, 3, 4])
   }
 
-  /// One packet is held beyond the end of the fault. Of another packet, only the beginning arrived before that end.
+  /// One packet is still held when the fault ends. Only the beginning of another packet arrived before the fault ended.
   @Test func aPacketThatIsCutByTheEndOfTheTimeArrivesWhole() throws {
     let rig = try FaultRig("reorder,chance=100%,by=5,wait=1s,for=1s,out")
     try rig.loop.advance(by: .milliseconds(900))

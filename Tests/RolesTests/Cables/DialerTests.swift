@@ -89,7 +89,7 @@ import Testing
     #expect(rig.finder.attempts == ["a", "a"])
   }
 
-  /// Before there were pauses, such an accessory was dialed 469 times in 10 s.
+  /// Before pauses were introduced, an accessory like this was dialed 469 times in 10 s.
   @Test func linksThatEndBeforeTheAccessoryIsReadyAreCountedAndPausedForLongerAndLonger() throws {
     let rig = try DialerRig(.every)
     rig.arrive("a")

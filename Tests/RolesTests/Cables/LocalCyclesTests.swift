@@ -55,8 +55,8 @@ final class LocalCycles {
     descriptorsBefore = openDescriptors
   }
 
-  /// The open descriptors of this process of the kinds that a local directory opens: "7 → socket:[4711]". Others belong
-  /// to the runtime, which may open a timer at any time.
+  /// This process's open descriptors of the kinds that a local directory opens: "7 → socket:[4711]". Others belong to
+  /// the runtime, which may open a timer at any time.
   private var openDescriptors: [String] {
     let kinds = ["socket:", "anon_inode:inotify", "anon_inode:[pidfd]", "pidfd:", lab.root]
     return OpenDescriptors.targets.filter { _, target in kinds.contains(where: target.hasPrefix) }

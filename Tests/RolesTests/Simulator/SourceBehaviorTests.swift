@@ -69,8 +69,8 @@ import Testing
     #expect(recorder.end == nil)
   }
 
-  /// A reader that sleeps for a while stops the source through the link's flow control. When it wakes, it gets what the
-  /// link held and one chunk, and then bytes at the normal rate, but no flood.
+  /// A reader that sleeps for a while stops the source through the link's flow control. When it wakes, it receives the
+  /// bytes that the link held, one chunk, and then bytes at the normal rate, but no flood.
   @Test func aReaderThatSleptFindsWhatTheLinkHeldAndThenTheRate() throws {
     let loop = VirtualLoop()
     let rate = 200_000
@@ -83,8 +83,8 @@ import Testing
     recorder.isDeaf = false
     try loop.advance(by: .milliseconds(100))
     #expect(recorder.end == nil)
-    // The bytes of one second before and a tenth of a second after, plus the buffers of both ends. If the source made
-    // up for the five seconds, there would be twice as many.
+    // The bytes of one second before the pause and of a tenth of a second after it, plus the buffers of both ends. If
+    // the source made up for the five seconds, there would be twice as many.
     let woken = recorder.heard.count
     #expect(woken < rate * 11 / 10 + 2 * 256 * 1_024 + 20_000)
     try loop.advance(by: .seconds(3))

@@ -10,7 +10,7 @@ public enum Death: String, CaseIterable, Sendable {
   case cut
 }
 
-/// The end of a channel that dies. The end never reads.
+/// The end that dies. It never reads.
 public protocol RemoteEnd: AnyObject {
   func send(_ bytes: [UInt8])
   /// Makes the end die. May be called again after ``Death/halfClose``.

@@ -72,7 +72,7 @@ extension DeathSuite.Case {
     rig.other.die(death)
     if situation.use == .notStarted { probe.start() }
     if situation.sendsAfterwards {
-      // By the second send, the kernel has answered the first one, for example with a reset.
+      // Before the second send, the kernel has already answered the first one, for example with a reset.
       probe.send(100)
       try requireIdle(rig)
       probe.send(100)

@@ -15,8 +15,8 @@ struct RigError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// Two ends of one USB cable on one loop. The left one is the host's, which uses libusb. The host learns of the
-/// accessory from libudev.
+/// Two ends of one USB cable on one loop. The left one is the host's, which uses libusb. The host is notified of the
+/// accessory by libudev.
 final class USBRig {
   /// The time limit for one check. The limit is long, because an emulated processor that is shared with other guests is
   /// slow.
@@ -50,8 +50,8 @@ final class USBRig {
     ChannelFactory(name, traits: traits) { try connected(on: try EpollLoop(), makeAccessory) }
   }
 
-  /// Creates a factory for `DeathSuite`. The channel is the host's. The accessory closes or is unplugged, which looks
-  /// the same to the host. In both cases unread bytes are lost.
+  /// Creates a factory for `DeathSuite`. The channel is the host's. The accessory either closes or is unplugged; to the
+  /// host, both look the same. In both cases unread bytes are lost.
   static func deathFactory(
     _ name: String, _ makeAccessory: @escaping @Sendable (EpollLoop) throws -> any AccessoryEnd
   ) -> DeathFactory {
@@ -96,8 +96,8 @@ final class USBRig {
 
   /// Opens the accessory. Returns the host's end and the accessory's end.
   ///
-  /// A gadget notices a program once the program has read its probes. Opening reads only until the accessory has been
-  /// silent for 10 ms, and on a busy machine the probes may be ready later than that. A real host would go on reading.
+  /// A gadget notices a program once the program has read its probes. Opening a device reads only until the accessory
+  /// has been silent for 10 ms, but on a busy machine the probes may take longer. A real host would continue to read.
   /// Here, many checks begin with an end that is not started and reads nothing, so the device is opened again until the
   /// accessory is in time.
   private func open(_ usable: USBAccessory) throws -> (left: any Channel, right: any Channel) {
@@ -105,7 +105,7 @@ final class USBRig {
       cable = nil
       var opened: Result<USBCable, USBHostError>?
       let opening = USBOpening(usable, on: loop) { opened = $0 }
-      // Has no effect once the transfer has completed.
+      // This has no effect once the transfer has completed.
       defer { opening.cancel() }
       try wait("the accessory was opened") { opened != nil }
       guard let left = try opened?.get().cable.main else { throw RigError("there is no cable") }

@@ -10,8 +10,8 @@ public enum FuzzedCapture {
     let file = Array(bytes.dropFirst())
     let whole = lines(file, as: form, size: max(1, file.count))
     let parts = lines(file, as: form, size: Int(first & 0x0F) + 1)
-    // An error is reported for the first wrong line, which may be another line if the input comes in parts. If the
-    // format is detected, it depends on how much has arrived.
+    // An error is reported for the first wrong line, which may be a different line if the input arrives in parts. If
+    // the format is detected, it depends on how much has arrived.
     let isComparable = form != nil && whole != nil && parts != nil
     precondition(!isComparable || whole == parts, "how a file is split makes a difference")
   }

@@ -2,8 +2,8 @@ import IAP2
 
 /// The target of the wire fuzzer: an accessory and a device, each of which receives from a stranger.
 ///
-/// Raw bytes rarely get past a checksum, so the input is a program. Each step begins with a byte that says what comes
-/// next. Packets get correct checksums and, if the step says so, the sequence numbers that the peer expects.
+/// Raw bytes rarely get past a checksum, so the input is a program. Each step begins with a byte that determines what
+/// follows. Packets get correct checksums and, if the step says so, the sequence numbers that the peer expects.
 public enum FuzzedWire {
   /// Plays `bytes` to both roles. Traps if something forbidden happens.
   public static func play(_ bytes: [UInt8]) {
@@ -67,7 +67,7 @@ public enum FuzzedWire {
     precondition(peer.core.deadline == nil, "a stopped peer waits for nothing")
   }
 
-  /// A control message with a number if the step asks for one, otherwise the raw bytes.
+  /// Returns a control message if the step asks for one, otherwise the raw bytes.
   private static func content(_ step: UInt8, _ bytes: [UInt8]) -> [UInt8] {
     guard step & 7 == 5, step & 8 == 0, bytes.count >= 2 else { return bytes }
     return ControlMessage(

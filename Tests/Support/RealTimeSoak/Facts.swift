@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What a process has reported about itself so far in its lines of JSON.
+/// What a process has so far reported about itself in JSON lines.
 struct Facts {
   private(set) var address: String?
   private(set) var opened = 0

@@ -20,11 +20,11 @@ struct Holding: Equatable {
   }
 }
 
-/// Detects whether a long-running process holds more and more.
+/// Detects whether a long-running process accumulates memory or descriptors.
 ///
 /// The first third of the samples is ignored, because caches fill and buffers grow to what the load needs. For memory,
-/// the median of the last third is compared with that of the middle third, so that a burst at the wrong moment does not
-/// matter. For descriptors, which are counted exactly, the maxima are compared.
+/// the median of the last third is compared with that of the middle third, so that a short peak at the wrong moment
+/// does not matter. For descriptors, which are counted exactly, the maxima are compared.
 struct Growth: Equatable {
   /// An increase by more than this many KiB between the two thirds counts as growth.
   static let memoryTolerance = 768

@@ -20,7 +20,7 @@ final class Soaker {
   init(_ options: Options) throws {
     self.options = options
     folder.isKept = true
-    // Retransmissions come early, so that a lost packet does not hold anything up for long.
+    // Retransmissions happen early, so that a lost packet does not block traffic for long.
     for (name, behavior) in [("echo", "'echo'"), ("sink", "{ type: 'sink', check: true }")] {
       folder.write(
         """

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Runs each test of a suite on its own thread. Only a few such tests run at a time.
+/// Runs each test of a suite on its own thread. Only a few of these tests run at a time.
 ///
 /// Swift's own pool has one thread for each processor. A test that blocks there while it waits for a program, a
 /// descriptor or another thread occupies one of those few threads. An async test that is already running then has to
@@ -40,7 +40,7 @@ public func onItsOwnThread<Result>(_ body: @escaping @Sendable () throws -> send
   }
 }
 
-/// Runs all work of one test in order. The lane has a thread from the test's first work to the test's end.
+/// Runs all work of one test in order. The lane keeps its thread from the test's first job until the test ends.
 private final class Lane: TaskExecutor {
   let isLong: Bool
   private let condition = NSCondition()
@@ -81,7 +81,7 @@ private final class Lane: TaskExecutor {
   }
 }
 
-/// Limits the number of threads for such tests in this process. If there were more threads, programs that measure real
+/// Limits the number of threads for these tests in this process. If there were more threads, programs that measure real
 /// time would disturb each other.
 private final class WaitingThreads: Sendable {
   static let shared = WaitingThreads(count: 8)

@@ -66,7 +66,7 @@ public struct WrongAnswer: Sendable, CustomStringConvertible {
     },
   ]
 
-  /// Mistakes that are possible in an answer that comes after others.
+  /// Mistakes that are possible in an answer that follows other answers.
   public static let later: [WrongAnswer] = [
     WrongAnswer("the answer to the request before", "stale") { _, before, _ in before },
     WrongAnswer("the answer to the request before, and then its own", "repeated") { request, before, _ in

@@ -87,7 +87,7 @@ import Testing
     #expect(asked.numbers == [], "\(asked.text)")
   }
 
-  /// The finding names whatever makes the accessory stop.
+  /// The finding names the step that makes the accessory stop.
   @Test func anAccessoryThatNeverComesBackIsAFinding() throws {
     let rig = try CheckRig("echo")
     rig.settings.stepLimit = .seconds(2)

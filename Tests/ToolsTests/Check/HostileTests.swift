@@ -34,7 +34,7 @@ import Testing
     rig.settings.stepLimit = .seconds(5)
     let checker = Checker(rig, CheckPump(rig.loop), rig.settings)
     let report = try checker.attack(seed: 1, attacks: 2_000, most: 3)
-    // The accessory never comes back, so the attack cannot be shortened, and no other follows.
+    // The accessory never reappears, so the attack cannot be shortened, and no other attack follows.
     #expect(report.failures.count == 1)
     #expect(report.failures.first?.text.contains("did not become ready") ?? false)
   }

@@ -145,7 +145,7 @@ import Testing
     #expect(try client.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(true))
     #expect(try client.kind("session.write", "{\"session\":\"s1\",\"text\":\"x\"}") == "gone")
     #expect(try client.kind("app.foreground", "{\"app\":\"p1\"}") == "gone")
-    // The next app sees it as the session of another app.
+    // The next app sees this session as one of another app.
     #expect(try client.kind("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}") == "refused")
     let told = try events(client).count
     _ = try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  /// The outputs, each with whether it reports that the run passed.
+  /// The outputs, and whether each of them reports that the run passed.
   static let outputs: [(name: String, passes: @Sendable (BurstReport) -> Bool)] = [
     ("text", { !$0.text.contains("failed") }),
     ("JSON passed", { $0.json.text.contains("\"passed\":true,\"verdict\"") }),
@@ -152,7 +152,7 @@ import Testing
     let report = try LoadRig(plan, playing: chatty).finish()
     #expect(report.passed == passes, "\(report.text)")
     #expect((report.errors[.unexpected]?.count == 1) == !passes)
-    // The measured time excludes the settle time.
+    // The measured duration does not include the settle time.
     #expect(report.measured < .milliseconds(100))
     plan.settleAfter = .seconds(1)
     #expect(try !LoadRig(plan, playing: chatty).finish().passed)

@@ -4,7 +4,7 @@ import Testing
 @testable import AccessoryLoad
 
 @Suite struct HistogramTests {
-  /// Values of every size, with small ones as often as large ones.
+  /// Values of every magnitude, with small ones as frequent as large ones.
   static func values(_ count: Int, seed: UInt64) -> [Int] {
     var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in Int(random.next() >> 2) >> Int.random(in: 0...61, using: &random) }

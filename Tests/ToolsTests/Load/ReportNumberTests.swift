@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Numbers in a report file, however large, give either an error that names the file, or a report that can be shown and
+/// A report file with numbers of any size yields either an error that names the file, or a report that can be shown and
 /// added up.
 @Suite struct ReportNumberTests {
   private func use(_ report: BurstReport) throws {
@@ -70,7 +70,7 @@ import Testing
     try use(BurstReport(json: Array(text.utf8), file: "r.json"))
     let one = try check(ExtremeNumbers.one(of: text, step: 4))
     #expect(one.read > 100 && one.refused > 100, "\(one)")
-    // Large numbers that are allowed individually, so that their sums are tested.
+    // Each of these large numbers is allowed by itself, so that their sums are tested.
     let large = ["72057594037927936", "72057594037927935", "36028797018963968", "7205759403792793"]
     _ = try check(ExtremeNumbers.several(of: text, count: 40, seed: 5, spellings: large))
   }

@@ -33,8 +33,8 @@ import Testing
     #expect(report.bytesPerSecond > 4_000)
   }
 
-  /// An end must know its line's rate: the window that an Apple device announces would fill the line for longer than
-  /// the timeout.
+  /// Each end must know its line's rate: otherwise, the window that an Apple device announces would fill the line for
+  /// longer than the timeout.
   @Test func anEndThatDoesNotKnowItsLineRepeatsWhatIsOnlyLate() throws {
     let report = try report("bluetooth", inFlight: 4, knowsLine: false)
     #expect(report.link.retransmissions + report.link.duplicates > 0)

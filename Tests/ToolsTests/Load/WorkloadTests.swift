@@ -118,7 +118,7 @@ import Testing
     #expect(sum.payloads == [])
   }
 
-  /// Bytes that come back after other bytes were sent still belong to their place.
+  /// Bytes that come back after other bytes were sent still belong to their original position.
   @Test func uniqueBytesStayInStepBesideOtherPayloads() throws {
     let plan = try Self.plan(
       """

@@ -6,7 +6,7 @@ import AccessoryWorlds
 import LinuxIO
 import Testing
 
-/// Nothing of a cable remains in memory once both ends have been released, whatever the accessory was doing.
+/// No part of a cable remains in memory once both ends have been released, regardless of what the accessory was doing.
 @Suite struct LeakTests {
   final class Opener: AppHandler {
     func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {

@@ -252,7 +252,7 @@ import Testing
   }
 
   @Test func aDeviceThatOpensWhatIsNotOfferedIsTurnedAway() throws {
-    // During the first half of a flicker no protocols are offered, whatever the descriptors declare.
+    // During the first half of a flicker no protocols are offered, even if the descriptors declare some.
     let loop = VirtualLoop(seed: 1)
     let port = PairPort(on: loop, accessoryHasNativeChannels: true, deviceHasNativeChannels: true)
     let camera = try port.plugCamera()

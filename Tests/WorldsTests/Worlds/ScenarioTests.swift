@@ -93,7 +93,8 @@ import Testing
     #expect(crash)
   }
 
-  /// The session is refused because of the rules, not the number of attempts, until the accessory is plugged in again.
+  /// Until the accessory is plugged in again, the session is refused because of the rules, not because of the number of
+  /// attempts.
   @Test func neitherAppGetsASessionWhileThatOfAKilledAppIsLeft() throws {
     let player = try play("two-apps-and-neither-connects", RobustClient.self)
     let refused = player.world.events.filter { $0.json.contains("another app has an open session") }

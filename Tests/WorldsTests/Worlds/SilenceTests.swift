@@ -59,7 +59,7 @@ import Testing
       var texts: [String] = []
     }
 
-    /// Both ends of the line. Once the line is cut, neither end notices anything of the other, not even its close.
+    /// Both ends of a line. Once the line is cut, neither end notices what the other does, not even that it closes.
     struct Wire {
       let ends: [SeverableChannel]
       func sever() { for end in ends { end.sever() } }

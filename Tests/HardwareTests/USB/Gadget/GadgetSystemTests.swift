@@ -3,8 +3,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Tests what a machine needs in order to be a USB device, how each missing part is named and fixed, and what killed
-/// processes leave behind.
+/// Tests what a machine needs in order to act as a USB device, how each missing part is reported and fixed, and what
+/// killed processes leave behind.
 @Suite struct GadgetSystemTests {
   // MARK: Controllers
 

@@ -68,8 +68,8 @@ final class DescriptorWorld {
     self.random = random
   }
 
-  /// The seed's plan without anything that depends on virtual time (faults, quirks, long pauses), and with links that
-  /// survive on a busy machine.
+  /// The seed's plan without anything that depends on virtual time (faults, quirks, long pauses), and with link
+  /// settings that survive on a busy machine.
   private static func plan(seed: UInt64, _ random: inout PlanRandom) -> SoakPlan {
     var plan = SoakPlan(seed: seed)
     plan.accessories = [plan.accessories[0]]
