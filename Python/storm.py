@@ -301,7 +301,7 @@ class Storm:
                 line = port["firstLine"] if self.random.random() < 0.8 else "session wrong"
                 made.sendall(line.encode() + b"\n" + bytes(self.random.randrange(10_000)))
         except OSError:
-            # The session ended meanwhile.
+            # The session has ended in the meantime.
             self.lived["port closed"] += 1
 
     def live(self) -> None:

@@ -122,7 +122,7 @@ class Clock:
         """Wake the behaviors that are due."""
         while self._sleepers and self._sleepers[0][0] <= self.now + 1e-9:
             _, _, task, alarm = heapq.heappop(self._sleepers)
-            # The task counts as busy immediately, not only once it runs.
+            # From now on the task counts as busy, even before it runs.
             self.begin(task)
             alarm.set()
 

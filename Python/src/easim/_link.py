@@ -64,7 +64,7 @@ class Link:
 
     async def start(self) -> None:
         """Begin to read."""
-        # The socket is duplicated, because asyncio closes the one that it gets.
+        # The socket is duplicated, because asyncio closes the socket that it is given.
         self._loop = asyncio.get_running_loop()
         made = await self._loop.create_connection(lambda: _Lines(self), sock=self.process.socket.dup())
         self._transport = made[0]

@@ -113,7 +113,7 @@ class Session:
             self.is_open = False
             self.reason = news.get("reason")
             self.forget()
-        # The waiting behavior counts as busy immediately, not only once it runs.
+        # From now on the waiting behavior counts as busy, even before it runs.
         for task in self.waiting_tasks:
             self.world.clock.begin(task)
         self.waiting_tasks.clear()
@@ -249,7 +249,7 @@ class Session:
             self.world.raise_behavior_error(self.ended())
             raise self.ended() from None
         if not self._is_behavior:
-            # When this returns, the behaviors have done everything that is currently due.
+            # Once this returns, the behaviors have done everything that is currently due.
             await self.world.settle(1.0)
 
     async def _write(self, view: memoryview, wait: float) -> dict[str, Any]:
