@@ -67,7 +67,7 @@ int floor_echo_serve(int socket) {
       code = errno == EAGAIN || errno == EINTR ? 0 : errno;
       continue;
     }
-    // The load never has more bytes in flight than the sockets can hold, so waiting here cannot deadlock.
+    // The load test never has more bytes in flight than the sockets can hold, so waiting here cannot deadlock.
     for (ssize_t sent = 0; sent < count && code == 0;) {
       ssize_t taken = give(&end, end.bytes + sent, (size_t)(count - sent));
       if (taken >= 0) {
@@ -92,7 +92,7 @@ int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight) {
 
   size_t total = size * bursts, sent = 0, received = 0;
   while (code == 0 && received < total) {
-    // Only whole bursts, and as many as are allowed.
+    // Sends only whole bursts, and only as many as are allowed.
     size_t allowed = (received / size + in_flight) * size;
     if (allowed > total) allowed = total;
     uint32_t interest = EPOLLIN;
@@ -162,7 +162,7 @@ size_t floor_memory_echo(size_t size, size_t bursts, size_t in_flight) {
     memcpy(back, inbox, some * size);
     epoll_wait(epoll, &event, 1, 0);
     memcpy(home, back, some * size);
-    // The received bytes are sent next, so that no copy can be optimized away.
+    // The next burst consists of the received bytes, so that no copy can be optimized away.
     uint8_t *swapped = bytes;
     bytes = home;
     home = swapped;

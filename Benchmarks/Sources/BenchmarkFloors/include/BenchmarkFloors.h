@@ -84,8 +84,8 @@ size_t floor_build(uint8_t *packets, size_t size, size_t count);
 /// checksums, and nothing else of the link. Returns 0 or an errno.
 int floor_stream_drive(int socket, size_t size, size_t count);
 
-/// Receives such packets until the other end closes the socket: parses each one, copies its payload into an inbox, and
-/// sends one acknowledgement per read. Returns 0 or an errno.
+/// Receives the packets of `floor_stream_drive` until the other end closes the socket: parses each one, copies its
+/// payload into an inbox, and sends one acknowledgement per read. Returns 0 or an errno.
 int floor_stream_serve(int socket);
 
 /// Signs `count` digests of 32 bytes on P-256 and verifies each signature. Returns the number of correct signatures.
@@ -100,7 +100,7 @@ int floor_crowd(const char *path, size_t count, size_t batch, size_t rounds, int
 /// library.
 void allocations_start(void);
 
-/// Stops counting and returns the count. Always 0 under a sanitizer, which needs the allocator for itself.
+/// Stops counting and returns the count. The result is always 0 under a sanitizer, which replaces the allocator itself.
 size_t allocations_stop(void);
 
 /// Whether allocations are counted in this build.

@@ -6,7 +6,6 @@ import Foundation
 // The cost for an app: ExternalAccessory's public API on the main run loop, in real time, with the accessories of a
 // world in the same process. The device and the accessories run on one thread, and the app on another. The baseline is
 // the C echo between two processes, as for the other echoes.
-// between two processes, as for the other echoes.
 
 extension Figure {
   static var apps: [Figure] {

@@ -54,7 +54,7 @@ extension Figure {
   }
 }
 
-/// Both figures for one count are measured in the same runs.
+/// Both figures for a given number of accessories are measured in the same runs.
 private final class CrowdRuns {
   private let count: Int
   private var measured: [(ours: CrowdResult, floor: Double)] = []
@@ -76,7 +76,7 @@ private final class CrowdRuns {
     return measured
   }
 
-  /// Runs in a separate process, whose memory nothing else has used.
+  /// This runs in a separate process, whose memory nothing else has used.
   static func play(_ count: Int, idleSeconds: Int) throws -> CrowdResult {
     try DescriptorLimit.raise(to: 2 * count + CrowdPart.spareDescriptors, atLeast: 1_000)
     let other = try OtherProcess([CrowdPart.ours.rawValue, String(count), String(idleSeconds)])

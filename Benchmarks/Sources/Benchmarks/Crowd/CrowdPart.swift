@@ -13,19 +13,19 @@ enum CrowdPart: String {
   case ours = "crowd"
   case floor = "crowd-floor"
 
-  /// Round trips on each pair of sockets of the baseline. There are as many as detection, synchronization,
-  /// authentication and identification take.
+  /// Round trips on each pair of sockets of the baseline. The number equals the round trips for detection,
+  /// synchronization, authentication and identification.
   static let rounds = 7
   /// How many accessories connect at a time, because a listener's backlog is limited.
   static let batch = 32
-  /// Descriptors for everything except cables.
+  /// The number of descriptors for everything except cables.
   static let spareDescriptors = 64
 
   func play(_ words: [String]) throws {
     guard let wanted = words.first.flatMap({ Int($0) }) else {
       throw MeasuringError.failed("a crowd's part needs a number of accessories")
     }
-    // If the system does not allow two descriptors for each accessory, as many accessories as it allows.
+    // The number of accessories, reduced if the system does not allow two descriptors for each.
     let count = min(wanted, (DescriptorLimit.current - Self.spareDescriptors) / 2)
     switch self {
     case .ours:
@@ -75,7 +75,7 @@ private final class Crowd: AppHandler {
     result.count = count
     let before = try ProcessFacts().residentBytes
     result.attaching = try Stopwatch.busyTime { try attach(count) } * 1e6
-    // Lets the last acknowledgements pass.
+    // Waits for the last acknowledgements.
     loop.run(limit: .milliseconds(300))
     let after = try ProcessFacts()
     result.megabytes = Double(after.residentBytes) / 1e6
@@ -141,7 +141,7 @@ struct CrowdResult {
   var attaching = 0.0
   /// The total memory of the process.
   var megabytes = 0.0
-  /// The memory added since before the first accessory, for each accessory.
+  /// The memory added for each accessory, compared with the memory before the first accessory.
   var kilobytesEach = 0.0
   var wakeUps = 0
 

@@ -16,8 +16,8 @@ final class BurstWorlds {
   /// Runs the loop until a condition holds.
   typealias Running = (_ condition: () -> Bool) throws -> Bool
 
-  /// Creates this many accessories. With a `latency`, time passes while bursts are in flight, which is required on a
-  /// virtual loop.
+  /// Creates the given number of accessories. With a `latency`, time passes while bursts are in flight, which is
+  /// required on a virtual loop.
   init(
     _ count: Int, _ plan: BurstPlan, latency: Duration = .zero, on loop: any EventLoop,
     behavior: (any AccessoryBehavior)? = nil
@@ -56,7 +56,7 @@ final class BurstWorlds {
     guard runner.outcome == .done else { throw MeasuringError.failed("the bursts: \(runner.report.ending)") }
   }
 
-  /// Continues until this many further bursts are complete. Returns the number that were completed.
+  /// Continues until the given number of further bursts is complete. Returns how many were completed.
   func play(bursts count: Int, _ run: Running) throws -> Int {
     let before = runner.progress.bursts
     guard try run({ runner.progress.bursts >= before + count || runner.outcome != nil }), runner.outcome == nil else {

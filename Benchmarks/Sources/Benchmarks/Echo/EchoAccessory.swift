@@ -11,7 +11,7 @@ final class EchoAccessory: ConnectionOwner {
 
   private let connection: Connection<AccessoryRole>
   private let behavior: any AccessoryBehavior
-  /// Whether its cable has ended.
+  /// Whether the accessory's cable has ended.
   private(set) var isOver = false
 
   /// Creates an accessory that accepts packets of up to `maximumPacket` bytes.

@@ -19,7 +19,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
   private(set) var isReady = false
   /// Why the device cannot continue; nil if it can.
   @exclusivity(unchecked) private(set) var failure: String?
-  /// Whether to record how long each burst takes. Only for bursts that are sent one after the other.
+  /// Whether to record how long each burst takes. Use this only for bursts that are sent one at a time.
   var isTimed = false
   /// The durations of the last run's bursts, in nanoseconds.
   private(set) var times: [Int64] = []
@@ -67,7 +67,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     send(session)
   }
 
-  /// Sends this many bytes, as fast as they are accepted, to an accessory that only reads.
+  /// Sends the given number of bytes, as fast as they are accepted, to an accessory that only reads.
   func stream(_ bytes: Int) {
     (sent, received, allowed, isStream) = (0, 0, bytes, true)
     guard let session else { return }
@@ -102,7 +102,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     }
   }
 
-  /// Records the time at the beginning of a burst, when the previous one has ended.
+  /// Records the time at which a burst begins, once the previous one has ended.
   private func noteTime() {
     guard received % burst.count == 0 else { return }
     let now = Stopwatch.now

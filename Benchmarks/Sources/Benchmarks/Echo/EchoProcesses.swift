@@ -31,13 +31,13 @@ final class OurEcho {
     try run { device.isDone }
   }
 
-  /// Sends this many bytes in one direction.
+  /// Sends the given number of bytes in one direction.
   func stream(_ bytes: Int) throws {
     device.stream(bytes)
     try run { device.isDone }
   }
 
-  /// Sends this many bursts, one after the other. Returns how long each took.
+  /// Sends the given number of bursts, one after the other. Returns how long each took.
   func ping(_ count: Int) throws -> [Int64] {
     device.isTimed = true
     defer { device.isTimed = false }
@@ -69,7 +69,7 @@ final class FloorEcho {
     self.burst = burst
   }
 
-  /// Sends this many packets in one direction, each with a burst as its payload.
+  /// Sends the given number of packets in one direction, each with a burst as its payload.
   func stream(_ packets: Int) throws {
     let code = floor_stream_drive(other.socket, burst, packets)
     if code != 0 { throw MeasuringError.system("drive the floor's stream", code: code) }
@@ -80,7 +80,7 @@ final class FloorEcho {
     if code != 0 { throw MeasuringError.system("drive the floor's echo", code: code) }
   }
 
-  /// Sends this many bursts, one after the other. Returns how long each took.
+  /// Sends the given number of bursts, one after the other. Returns how long each took.
   func ping(_ count: Int) throws -> [Int64] {
     var times = [Int64](repeating: 0, count: count)
     let code = floor_ping(other.socket, burst, count, &times)

@@ -77,9 +77,9 @@ extension Figure {
     return Double(count) / seconds
   }
 
-  /// Plays this many flickers. Returns how often the app was notified.
+  /// Plays the given number of flickers. Returns how often the app was notified.
   static func playFlickers(_ count: Int, _ authentication: World.Settings.Authentication) throws -> Int {
-    // A world keeps every event. A new world every so often keeps this from becoming a measurement of memory.
+    // A world keeps every event. Creating a new world from time to time keeps this from measuring memory instead.
     let perWorld = 100
     var profile = try ProfileLibrary().profile("lawk-view")
     profile.apply(.flicker(Flicker()))

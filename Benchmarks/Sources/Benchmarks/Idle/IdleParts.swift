@@ -69,7 +69,7 @@ enum IdlePart: String {
         if let failure = devices.lazy.compactMap(\.failure).first { throw MeasuringError.failed(failure) }
         guard reached else { throw MeasuringError.failed("the accessories did not get ready within a minute") }
       }
-      // Lets the last acknowledgements pass, and the messages that tell accessories that they are ready.
+      // Waits for the last acknowledgements, and for the messages that tell accessories that they are ready.
       loop.run(limit: .milliseconds(300))
     }
     guard try accessories.onEvent() == "ready" else { throw MeasuringError.failed("the accessories do not listen") }

@@ -2,7 +2,7 @@ import BenchmarkFloors
 import IAP2
 
 extension Figure {
-  /// A packet by itself: built into a reused buffer and found in it again.
+  /// The cost of a single packet, which is built in a reused buffer and then found there.
   static var packet: Figure {
     let size = 10_240
     return Figure(

@@ -2,7 +2,7 @@ import IAP2
 
 /// Both peers, directly connected. They are ready and have one open session, and time stands still.
 ///
-/// One reused buffer passes packets between them, so that only the machines are measured.
+/// One reused buffer passes packets between them, so that only the state machines are measured.
 struct PeerPair: ~Copyable {
   var accessory: AccessoryPeer
   var device: DevicePeer
@@ -65,7 +65,7 @@ struct PeerPair: ~Copyable {
 
   /// Passes everything that the device has to send on to the accessory. Returns whether there was anything.
   mutating func sendFromDevice() -> Bool {
-    // Moved out, because a span of it would borrow the whole pair.
+    // The buffer is moved out, because a span of it would borrow the whole pair.
     var bytes: [UInt8] = []
     swap(&bytes, &wire)
     defer { swap(&bytes, &wire) }
@@ -78,7 +78,7 @@ struct PeerPair: ~Copyable {
 
   /// Passes everything that the accessory has to send on to the device. Returns whether there was anything.
   mutating func sendFromAccessory() -> Bool {
-    // Moved out, because a span of it would borrow the whole pair.
+    // The buffer is moved out, because a span of it would borrow the whole pair.
     var bytes: [UInt8] = []
     swap(&bytes, &wire)
     defer { swap(&bytes, &wire) }

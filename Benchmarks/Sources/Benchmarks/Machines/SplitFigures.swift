@@ -1,7 +1,7 @@
 import IAP2
 
-// A stream that is received one byte at a time, compared with the same stream received as a whole: the cost of the
-// worst reader.
+// A stream that is received one byte at a time, compared with the same stream received as a whole: the cost of reading
+// in the least favorable way.
 
 extension Figure {
   private static let streamSize = 10_000_000

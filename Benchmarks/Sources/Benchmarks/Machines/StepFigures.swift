@@ -2,15 +2,15 @@ import BenchmarkFloors
 import IAP2
 
 // One step of a machine: for one small packet, the work between the system's read and the session, and between the
-// app's write and the system's. Measured in rounds of as many packets as the window allows. Acknowledging a round does
-// not count.
+// app's write and the system's. The step is measured in rounds of as many packets as the window allows. The time for
+// acknowledging a round does not count.
 
 extension Figure {
   private static let payload = 16
   private static let round = 96
 
-  /// Receiving a small data packet: it is found, checked and delivered to the session's inbox, and its acknowledgement
-  /// is decided.
+  /// Receiving a small data packet: finding it, checking it, delivering it to the session's inbox, and deciding whether
+  /// to acknowledge it.
   static var receiveStep: Figure {
     Figure(
       name: "step.receive",
@@ -32,7 +32,7 @@ extension Figure {
     }
   }
 
-  /// Building a small data packet: an app writes it, and it is numbered and appended to the packets to send.
+  /// Building a small data packet: writing it from the app, numbering it, and appending it to the packets to send.
   static var buildStep: Figure {
     Figure(
       name: "step.build", summary: "one small packet built: written to the session, numbered, given out to be sent",
@@ -56,7 +56,7 @@ extension Figure {
     return Measurement(try plan.pairs({ nanoseconds(try ours(rounds)) }, { nanoseconds(try floor(rounds)) }))
   }
 
-  /// How long it took to build and to receive the packets of each round, in seconds.
+  /// How many seconds it took to build and to receive each round's packets.
   private static func steps(rounds: Int) throws -> (build: [Double], receive: [Double]) {
     var pair = try PeerPair(maximumPacket: 65_535)
     let bytes = [UInt8](repeating: 7, count: payload)

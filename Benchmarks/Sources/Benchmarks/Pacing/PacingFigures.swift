@@ -34,7 +34,7 @@ extension Figure {
   }
 
   private static func pacing(_ pace: Pace, _ rate: Int) -> Figure {
-    // Long enough for 1 % to be more than the delay of a late timer, and at least a second.
+    // The transfer is so long that 1 % of it exceeds the delay of a late timer, and takes at least a second.
     let seconds = 1.0
     return Figure(
       name: "pacing.\(pace.rawValue).\(rate)",
@@ -71,7 +71,7 @@ extension Figure {
       maximumPacket: 4_096, playing: behavior, cable: Cable(main: cable.left), on: loop)
     var channel: any Channel = cable.right
     if pace == .line {
-      // Only in one direction, so that the handshake and acknowledgements are not delayed.
+      // The rate is limited in one direction only, so that the handshake and acknowledgements are not delayed.
       let fault = try Fault("rate,bytes=\(rate),direction=out,after=100ms")
       channel = FaultChannel(around: channel, [fault], random: SeededRandom(seed: 1), on: loop)
     }

@@ -2,7 +2,7 @@ import Glibc
 
 /// The limit on open descriptors for this process and its children.
 enum DescriptorLimit {
-  /// The current limit.
+  /// The current limit on open descriptors.
   static var current: Int { Int(clamping: limit.rlim_cur) }
 
   private static var limit: rlimit {
@@ -11,7 +11,8 @@ enum DescriptorLimit {
     return limit
   }
 
-  /// Raises the limit to `wanted`, or as close to it as the system allows. Throws if that is below `least`.
+  /// Raises the limit to `wanted`, or as close to it as the system allows. Throws an error if the result is below
+  /// `least`.
   static func raise(to wanted: Int, atLeast least: Int) throws(MeasuringError) {
     var limit = limit
     if limit.rlim_cur >= wanted { return }

@@ -47,8 +47,8 @@ struct Measurement {
     pairs = values.count
   }
 
-  /// Creates a measurement from pairs. Each ratio is that of one pair, whose two halves ran with the machine in the
-  /// same state.
+  /// Creates a measurement from pairs. Each ratio comes from one pair, whose two halves ran while the machine was in
+  /// the same state.
   init(_ values: [(ours: Double, floor: Double)]) {
     ours = Series(values.map(\.ours))
     floor = Series(values.map(\.floor))
@@ -58,8 +58,8 @@ struct Measurement {
 }
 
 extension MeasuringPlan {
-  /// Measures both halves alternately, each of them first equally often. If the machine becomes slower or faster, it
-  /// does so for both.
+  /// Measures both halves alternately; each half comes first equally often. If the machine becomes slower or faster,
+  /// this affects both halves.
   func pairs<Value>(_ ours: () throws -> Value, _ floor: () throws -> Value) throws -> [(ours: Value, floor: Value)] {
     func measureOurs() throws -> Value { try side == .floor ? floor() : ours() }
     func measureFloor() throws -> Value { try side == .ours ? ours() : floor() }

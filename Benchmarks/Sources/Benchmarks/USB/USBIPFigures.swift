@@ -77,11 +77,11 @@ enum USBIPBytes {
 enum USBPart: String {
   /// A USB/IP server with an accessory that echoes transfers.
   case server = "usbip-server"
-  /// The same server with an accessory that speaks iAP2, plugged into this machine.
+  /// A USB/IP server with an accessory that speaks iAP2, plugged into this machine.
   case accessory = "usb-accessory"
   /// An echoing device in C, plugged into this machine.
   case floor = "usb-floor"
-  /// A plain variant of that device, which copies its replies.
+  /// A plain variant of the C device, which copies its replies.
   case plainFloor = "usb-plain-floor"
 
   /// Runs until the other end closes its socket.

@@ -10,7 +10,7 @@ extension Figure {
       summary: "random worlds in virtual time, every rule checked: both ends, faults, several sessions; one core",
       unit: "worlds/s", floor: "none: the number itself is asked for", target: .valueAtLeast(2_000)
     ) { plan in
-      // Always the same worlds, and enough of them to include large ones.
+      // The worlds are always the same, and there are enough of them to include large ones.
       let count = 1_000
       return Measurement(
         try (0..<plan.pairs).map { _ in
