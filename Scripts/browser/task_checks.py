@@ -82,7 +82,7 @@ def a_load_test_has_a_goal_and_a_time(setting):
         plug(site)
         opened(browser, site)
         browser.click("#tab-load")
-        browser.type("[data-key=for]", "2s")
+        browser.type("[data-key=duration]", "2s")
         set_value(browser, "#goal-kind", "p99>", "change")
         browser.type("#goal-value", "10s")
         press(browser, "start-burst")

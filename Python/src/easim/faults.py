@@ -23,9 +23,9 @@ def latency(
 
     - ``delay``: delay of each byte
     - ``jitter``: maximum additional random delay (default: 0ms)
-    - ``capacity``: bytes queued before the sender must wait (default: 65536)
+    - ``capacity``: how many bytes can be queued before the sender must wait (default: 65536)
     - ``direction``: in: what this end receives; out: what it sends (default: both)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(
@@ -50,9 +50,9 @@ def rate(
     """Return the fault that limits the throughput.
 
     - ``bytes``: bytes per second (default: 7500)
-    - ``capacity``: bytes queued before the sender must wait (default: 4096)
+    - ``capacity``: how many bytes can be queued before the sender must wait (default: 4096)
     - ``direction``: in: what this end receives; out: what it sends (default: both)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(
@@ -71,11 +71,11 @@ def split(
 ) -> str:
     """Return the fault that cuts chunks into pieces of random size.
 
-    - ``size``: size of the largest piece, in bytes (default: 7)
+    - ``size``: maximum size of a piece, in bytes (default: 7)
     - ``gap``: time between pieces (default: 0ms)
-    - ``capacity``: bytes queued before the sender must wait (default: 65536)
+    - ``capacity``: how many bytes can be queued before the sender must wait (default: 65536)
     - ``direction``: in: what this end receives; out: what it sends (default: both)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(
@@ -97,12 +97,12 @@ def glue(
     after: Optional[Duration] = None,
     for_: Optional[Duration] = None,
 ) -> str:
-    """Return the fault that joins chunks into large ones.
+    """Return the fault that merges chunks into larger ones.
 
     - ``size``: number of bytes to collect before passing them on (default: 4096)
-    - ``wait``: time after which fewer bytes are passed on, too (default: 20ms)
+    - ``wait``: how long to wait for enough bytes before passing on what has arrived (default: 20ms)
     - ``direction``: in: what this end receives; out: what it sends (default: both)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(
@@ -117,11 +117,11 @@ def stall(
     after: Optional[Duration] = None,
     for_: Optional[Duration] = None,
 ) -> str:
-    """Return the fault that passes nothing while it lasts, and everything afterwards.
+    """Return the fault that holds back everything while the fault lasts, and passes it on afterwards.
 
-    - ``capacity``: bytes queued before the sender must wait (default: 65536)
+    - ``capacity``: how many bytes can be queued before the sender must wait (default: 65536)
     - ``direction``: in: what this end receives; out: what it sends (default: both)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described("stall", capacity=capacity, direction=direction, after=duration(after), for_=duration(for_))
@@ -136,7 +136,7 @@ def half_dead(
     """Return the fault that loses everything sent in one direction.
 
     - ``direction``: in: what this end receives; out: what it sends (default: out)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described("half-dead", direction=direction, after=duration(after), for_=duration(for_))
@@ -150,12 +150,12 @@ def cut(
     after: Optional[Duration] = None,
     for_: Optional[Duration] = None,
 ) -> str:
-    """Return the fault that ends the channel after a time, a number of bytes or a number of packets.
+    """Return the fault that ends the connection after a given time, number of bytes or number of packets.
 
     - ``bytes``: cut after N bytes in one direction; 0 means no limit (default: 0)
     - ``packets``: cut after N packets in one direction; 0 means no limit (default: 0)
     - ``direction``: in: what this end receives; out: what it sends (default: both)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(
@@ -176,7 +176,7 @@ def slow_reader(
     - ``bytes``: bytes per read (default: 512)
     - ``every``: pause between reads (default: 20ms)
     - ``direction``: in: what this end receives; out: what it sends (default: in)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(
@@ -200,11 +200,11 @@ def collapse(
 ) -> str:
     """Return the fault that slows down writes larger than a limit.
 
-    - ``above``: size in bytes above which writes are slow (default: 2048)
-    - ``rate``: rate of larger writes, in bytes per second (default: 2000)
-    - ``capacity``: bytes queued before the sender must wait (default: 65536)
+    - ``above``: writes larger than this many bytes are slow (default: 2048)
+    - ``rate``: how fast larger writes are sent, in bytes per second (default: 2000)
+    - ``capacity``: how many bytes can be queued before the sender must wait (default: 65536)
     - ``direction``: in: what this end receives; out: what it sends (default: out)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(
@@ -226,13 +226,13 @@ def stale(
     after: Optional[Duration] = None,
     for_: Optional[Duration] = None,
 ) -> str:
-    """Return the fault that delivers bytes of an earlier session first.
+    """Return the fault that delivers bytes from an earlier session first.
 
     - ``kind``: tail: the end of a packet; packets: whole packets of an earlier link; noise: random bytes (default:
     tail)
     - ``bytes``: number of bytes; `packets` rounds up to whole packets (default: 64)
     - ``direction``: in: what this end receives; out: what it sends (default: in)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described("stale", kind=kind, bytes=bytes, direction=direction, after=duration(after), for_=duration(for_))
@@ -253,7 +253,7 @@ def loss(
     - ``kind``: which packets can be affected (default: any)
     - ``burst``: number of consecutive packets affected (default: 1)
     - ``direction``: in: what this end receives; out: what it sends (default: both)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(
@@ -278,7 +278,7 @@ def duplicate(
     - ``burst``: number of consecutive packets affected (default: 1)
     - ``copies``: number of additional copies (default: 1)
     - ``direction``: in: what this end receives; out: what it sends (default: both)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(
@@ -304,15 +304,15 @@ def reorder(
     after: Optional[Duration] = None,
     for_: Optional[Duration] = None,
 ) -> str:
-    """Return the fault that delivers packets after later ones.
+    """Return the fault that delivers packets late, so that later packets overtake them.
 
     - ``chance``: share of packets affected (default: 1%)
     - ``kind``: which packets can be affected (default: any)
     - ``burst``: number of consecutive packets affected (default: 1)
-    - ``by``: number of later packets that overtake it (default: 1)
-    - ``wait``: time after which the packet is delivered even if fewer packets overtook it (default: 50ms)
+    - ``by``: number of later packets that overtake the delayed packet (default: 1)
+    - ``wait``: time after which the packet is delivered even if fewer packets have overtaken it (default: 50ms)
     - ``direction``: in: what this end receives; out: what it sends (default: both)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(
@@ -347,7 +347,7 @@ def corrupt(
     - ``part``: the part of the packet in which a bit is flipped (default: payload)
     - ``sum``: whether the checksum is left wrong or corrected (default: wrong)
     - ``direction``: in: what this end receives; out: what it sends (default: both)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(
@@ -373,14 +373,14 @@ def noise(
     after: Optional[Duration] = None,
     for_: Optional[Duration] = None,
 ) -> str:
-    """Return the fault that puts random bytes before packets.
+    """Return the fault that inserts random bytes before packets.
 
     - ``chance``: share of packets affected (default: 1%)
     - ``kind``: which packets can be affected (default: any)
     - ``burst``: number of consecutive packets affected (default: 1)
-    - ``bytes``: bytes before each packet (default: 8)
+    - ``bytes``: number of bytes inserted before each packet (default: 8)
     - ``direction``: in: what this end receives; out: what it sends (default: both)
-    - ``after``: time from the start of the channel until the fault begins (default: 0ms)
+    - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)
     """
     return described(

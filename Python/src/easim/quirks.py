@@ -22,11 +22,11 @@ def flicker(
     """Return the quirk that connects with no protocols, disconnects, and connects again with all of them; the
     default times are easim's choice.
 
-    - ``maker``: what causes it: the accessory by detaching, or the device (default: wire)
+    - ``maker``: what causes the flicker: the accessory, by detaching, or the device (default: wire)
     - ``cycles``: number of connects with no protocols before the connect with all of them (default: 1)
-    - ``empty``: how long it stays connected with no protocols (default: 250ms)
-    - ``gap``: how long it then stays disconnected (default: 300ms)
-    - ``jitter``: largest random change of each of these times (default: 0ms)
+    - ``empty``: how long the accessory stays connected with no protocols (default: 250ms)
+    - ``gap``: how long the accessory then stays disconnected (default: 300ms)
+    - ``jitter``: maximum random variation in each of these times (default: 0ms)
     - ``auth``: whether the accessory authenticates while it has no protocols (default: answer)
     """
     return described(
@@ -45,12 +45,12 @@ def authentication(
     answer: Optional[Literal["refuse", "never", "wrong", "slow", "ignore-first", "hangup"]] = None,
     delay: Optional[Duration] = None,
 ) -> str:
-    """Return the quirk that fails authentication, or is slow at it.
+    """Return the quirk that fails authentication, or authenticates slowly.
 
     - ``answer``: refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer,
-    signs wrongly, or answers late; ignore-first, hangup: if asked before it is identified, it does not answer, or
-    closes the connection (default: refuse)
-    - ``delay``: delay of the certificate, and again of the signature (default: 5s)
+    sends a wrong signature, or answers late; ignore-first, hangup: if asked before identification, the accessory
+    does not answer, or closes the connection (default: refuse)
+    - ``delay``: how long the certificate is delayed, and then the signature (default: 5s)
     """
     return described("authentication", answer=answer, delay=duration(delay))
 
@@ -60,10 +60,10 @@ def identification(
     answer: Optional[Literal["slow", "never"]] = None,
     delay: Optional[Duration] = None,
 ) -> str:
-    """Return the quirk that identifies itself late or never.
+    """Return the quirk that identifies itself late, or not at all.
 
-    - ``answer``: whether the accessory identifies itself late or never (default: slow)
-    - ``delay``: delay of a slow answer (default: 12s)
+    - ``answer``: whether the accessory identifies itself late, or not at all (default: slow)
+    - ``delay``: how long a slow answer is delayed (default: 12s)
     """
     return described("identification", answer=answer, delay=duration(delay))
 
@@ -76,16 +76,17 @@ def session(
 ) -> str:
     """Return the quirk that refuses, ignores or breaks sessions.
 
-    - ``answer``: refuse: refuses with a status; ignore: does not answer the request to start; silent: reads but
-    never sends; close: closes later; detach: unplugs itself later (default: refuse)
-    - ``delay``: time from the start of a session until it closes or detaches (default: 1s)
-    - ``times``: number of affected sessions, after which they work normally; 0 for all (default: 0)
+    - ``answer``: refuse: the accessory refuses the session with a status; ignore: it does not answer the request to
+    start one; silent: it reads but never sends; close: it closes the session later; detach: it unplugs itself later
+    (default: refuse)
+    - ``delay``: time from the start of a session until the accessory closes it or detaches (default: 1s)
+    - ``times``: number of sessions affected; later sessions work normally; 0 means all sessions (default: 0)
     """
     return described("session", answer=answer, delay=duration(delay), times=times)
 
 
 def no_status() -> str:
-    """Return the quirk that never sends the status of a session (0xEA03)."""
+    """Return the quirk that never sends a session's status (0xEA03)."""
     return described("no-status")
 
 
@@ -93,7 +94,8 @@ def stale_bytes(
     *,
     count: Optional[int] = None,
 ) -> str:
-    """Return the quirk that sends bytes of the previous session at the start of each session except the first.
+    """Return the quirk that sends bytes left over from the previous session at the start of each session except the
+    first.
 
     - ``count``: maximum number of bytes (default: 64)
     """
@@ -108,14 +110,15 @@ def ends_sessions(
     calm: Optional[Duration] = None,
     seed: Optional[int] = None,
 ) -> str:
-    """Return the quirk that ends each session after a random time, in episodes; the first begins with the first
-    session.
+    """Return the quirk that ends each session after a random time, in episodes; the first episode begins with the
+    first session.
 
-    - ``min``: the shortest session (default: 3s)
-    - ``max``: the longest session (default: 17s)
-    - ``episode``: length of an episode; 0ms means forever (default: 2m)
-    - ``calm``: normal time between two episodes; 0ms means a single episode (default: 0ms)
-    - ``seed``: random seed of these times; 0 means the run's seed (default: 0)
+    - ``min``: duration of the shortest session (default: 3s)
+    - ``max``: duration of the longest session (default: 17s)
+    - ``episode``: duration of an episode; 0ms means forever (default: 2m)
+    - ``calm``: time between episodes, when sessions work normally; 0ms means that there is only one episode
+    (default: 0ms)
+    - ``seed``: random seed for these times; 0 means the run's seed (default: 0)
     """
     return described(
         "ends-sessions", min=duration(min), max=duration(max), episode=duration(episode), calm=duration(calm), seed=seed
@@ -128,12 +131,13 @@ def wedges_after(
     within: Optional[Duration] = None,
     rest: Optional[Duration] = None,
 ) -> str:
-    """Return the quirk that stops answering in open and new sessions when too many are opened in a short time,
-    until a power cycle.
+    """Return the quirk that stops answering in all sessions, open and new, once too many have been opened in a
+    short time; a power cycle resets it.
 
-    - ``opens``: which open wedges it; from then on, no session gets an answer (default: 8)
-    - ``within``: the window in which opens are counted (default: 30s)
-    - ``rest``: how long the accessory must stay unplugged for a power cycle, which resets it (default: 10s)
+    - ``opens``: the number of opens that wedges the accessory; from then on, no session gets an answer (default: 8)
+    - ``within``: the time window in which opens are counted (default: 30s)
+    - ``rest``: how long the accessory must stay unplugged to count as power-cycled, which resets the quirk
+    (default: 10s)
     """
     return described("wedges-after", opens=opens, within=duration(within), rest=duration(rest))
 
@@ -147,15 +151,16 @@ def goes_silent(
     rest: Optional[Duration] = None,
     seed: Optional[int] = None,
 ) -> str:
-    """Return the quirk that stops sending after a while but leaves the session open; a new session works, again for
-    a while.
+    """Return the quirk that stops sending after a while but leaves the session open; a new session works, but also
+    only for a while.
 
     - ``after``: how long the first session works (default: 30s)
     - ``restart``: how long the second session works (default: 3m)
-    - ``later``: how long each session after these works (default: 10s)
-    - ``jitter``: largest random change of each of these times (default: 0ms)
-    - ``rest``: how long the accessory must stay unplugged for a power cycle, which resets it (default: 30s)
-    - ``seed``: random seed of these times; 0 means the run's seed (default: 0)
+    - ``later``: how long each later session works (default: 10s)
+    - ``jitter``: maximum random variation in each of these times (default: 0ms)
+    - ``rest``: how long the accessory must stay unplugged to count as power-cycled, which resets the quirk
+    (default: 30s)
+    - ``seed``: random seed for these times; 0 means the run's seed (default: 0)
     """
     return described(
         "goes-silent",
@@ -177,10 +182,10 @@ def busy_after_cancel(
     """Return the quirk that waits for the user's touch before it replies; if the session ends first, it ignores
     requests for a while and then sends the old reply.
 
-    - ``touch``: time from a request to the touch (default: 10s)
-    - ``busy``: how long it ignores requests, counted from the cancelled one (default: 30s)
-    - ``reply``: late: it then sends the reply to the cancelled request, in the open or next session; none: it never
-    sends that reply (default: late)
+    - ``touch``: time from a request until the user's touch (default: 10s)
+    - ``busy``: how long the accessory ignores requests, counted from the cancelled one (default: 30s)
+    - ``reply``: late: the accessory then sends the reply to the cancelled request, in the open session or the next
+    one; none: it never sends that reply (default: late)
     """
     return described("busy-after-cancel", touch=duration(touch), busy=duration(busy), reply=reply)
 
@@ -192,13 +197,15 @@ def phantom_session(
     rest: Optional[Duration] = None,
     seed: Optional[int] = None,
 ) -> str:
-    """Return the quirk that does not notice that a session was cut off mid-transfer, and then ends every new
-    session until a power cycle.
+    """Return the quirk that does not notice that a session was cut off mid-transfer, and ends every new session
+    until it is power-cycled.
 
-    - ``within``: a session counts as cut off if its last byte is no older than this (default: 1s)
-    - ``ends``: maximum time until it ends a new session; the actual time is random (default: 1s)
-    - ``rest``: how long the accessory must stay unplugged for a power cycle, which resets it (default: 30s)
-    - ``seed``: random seed of these times; 0 means the run's seed (default: 0)
+    - ``within``: a session counts as cut off mid-transfer if its last byte arrived within this time before it ended
+    (default: 1s)
+    - ``ends``: maximum time until the accessory ends a new session; the actual time is random (default: 1s)
+    - ``rest``: how long the accessory must stay unplugged to count as power-cycled, which resets the quirk
+    (default: 30s)
+    - ``seed``: random seed for these times; 0 means the run's seed (default: 0)
     """
     return described("phantom-session", within=duration(within), ends=duration(ends), rest=duration(rest), seed=seed)
 
@@ -208,10 +215,10 @@ def drops_beyond(
     bytes: Optional[int] = None,
     rate: Optional[int] = None,
 ) -> str:
-    """Return the quirk that reads slowly into a small buffer and silently drops what does not fit.
+    """Return the quirk that reads slowly into a small buffer, and silently drops bytes that do not fit.
 
     - ``bytes``: the size of the buffer (default: 512)
-    - ``rate``: bytes per second that it processes (default: 2000)
+    - ``rate``: how many bytes per second the accessory processes (default: 2000)
     """
     return described("drops-beyond", bytes=bytes, rate=rate)
 
@@ -225,11 +232,11 @@ def reply_chunking(
 ) -> str:
     """Return the quirk that sends replies byte by byte, several at once, or split at random.
 
-    - ``pieces``: bytes: one byte at a time; glued: everything within `gap` at once; split: pieces of random length
-    (default: bytes)
-    - ``gap``: pause between pieces; for `glued`, how long it collects bytes (default: 5ms)
-    - ``size``: for `split`, size of the largest piece in bytes (default: 16)
-    - ``seed``: random seed of the pieces; 0 means the run's seed (default: 0)
+    - ``pieces``: bytes: one byte at a time; glued: everything produced within `gap` is sent at once; split: pieces
+    of random length (default: bytes)
+    - ``gap``: pause between pieces; for `glued`, how long to collect bytes (default: 5ms)
+    - ``size``: for `split`: maximum size of a piece, in bytes (default: 16)
+    - ``seed``: random seed for the pieces; 0 means the run's seed (default: 0)
     """
     return described("reply-chunking", pieces=pieces, gap=duration(gap), size=size, seed=seed)
 
@@ -244,7 +251,7 @@ def obeys_first_settings_only(
 
     - ``prefix``: prefix of settings commands; if empty, every command is a settings command
     - ``end``: what ends a command: a pause, a line feed or a carriage return (default: pause)
-    - ``pause``: length of a pause that ends a command (default: 200ms)
+    - ``pause``: how long a pause must be to end a command (default: 200ms)
     """
     return described("obeys-first-settings-only", prefix=prefix, end=end, pause=duration(pause))
 
@@ -255,11 +262,12 @@ def fails_after_first_transaction(
     answer: Optional[Literal["silence", "close"]] = None,
     pause: Optional[Duration] = None,
 ) -> str:
-    """Return the quirk that serves the first transaction and fails at every later one, until it is replugged.
+    """Return the quirk that serves the first transaction and fails all later ones until it is unplugged and plugged
+    in again.
 
-    - ``transactions``: number of transactions served (default: 1)
-    - ``answer``: how later transactions fail: silence: no reply; close: the session ends (default: silence)
-    - ``pause``: a request begins a new transaction if it comes after this pause or in another session (default:
-    500ms)
+    - ``transactions``: number of transactions that succeed (default: 1)
+    - ``answer``: how later transactions fail; silence: no reply; close: the session ends (default: silence)
+    - ``pause``: a request begins a new transaction if it follows a pause of this length or comes in another session
+    (default: 500ms)
     """
     return described("fails-after-first-transaction", transactions=transactions, answer=answer, pause=duration(pause))

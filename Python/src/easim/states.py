@@ -14,35 +14,35 @@ class AccessoryState:
     """An accessory and its state."""
 
     accessory: str
-    """Its id."""
+    """The accessory's id."""
     world: str
-    """The id of its world."""
+    """The id of the accessory's world."""
     profile: str
-    """The name of its profile."""
+    """The name of the accessory's profile."""
     name: str
-    """Its name."""
+    """The accessory's name."""
     serial: str
-    """Its serial number."""
+    """The accessory's serial number."""
     protocols: list[str]
-    """Its protocols."""
+    """The accessory's protocols."""
     plugged: bool
-    """Whether it is plugged in."""
+    """Whether the accessory is plugged in."""
     whole: bool
-    """Whether it is plugged in with its protocols, after any flicker."""
+    """Whether the accessory is plugged in and has its protocols; false until a flicker is over."""
     quirks: list[Union[str, dict[str, Any]]]
-    """Its quirks."""
+    """The accessory's quirks."""
     behavior: Union[str, dict[str, Any]]
-    """What it does in sessions."""
+    """How the accessory behaves in sessions."""
     taken: bool
-    """Whether a client has taken its sessions."""
+    """Whether a client has taken over the accessory's sessions."""
     faults: list[str]
-    """The ids of the faults on its cable."""
+    """The ids of the faults on the accessory's cable."""
     sessions: list[str]
-    """The ids of its open sessions that were taken."""
+    """The ids of the open sessions that a client has taken over."""
     on: Optional[str] = None
-    """The address where it is plugged in; omitted for the world's own device."""
+    """The address where the accessory is plugged in; absent if that is the world's own device."""
     connection_id: Optional[int] = None
-    """Its connection ID, while the world's device shows it to apps."""
+    """The accessory's connection ID; present while apps on the world's device can see the accessory."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,19 @@ class AppState:
     """An app and its state."""
 
     app: str
-    """Its id."""
+    """The app's id."""
     world: str
-    """The id of its world."""
+    """The id of the app's world."""
     name: str
-    """Its name."""
+    """The app's name."""
     state: Literal["foreground", "background", "suspended"]
-    """Whether it is in the foreground."""
+    """Whether the app is in the foreground, in the background or suspended."""
     registrations: int
-    """Number of registrations that were not undone."""
+    """Number of registrations still in effect."""
     sessions: list[str]
-    """The ids of its open sessions."""
+    """The ids of the app's open sessions."""
     misuses: list[str]
-    """The app's misuses, one sentence each."""
+    """The app's misuses of the API, one sentence each."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ class CaptureState:
     """A capture and its state."""
 
     capture: str
-    """Its id."""
+    """The capture's id."""
     world: str
-    """The id of its world."""
+    """The id of the capture's world."""
     form: Literal["pcapng", "transcript"]
-    """Its form."""
+    """The capture's format."""
     recording: bool
-    """Whether it is still recording."""
+    """Whether the capture is still recording."""
     bytes: int
     """Number of bytes recorded."""
     limit: int
@@ -84,13 +84,13 @@ class CaptureState:
     lost: int
     """Number of packets or lines dropped beyond the limit."""
     path: str
-    """Its path for an HTTP `GET`."""
+    """The path from which an HTTP `GET` downloads the capture."""
     accessory: Optional[str] = None
-    """The accessory, if the capture records only one."""
+    """The accessory, if the capture records a single accessory."""
     host: Optional[str] = None
-    """The address, if the capture records only one."""
+    """The address, if the capture records a single address."""
     failure: Optional[str] = None
-    """Why its file in the --keep folder is incomplete."""
+    """Why the capture's file in the --keep folder is incomplete."""
 
 
 @dataclass(frozen=True)
@@ -98,21 +98,21 @@ class ConnectedAccessory:
     """An accessory as an app sees it."""
 
     connection_id: int
-    """The number of this connection; each connection gets a new number."""
+    """The connection ID; a new one for each connection."""
     name: str
-    """Its name."""
+    """The accessory's name."""
     manufacturer: str
-    """Its manufacturer."""
+    """The accessory's manufacturer."""
     model_number: str
-    """Its model."""
+    """The accessory's model number."""
     serial_number: str
-    """Its serial number."""
+    """The accessory's serial number."""
     firmware_revision: str
-    """Its firmware."""
+    """The accessory's firmware version."""
     hardware_revision: str
-    """Its hardware."""
+    """The accessory's hardware version."""
     protocols: list[str]
-    """Its current protocols; empty in the first half of a flicker."""
+    """The protocols the accessory currently offers; empty in the first half of a flicker."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +120,13 @@ class FaultState:
     """A fault and its effects so far."""
 
     fault: str
-    """Its id."""
+    """The fault's id."""
     text: str
     """The fault, as for --fault."""
     hits: int
-    """Number of times it took effect on the present cable."""
+    """Number of times the fault took effect on the current cable."""
     bytes: int
-    """Number of bytes that it affected."""
+    """Number of bytes that the fault affected."""
 
 
 @dataclass(frozen=True)
@@ -134,13 +134,13 @@ class HostState:
     """An address to which a device connects."""
 
     host: str
-    """Its id."""
+    """The host's id."""
     world: str
-    """The id of its world."""
+    """The id of the host's world."""
     address: str
-    """The address."""
+    """The address to which the device connects."""
     lines: int
-    """The accessories at this address that are connected or connecting."""
+    """Number of accessories at this address that are connected or connecting."""
     trouble: Optional[str] = None
     """Why the last attempt found no accessory."""
 
@@ -178,28 +178,28 @@ class SessionState:
     """A session and its state."""
 
     session: str
-    """Its id."""
+    """The session's id."""
     world: str
-    """The id of its world."""
+    """The id of the session's world."""
     protocol: str
-    """Its protocol."""
+    """The session's protocol."""
     open: bool
-    """Whether it is open."""
+    """Whether the session is open."""
     bytes_read: int
-    """Number of bytes that this end has read."""
+    """Number of bytes read by this end."""
     bytes_written: int
-    """Number of bytes that this end has written."""
+    """Number of bytes written by this end."""
     unacknowledged: int
-    """Number of written bytes that the other end has not acknowledged."""
+    """Number of bytes written by this end that the other end has not yet acknowledged."""
     port: bool
-    """Whether a separate connection carries its bytes."""
+    """Whether a separate connection carries the session's bytes."""
     app: Optional[str] = None
-    """At an app's end: the app."""
+    """The app, if this is the app's end of the session."""
     accessory: Optional[str] = None
-    """At an accessory's end: the accessory."""
+    """The accessory, if this is the accessory's end of the session."""
     connection_id: Optional[int] = None
-    """At an app's end: the connection ID of the accessory it was opened with."""
+    """The accessory's connection ID when the session was opened, if this is the app's end."""
     reason: Optional[str] = None
-    """Why it ended."""
+    """Why the session ended."""
     first_line: Optional[str] = None
     """In the response to `app.open` with `port`: the first line to send, as `session.port` describes."""

@@ -160,7 +160,7 @@ private struct BurstChoices: Equatable, Sendable {
     Field("protocol", \.protocolName, .optional(.text), "the protocol; required if the accessory offers several")
     Field("bursts", \.bursts, .integer(1...100_000_000), "number of bursts")
     Field(
-      "for", \.time, .optional(.duration(.milliseconds(1) ... .seconds(7 * 86_400))),
+      "duration", \.time, .optional(.duration(.milliseconds(1) ... .seconds(7 * 86_400))),
       "how long to send bursts, instead of a number of them")
     Field(
       "failIf", \.limits, .list(of: .limit),

@@ -19,14 +19,14 @@ export class Bursts {
     this.compared = [];
     const accessory = h("select", { id: "burst-accessory" });
     this.accessory = accessory;
-    const titles = { for: "time, instead of a number of bursts" };
-    this.fields = desk.schemas.fields("burst.run", ["bursts", "for", "size", "sessions", "inFlight", "rate", "verify", "timeout", "reconnects"])
+    const titles = { duration: "time, instead of a number of bursts" };
+    this.fields = desk.schemas.fields("burst.run", ["bursts", "duration", "size", "sessions", "inFlight", "rate", "verify", "timeout", "reconnects"])
       .map((one) => field(one, { title: titles[one.key] }));
     this.goal = goalField();
     const make = () => {
       const params = values(this.fields);
       if (this.goal.text()) params.failIf = [this.goal.text()];
-      if (params.for) delete params.bursts;
+      if (params.duration) delete params.bursts;
       if (accessory.value) params.accessory = accessory.value;
       if (desk.world().id !== "main") params.world = desk.world().id;
       return [["burst.run", params]];

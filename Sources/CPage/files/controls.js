@@ -13,7 +13,7 @@ export class Controls {
       h("details", { id: "launch-app" }, h("summary", {}, "Launch an app"), this.app()),
       h("details", { id: "replay-capture" }, h("summary", {}, "Replay a capture"), this.replay()),
       h("details", { id: "add-host" }, h("summary", {}, "Connect to an address"), this.host()),
-      h("details", { id: "add-proxy" }, h("summary", {}, "Stand between two addresses"), this.proxy()),
+      h("details", { id: "add-proxy" }, h("summary", {}, "Add a proxy"), this.proxy()),
       h("details", { id: "new-world" }, h("summary", {}, "Make a world"), this.world()));
     desk.store.addEventListener("lists", () => this.update());
   }
@@ -105,7 +105,7 @@ export class Controls {
       h("div", { class: "field" }, h("label", { htmlFor: "profile-search" }, "Search profiles"), search),
       h("div", { class: "field" }, h("label", { htmlFor: "profile" }, "Profile"), select, about),
       this.quirks.element, this.faults.element,
-      h("div", { class: "fields" }, fields.map((one) => one.element)),
+      h("details", {}, h("summary", {}, "More"), h("div", { class: "fields" }, fields.map((one) => one.element))),
       h("div", { class: "buttons" }, h("label", { class: "check" }, plugs, " plug it in"), add));
   }
 

@@ -6,7 +6,7 @@ import { SessionBox, accessoryOf } from "./sessions.js";
 
 const MOST_FLOWS = 6;
 // Values for parameters that have no default, so that a new fault acts immediately.
-const FIRST = { duration: "50ms", chance: "10%" };
+const FIRST = { Duration: "50ms", Chance: "10%" };
 
 export class Overview {
   constructor(desk) {

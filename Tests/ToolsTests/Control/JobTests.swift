@@ -35,7 +35,7 @@ import Testing
 
   @Test func aLoadTestHasATimeAndAGoal() throws {
     let (client, world) = try desk(time: "virtual")
-    let asked = "\"world\":\"\(world)\",\"accessory\":\"a1\",\"for\":\"2s\",\"rate\":20"
+    let asked = "\"world\":\"\(world)\",\"accessory\":\"a1\",\"duration\":\"2s\",\"rate\":20"
     _ = try client.result("burst.run", "{\(asked),\"failIf\":[\"p99>10s\"]}")
     _ = try client.result("burst.run", "{\(asked),\"failIf\":[\"p99>10s\",\"rate<1000/s\"]}")
     #expect(try client.kind("burst.run", "{\(asked),\"failIf\":[\"p99<10s\"]}") == "params")
