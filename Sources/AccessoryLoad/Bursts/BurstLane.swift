@@ -249,8 +249,8 @@ public struct BurstLane {
   /// Whether to diagnose now, because the buffer is full.
   public var isFull: Bool { echo?.isFull == true }
 
-  /// Describes the wrong bytes; empty if there were none. If `isAsked` is false, the bytes are not a reply to any
-  /// burst.
+  /// Returns a description of the wrong bytes, which is empty if there were none. If `isAsked` is false, the bytes are
+  /// not a reply to any burst.
   public mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
     let (kept, begun) = (numbers, begunCount)
     var cuts = StreamCuts.even(payloadCount)

@@ -12,7 +12,7 @@ import AccessoryHost
 public struct BurstPlan: Equatable, Sendable {
   /// The condition that ends the run.
   public enum Extent: Equatable, Sendable {
-    /// The run ends after the given number of measured bursts, over all sessions.
+    /// The run ends after the given number of measured bursts across all sessions.
     case bursts(Int)
     /// The run ends after this time, counted from the end of the warm-up, and then waits for bursts in flight.
     case time(Duration)
@@ -22,8 +22,8 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Pace: Equatable, Sendable {
     /// A burst starts as soon as a session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
-    /// The given number of bursts per second starts over all sessions, regardless of earlier bursts. A late burst is
-    /// measured from its scheduled start, so a device that stops answering cannot hide the delay.
+    /// Each second, the given number of bursts starts across all sessions, regardless of earlier bursts. A late burst
+    /// is measured from its scheduled start, so a device that stops answering cannot hide the delay.
     case rate(burstsPerSecond: Double)
     /// Rates that change over time, in successive phases.
     case phases([BurstPhase])
@@ -102,7 +102,7 @@ public struct BurstPlan: Equatable, Sendable {
   public var verification = Verification.echo
   /// How long bursts are sent and verified before measuring begins.
   public var warmUp = Duration.zero
-  /// How long the load grows: sessions begin one after another, and a rate rises from zero.
+  /// How long the load takes to build up: sessions begin one after another, and a rate rises from zero.
   public var ramp = Duration.zero
   /// Regular pauses between bursts; nil for no pauses.
   public var pause: Pause?
@@ -110,7 +110,7 @@ public struct BurstPlan: Equatable, Sendable {
   public var timeout = Duration.seconds(10)
   /// Whether the run continues when an accessory disconnects and returns.
   public var reconnects = false
-  /// Whether the run may pass even though bursts of a rate were overdue.
+  /// Whether the run may pass even though scheduled bursts were overdue.
   public var allowsOverdue = false
   /// Whether the run may pass even though bursts were lost when an accessory left and returned.
   public var allowsLost = false

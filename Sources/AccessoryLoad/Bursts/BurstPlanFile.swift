@@ -29,7 +29,7 @@ public struct BurstPlanFile: Equatable, Sendable {
   public var sessions = 1
   /// The largest number of bursts in flight on each session.
   public var inFlight = 1
-  /// How long bursts at the start are not measured; this time is part of the phases.
+  /// The initial period in which bursts are not measured; this period is part of the phases.
   public var warmUp = Duration.zero
   /// Whether the run continues when an accessory returns.
   public var reconnects = false

@@ -5,7 +5,7 @@ import AccessoryFormats
 /// ```swift
 /// try BurstRate("50")           // 50 bursts a second
 /// try BurstRate("7500B/s")      // as many bursts as make 7,500 bytes a second
-/// try BurstRate("100kB/s")      // the same of 100,000 bytes a second
+/// try BurstRate("100kB/s")      // the same for 100,000 bytes a second
 /// ```
 public struct BurstRate: Equatable, Sendable {
   private enum Unit: Equatable {

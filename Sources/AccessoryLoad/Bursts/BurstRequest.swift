@@ -40,7 +40,7 @@ package struct BurstRequest: Equatable, Sendable {
   /// Whether the burst consists of unique bytes that are echoed, so that several may be in flight at a time.
   var isUniqueEcho: Bool { sizes != nil && reply == .echo }
 
-  /// A text such as "status: 'STATUS?' → prefix:OK, weight 3".
+  /// Text such as "status: 'STATUS?' → prefix:OK, weight 3".
   func text(isWeighted: Bool) -> String {
     let what = sizes.map { "\($0) unique bytes" } ?? Self.excerpt(send ?? [])
     var text =
@@ -72,7 +72,7 @@ package struct BurstRequest: Equatable, Sendable {
   }
 }
 
-/// The bursts of a plan with different bursts: a weighted mix, or a script.
+/// The bursts of a plan whose bursts vary: a weighted mix, or a script.
 package struct BurstWorkload: Equatable, Sendable {
   package var requests: [BurstRequest] = []
   /// Whether each session sends the requests repeatedly in order; otherwise each burst is drawn at random.
@@ -81,7 +81,7 @@ package struct BurstWorkload: Equatable, Sendable {
   package init() {}
 
   var isUniqueEcho: Bool { requests.allSatisfy(\.isUniqueEcho) }
-  /// Whether some of the bursts wait only for the acknowledgement.
+  /// Whether some bursts wait only for an acknowledgement.
   var watchesDelivery: Bool { requests.contains { $0.reply == .nothing } }
 }
 
@@ -182,8 +182,8 @@ extension Format<ReplyExtent> {
 }
 
 extension Format {
-  /// Returns a format for strings with their own reader, whose error describes the mistake. A number is treated as the
-  /// string of its digits.
+  /// Returns a format for strings that have their own reader; the reader's error describes the mistake. A number is
+  /// read as if its digits were a string.
   private static func word(
     _ expected: String, _ word: any KeyPath<Value, String> & Sendable,
     _ read: @escaping @Sendable (String) throws(OptionError) -> Value

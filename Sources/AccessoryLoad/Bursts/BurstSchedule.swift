@@ -5,9 +5,9 @@ import AccessoryCore
 /// The schedule is `waiting` until the first session is open; `running`; `finished` once all bursts of the plan have
 /// started or its time is over. Sessions call ``next(lane:of:now:)`` whenever they have room.
 ///
-/// With a rate, the time of each burst n is fixed when the run begins: n ÷ rate after the beginning, or later because
-/// of the ramp and pauses. A late burst is measured from this time. In a closed loop, the time of a burst is when it
-/// starts.
+/// With a rate, the time of each burst n is fixed when the run begins: n ÷ rate after the start of the run, or later
+/// because of the ramp and pauses. A late burst is measured from this time. In a closed loop, the time of a burst is
+/// when it starts.
 ///
 /// Invariants: bursts are numbered without gaps in the order in which they start, and no number is used twice; their
 /// times never decrease; bursts before the end of the warm-up are not measured.
@@ -56,7 +56,7 @@ public struct BurstSchedule: Equatable, Sendable {
   /// Creates a schedule for a plan; it has not started.
   public init(_ plan: BurstPlan) { self.init(plan, share: 1) }
 
-  /// Creates a schedule whose phases have a multiple of their rate.
+  /// Creates a schedule in which the rate of each phase is multiplied by `share`.
   init(_ plan: BurstPlan, share: Double) {
     self.plan = plan
     if case .phases(let phases) = plan.pace {
@@ -94,7 +94,7 @@ public struct BurstSchedule: Equatable, Sendable {
   /// Whether no more bursts are handed out.
   public var isFinished: Bool { if case .finished = state { true } else { false } }
 
-  /// Records that a burst has ended, successfully or not.
+  /// Records that a burst has finished, successfully or not.
   public mutating func settle(now: Instant) {
     settled += 1
     guard case .closedLoop = plan.pace, let pause = plan.pause else { return }

@@ -19,7 +19,7 @@ public struct BurstPhase: Equatable, Sendable {
   /// The number of bursts due in this phase, including fractions.
   var bursts: Double { (start + rate) / 2 * length.inSeconds }
 
-  /// A text such as "0 to 50 bursts/s for 10s".
+  /// Text such as "0 to 50 bursts/s for 10s".
   var text: String {
     let rates = start == rate ? Self.number(rate) : "\(Self.number(start)) to \(Self.number(rate))"
     return "\(name.isEmpty ? "" : "\(name) ")\(rates) bursts/s for \(DurationText.format(length))"

@@ -18,7 +18,7 @@ public struct ReplyVerifier: Equatable, Sendable {
     }
   }
 
-  /// Returns the first wrong byte of `bytes`, which begin at `offset` of the reply; nil if there is none. `bytes` must
+  /// Returns the first wrong byte in `bytes`, which start at `offset` in the reply; nil if there is none. `bytes` must
   /// not extend beyond the reply.
   public func difference(in bytes: RawSpan, at offset: Int) -> ReplyDifference? {
     guard let expected, !isSame(expected, bytes, offset) else { return nil }

@@ -74,7 +74,7 @@ public enum StartTime: Equatable, Sendable {
     return (seconds - offset) * 1_000_000 + part
   }
 
-  /// Reads a UTC offset, `Z` or such as `+02:00`, in seconds.
+  /// Reads a UTC offset such as `Z` or `+02:00`, and returns it in seconds.
   private static func offset(_ text: Substring) -> Int? {
     if text == "Z" || text == "z" { return 0 }
     guard let sign = text.first, sign == "+" || sign == "-" else { return nil }
@@ -89,7 +89,7 @@ public enum StartTime: Equatable, Sendable {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
 
-  /// Reads a fraction of a second in microseconds; finer fractions are dropped.
+  /// Reads a fraction of a second in microseconds; further digits are dropped.
   private static func fraction(_ text: some StringProtocol) -> Int? {
     guard !text.isEmpty, text.count <= 12, digits(text) != nil else { return nil }
     return digits((String(text) + "000000").prefix(6))

@@ -1,4 +1,4 @@
-/// Counts how often each value occurred, to three significant digits. Latencies are stored in this form.
+/// Counts how many times each value occurred, to three significant digits. Latencies are stored in this form.
 ///
 /// The histogram is modelled on HdrHistogram. Values below 2,048 are counted individually. Above that, every doubling
 /// of the value is divided into 1,024 steps, so the width of a step is at most a thousandth of its values. However long
@@ -164,7 +164,7 @@ public struct Histogram: Equatable, Sendable {
 }
 
 extension Histogram: CustomStringConvertible {
-  /// A text such as "11 values from 2000000 to 2000000".
+  /// Text such as "11 values from 2000000 to 2000000".
   public var description: String {
     guard let minimum, let maximum else { return "no values" }
     return "\(total) values from \(minimum) to \(maximum)"

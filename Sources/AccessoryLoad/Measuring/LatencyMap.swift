@@ -17,7 +17,7 @@ public struct LatencyMap: Equatable, Sendable {
 
   /// The time that each column covers: ``ThroughputSeries/finest`` times a power of two.
   public private(set) var length = ThroughputSeries.finest
-  /// The counts, column by column, each with its rows from the lowest latency up.
+  /// The counts, column by column; each column starts with the row for the lowest latency.
   private var counts: [Int] = []
 
   /// Creates an empty map.
@@ -29,7 +29,7 @@ public struct LatencyMap: Equatable, Sendable {
   /// Returns how many bursts of this column have the latency of this row.
   public func count(_ column: Int, _ row: Int) -> Int { counts[column * Self.rows + row] }
 
-  /// The lowest latency of a row, in nanoseconds; for the row after the last, the end of the last row.
+  /// The lowest latency of a row, in nanoseconds; for the row after the last, the upper bound of the last row.
   public static func lowest(_ row: Int) -> Int { (4 + row & 3) << (row >> rowBits + lowestBit - rowBits) }
 
   static func row(of nanoseconds: Int) -> Int {
@@ -38,7 +38,7 @@ public struct LatencyMap: Equatable, Sendable {
     return min(rows - 1, (bit - lowestBit) << rowBits + (nanoseconds >> (bit - rowBits)) & 3)
   }
 
-  /// Counts a burst that was completed `time` after the beginning.
+  /// Counts a burst that was completed at `time`, counted from the start of the run.
   mutating func add(_ nanoseconds: Int, at time: Duration) {
     add(1, row: Self.row(of: nanoseconds), at: max(0, time.wholeNanoseconds))
   }

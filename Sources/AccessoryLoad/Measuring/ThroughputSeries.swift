@@ -49,7 +49,7 @@ public struct ThroughputSeries: Equatable, Sendable {
   /// these times.
   public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
-  /// Adds to the slice that contains `time` after the beginning.
+  /// Applies `change` to the slice that contains `time`, counted from the start of the run.
   mutating func add(at time: Duration, _ change: (inout Slice) -> Void) {
     let nanoseconds = max(0, time.wholeNanoseconds)
     while nanoseconds / length.wholeNanoseconds >= Self.limit { halve() }
@@ -58,7 +58,7 @@ public struct ThroughputSeries: Equatable, Sendable {
     change(&slices[index])
   }
 
-  /// Returns the end of the slice that contains `time` after the beginning.
+  /// Returns when the slice that contains `time` ends; both times are counted from the start of the run.
   func end(of time: Duration) -> Duration {
     let unit = length.wholeNanoseconds
     return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)

@@ -23,7 +23,7 @@ public struct BaselineComparison: Equatable, Sendable {
     let unit: ReportFigure.Unit
     let tolerance: Double
 
-    /// A text such as "p99: 4.11 ms, was 3.02 ms (+36.1 %)".
+    /// Text such as "p99: 4.11 ms, was 3.02 ms (+36.1 %)".
     public var description: String {
       let change = before > 0 ? ReportTrend.change(from: before, to: now) * 100 : 0
       let percent = FixedText.text(change, places: 1, unlike: (moreIsBetter ? -100 : 100) * tolerance)

@@ -24,9 +24,9 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
   let figure: Figure
   /// Whether service times are compared instead of latencies.
   let isService: Bool
-  /// Whether the run fails above the bound; otherwise it fails below.
+  /// Whether the run fails above the bound; otherwise it fails below the bound.
   let isUpper: Bool
-  /// The bound in nanoseconds, per second, in per cent, or as a number.
+  /// The bound: in nanoseconds, per second, in per cent, or as a plain number.
   let bound: Double
   /// The limit as written, without spaces.
   public let description: String

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// Figures that contradict other figures, so they cannot have been measured; each has its key. Counts must add up to
-  /// less than ``CountSum/most``.
+  /// Figures that contradict other figures and therefore cannot have been measured, each with the key of the figure.
+  /// Counts must add up to less than ``CountSum/most``.
   var contradictions: [(key: String, text: String)] {
     var found: [(key: String, text: String)] = []
     func require(_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) {

@@ -65,7 +65,7 @@ extension BurstReport {
   }
 
   /// The ending of this run as a merged report shows it. A failed run also fails the merged report, even if the sum
-  /// would hide the reason. The limits of a shard apply to the sum.
+  /// would hide the reason. A shard's limits apply to the merged totals.
   private var endingInASum: String {
     ending == Self.doneEnding && shards.isComplete && !passed
       ? "\(ending); one of the runs did not pass" : ending

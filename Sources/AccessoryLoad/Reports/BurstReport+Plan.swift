@@ -10,7 +10,7 @@ extension BurstReport {
     public var bursts: [String] = []
     /// Whether ``bursts`` are sent in order.
     public var isScript = false
-    /// The pause of a session after each burst; empty if there is none.
+    /// How long a session pauses after each burst; empty if there is no pause.
     public var think = ""
     /// Each accessory's share of the rate; empty if all accessories share one rate.
     public var shares: [String] = []
@@ -24,7 +24,7 @@ extension BurstReport {
     public var verification = ""
     /// The kind of bursts: "unique", "eademo", or "fixed" for the same bytes each time.
     public var pattern = "fixed"
-    /// The faults of the channels, in the form of `--fault`.
+    /// The channels' faults, written as for `--fault`.
     public var faults: [String] = []
     /// The number of bursts to complete; nil if the duration is fixed, and in old reports.
     public var count: Int?

@@ -5,7 +5,7 @@ import AccessoryRuns
 extension BurstReport {
   /// The checks of everything except the bytes.
   public var checks: [ReportCheck] {
-    // Limits apply to all bursts, of which a shard has only some.
+    // A shard has only some of the bursts, but limits apply to all of them.
     (plan.hasRate ? [rateCheck] : []) + judgedLimits.map { $0.check(self) }
   }
 
@@ -21,7 +21,7 @@ extension BurstReport {
       cause: holds ? nil : faultCause)
   }
 
-  /// The faults that explain why the run was slow; nil if it had none.
+  /// The faults that explain why the run was slow; nil if there were no such faults.
   var faultCause: String? {
     if plan.faults.isEmpty { return nil }
     let (repeated, faults) = (link.retransmissions + link.hastened, plan.faults.joined(separator: "; "))
@@ -71,7 +71,7 @@ extension BurstReport {
   private var stops: [Substring] {
     endings.filter { $0.hasPrefix(Self.stopPrefix) }.map { $0.dropFirst(Self.stopPrefix.count) }
   }
-  /// The endings that are neither success nor a stop.
+  /// The endings other than success and a stop.
   private var otherEndings: [String] {
     endings.filter { $0 != Self.doneEnding && !$0.hasPrefix(Self.stopPrefix) }.map(String.init)
   }
@@ -102,7 +102,7 @@ extension BurstReport {
     plan.count.map { completed + lost < $0 } ?? false || plan.time.map { measured < $0 } ?? false
   }
 
-  /// A text such as "512 of 100,000,000 bursts".
+  /// Text such as "512 of 100,000,000 bursts".
   private var extentText: String {
     if let time = plan.time { return "\(FixedText.span(measured)) of \(FixedText.span(time))" }
     let asked = plan.count.map { " of \(FixedText.grouped($0))" } ?? ""

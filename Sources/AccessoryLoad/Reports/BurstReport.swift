@@ -16,7 +16,7 @@ public struct BurstReport: Equatable, Sendable {
     case timedOut
     case lost
     case refused
-    /// An accessory disconnected and did not return in time, or the run does not wait for it.
+    /// An accessory disconnected and did not return in time, or the run does not wait for accessories to return.
     case gone
   }
 
@@ -54,7 +54,7 @@ public struct BurstReport: Equatable, Sendable {
   public var bytes = 0
   /// The number of bytes that arrived although no reply was expected.
   public var unaskedBytes = 0
-  /// How often an accessory returned and its sessions were reopened.
+  /// How many times an accessory returned and its sessions were reopened.
   public var reconnections = 0
   /// The time between a burst's scheduled start and its completion, in nanoseconds.
   public var latency = Histogram()
@@ -69,13 +69,13 @@ public struct BurstReport: Equatable, Sendable {
   public var mismatches: [StreamFinding.Kind: Int] = [:]
   /// The results of each accessory.
   public var sites: [Site] = []
-  /// The limits of the run, which fails if one of these conditions holds.
+  /// The run's failure conditions; the run fails if any of them holds.
   public var limits: [BurstLimit] = []
   /// The date, machine and command of the run.
   public var made = Making()
-  /// The time at which the first burst was sent, on the clock of ``Site/attachments``; the series begin then.
+  /// The time at which the first burst was sent, on the clock of ``Site/attachments``; the series begin at this time.
   public var started = Instant.origin
-  /// How long bursts at the start were not measured.
+  /// The length of the initial period in which bursts were not measured.
   public var warmUpTime = Duration.zero
   /// The results of each phase of the plan, in order.
   public var phases: [PhaseTally] = []
@@ -161,7 +161,7 @@ public struct BurstReport: Equatable, Sendable {
     public var completed = 0
     /// The number of bytes in these bursts.
     public var bytes = 0
-    /// The latencies of these bursts, counted from when they were due, in nanoseconds.
+    /// The latencies of these bursts, measured from when they were due, in nanoseconds.
     public var latency = Histogram()
   }
 
@@ -192,7 +192,7 @@ extension BurstReport {
       public var offeredProtocols: Bool
       /// The time at which the publication appeared, on the run's clock.
       public var from: Instant
-      /// The time at which the publication disappeared; nil while it lasts.
+      /// The time at which the publication disappeared; nil while the publication lasts.
       public var to: Instant?
       /// The reason why the publication ended.
       public var end = ""

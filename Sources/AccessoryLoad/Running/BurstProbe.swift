@@ -15,7 +15,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
   /// The probe's result.
   public enum Finding: Equatable, Sendable {
     case echo
-    /// Other bytes came back; the values are how many there were, and the first of them.
+    /// Other bytes came back: how many there were, and the first few of them.
     case reply(count: Int, first: [UInt8])
     case nothing
     /// The session ended, or was never opened, for this reason.

@@ -30,7 +30,7 @@ public final class BurstRunner {
     /// The received bytes were not the expected reply.
     case failed
     case timedOut
-    /// An accessory disconnected, and the plan does not wait for it.
+    /// An accessory disconnected, and the plan does not wait for accessories to return.
     case gone
     /// A site never opened all its sessions; the text says how far it got.
     case notReached(String)
@@ -40,9 +40,9 @@ public final class BurstRunner {
 
   /// The plan.
   public let plan: BurstPlan
-  /// The loop on which the run happens.
+  /// The event loop that drives the run.
   public let loop: any EventLoop
-  /// The faults of the channels, for the report.
+  /// The channels' faults, for the report.
   public var faults: [String] = []
   /// The date, machine and command of the run, for the report.
   public var made = BurstReport.Making()

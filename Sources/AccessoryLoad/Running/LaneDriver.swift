@@ -27,7 +27,7 @@ final class LaneDriver: SessionHandler {
   private var stream: UniqueStream
   /// Chooses each burst; nil if all bursts are the same.
   private var drawer: BurstDrawer?
-  /// The time before which the next burst does not begin.
+  /// The earliest time at which the next burst may begin.
   private(set) var thinkingUntil: Instant?
   /// Fires when a reply counts as complete because nothing more arrives.
   private var replyTimer: LoopTimer?

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// How long bursts were sent, in nanoseconds; every time axis ends there.
+  /// How long bursts were sent, in nanoseconds; every time axis ends at this time.
   var span: Double {
     let slices = Double(series.length.wholeNanoseconds) * Double(series.slices.count)
     let run = Double((warmUpTime + measured).wholeNanoseconds)
@@ -65,7 +65,7 @@ extension BurstReport {
     return marks
   }
 
-  /// Bytes per second in each slice, as sent and received; if unknown, those of completed bursts.
+  /// Bytes sent and received per second in each slice; if these are unknown, the bytes of completed bursts.
   var flowLines: [(style: String, name: String, rates: [Double])] {
     let (bounds, slices) = shownSlices
     func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
@@ -136,7 +136,7 @@ extension BurstReport {
     return plot.svg("latency over time")
   }
 
-  /// Returns 5 for the most bursts, and one less for each division by a constant factor.
+  /// Returns 5 for the highest count, and one less each time the count falls by a constant factor.
   private static func shade(_ count: Double, of most: Double) -> Int {
     var (shade, bound) = (shades, most)
     let factor = max(2, rootOf(most))
