@@ -3,7 +3,7 @@ import AccessoryFormats
 import IAP2
 
 /// Follows the links in a capture. The analysis reports the bytes of each session in order, rates and round-trip times,
-/// and each rule that an end violated.
+/// and each rule that one side violated.
 ///
 /// ```swift
 /// var analysis = CaptureAnalysis()
@@ -18,7 +18,7 @@ public struct CaptureAnalysis {
   public enum Event: Equatable, Sendable {
     /// Bytes of an External Accessory session. Each byte is reported once, in order.
     case session(SessionBytes)
-    /// A rule that an end violated, as a sentence.
+    /// A rule that one side violated, as a sentence.
     case finding(String)
   }
 

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Everything that a capture shows about one end of a link.
+/// Everything that a capture shows about one side of a link.
 struct CapturedEnd {
   /// The maximum number of packets that wait for a missing one. A window is limited to 127 packets.
   static let mostHeld = 127
@@ -9,7 +9,7 @@ struct CapturedEnd {
   var statistics: LinkStatistics
   var name: String { statistics.from }
   var parameters: LinkParameters?
-  /// The sequence number of this end's next packet; nil before the first packet.
+  /// The sequence number of this side's next packet; nil before the first packet.
   var expected: UInt8?
   /// Packets received after a missing one, by sequence number.
   var held: [UInt8: [UInt8]] = [:]

@@ -17,7 +17,7 @@ public struct CaptureEntry: Equatable, Sendable {
     /// A control message outside a packet.
     case message
     case skipped
-    /// In a transcript, a line about something other than a packet, for example that an end was closed. In a capture
+    /// In a transcript, a line about something other than a packet, for example that one side was closed. In a capture
     /// file, a comment.
     case note
     case transfer

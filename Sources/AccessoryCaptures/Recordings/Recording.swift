@@ -9,7 +9,7 @@ import IAP2
 /// for session in recording.sessions { print(session.protocolName, session.steps.count) }
 /// ```
 public struct Recording: Equatable, Sendable {
-  /// An end of the cable.
+  /// One side of the cable.
   public enum End: String, CaseIterable, Sendable {
     case accessory
     case device
@@ -34,7 +34,7 @@ public struct Recording: Equatable, Sendable {
 
   /// How a session ended.
   public enum Ending: Equatable, Sendable {
-    /// One end closed the session.
+    /// One side closed the session.
     case closed(by: End, at: Instant)
     /// The cable was unplugged, or the capture ended, while the session was open.
     case open
@@ -63,7 +63,7 @@ public struct Recording: Equatable, Sendable {
       (self.number, self.protocolName, self.opened, self.packet) = (number, protocolName, opened, packet)
     }
 
-    /// All bytes sent by one end.
+    /// All bytes sent by one side.
     public func bytes(from end: End) -> [UInt8] { steps.filter { $0.from == end }.flatMap(\.bytes) }
   }
 
@@ -73,7 +73,8 @@ public struct Recording: Equatable, Sendable {
     public var cable: Int
     /// The time of the attachment's first packet.
     public var begin: Instant
-    /// The time of the attachment's last packet, or of the cable's end if the capture contains that end.
+    /// The time of the attachment's last packet, or the time at which the cable was unplugged, if the capture contains
+    /// it.
     public var end: Instant
     /// The accessory's identification; nil if the capture does not contain it.
     public var identification: Identification?

@@ -32,7 +32,7 @@ public struct RecordingReader {
 
   private struct Cable {
     var attachment: Int
-    /// The end that each mark in the capture stands for, once a message has revealed it.
+    /// The side that each mark in the capture stands for, once a message has revealed which side it is.
     var marks: [String: Recording.End] = [:]
     /// The open sessions by identifier, as indices into the attachment's sessions.
     var open: [UInt16: Int] = [:]
@@ -152,7 +152,8 @@ public struct RecordingReader {
     return values
   }
 
-  /// Learns from the first message which end is the accessory. Bluetooth captures show only which end recorded.
+  /// Learns from the first message which side is the accessory. Bluetooth captures show only which side made the
+  /// recording.
   private mutating func learn(_ mark: String, _ message: ControlMessage, _ number: Int) {
     guard cables[number]?.marks[mark] == nil, let sender = MessageCatalog.entry(message.id)?.sender else { return }
     switch sender {
@@ -203,7 +204,7 @@ public struct RecordingReader {
         from: entry.from.hasPrefix("A") ? .accessory : .device, time: now, packet: packet, bytes: entry.bytes))
   }
 
-  /// The closing end writes "D closed SIDE …". The other end writes "A sees SIDE … that …".
+  /// The side that closes writes "D closed SIDE …". The other side writes "A sees SIDE … that …".
   private mutating func takeNote(_ text: String, of channel: CaptureEntry.NativeChannel, at now: Instant) {
     guard let place = channels[channel.interface],
       recording.attachments[place.attachment].sessions[place.session].ending == .open

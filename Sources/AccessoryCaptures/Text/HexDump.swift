@@ -38,7 +38,8 @@ struct HexDumpReader {
       return true
     }
 
-    /// The distance from the first offset to `offset`, in a radix that makes it at least the number of bytes read.
+    /// The distance from the first offset to `offset`, with both read in a radix for which the distance is no less than
+    /// the number of bytes read so far.
     func distance(to offset: HexLine.Offset) -> Int? {
       radixes.compactMap { distance(to: offset, $0) }.first { $0 >= count }
     }
@@ -51,7 +52,7 @@ struct HexDumpReader {
     }
   }
 
-  /// The maximum number of bytes that all `*` lines of a dump may stand for together, so that a tiny file cannot cause
+  /// The maximum number of bytes that all `*` lines of a dump together may stand for, so that a tiny file cannot cause
   /// hours of work.
   private static let mostRepeated = 4 << 20
   private var repeated = 0

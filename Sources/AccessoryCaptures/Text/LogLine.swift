@@ -4,7 +4,8 @@ import AccessoryCore
 ///
 /// - The bytes are the longest run of hex digits: either pairs separated by blanks, commas, colons or `0x`, or one
 ///   unbroken string. A single byte counts only at the end of a line and after a colon, as in `uart-1: FF`.
-/// - The direction is a word before the bytes, or else after them: RX, in, received, recv, `<-`; TX, out, sent, `->`.
+/// - The direction is a word before the bytes or, failing that, after them: RX, in, received, recv, `<-`; TX, out,
+///   sent, `->`.
 /// - The time is the first one written as a clock time, as seconds with a fraction, or in ms.
 struct LogLine: Equatable {
   /// "RX" or "TX"; nil if the line shows no direction.

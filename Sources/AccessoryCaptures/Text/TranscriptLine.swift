@@ -1,4 +1,4 @@
-/// An end of a cable, with its letter in transcripts and captures.
+/// One side of a cable, with the side's letter in transcripts and captures.
 public enum WireEnd: String, Sendable {
   case accessory = "A"
   case device = "D"
@@ -8,7 +8,7 @@ public enum WireEnd: String, Sendable {
 public struct TranscriptLine: Equatable, Sendable {
   /// The time as written, in seconds.
   public let time: String
-  /// The end that sent the packet, or that the line is about.
+  /// The side that sent the packet, or that the line is about.
   public let end: WireEnd
   /// The packet's contents, as text.
   public let text: String
@@ -88,7 +88,7 @@ struct LineCutter {
   private static func cut(_ bytes: [UInt8]) -> Int {
     let word = bytes[..<longest].lastIndex { HexLineScanner.isBlank($0) || HexLineScanner.isSeparator($0) }
     guard let word else { return longest }
-    // If a single word fills the second half of the part, it is cut after a complete byte.
+    // If a single word fills the second half of the part, the word is split, but never within a byte.
     return word >= longest / 2 ? word + 1 : word + 1 + (longest - word - 1) / 2 * 2
   }
 }
