@@ -12,14 +12,14 @@ import LinuxIO
 /// ```
 ///
 /// The proxy also relays plugging and unplugging: the port is open while there is a cable to the accessory. When one of
-/// the two cables ends, the proxy ends the other; then the dialer connects to the accessory again.
+/// the two cables is unplugged, the proxy unplugs the other; then the dialer connects to the accessory again.
 ///
 /// ```swift
 /// let proxy = CableProxy(on: loop, makePort: { _ in port }) { print($0.json) }
 /// try proxy.start(media.makeDialer(to: accessory, for: proxy, on: loop, wanted: .one))
 /// ```
 public final class CableProxy: CableOwner {
-  /// How often the two ends were connected, and how many bytes each end sent.
+  /// How many times the two sides were connected, and how many bytes each side sent.
   public struct Counts: Equatable, Sendable {
     /// How many times a device has connected to the accessory.
     public var attachments = 0
@@ -47,8 +47,9 @@ public final class CableProxy: CableOwner {
 
   /// Creates a proxy that is not connected to anything.
   ///
-  /// - Parameters: - makePort: creates the port to which devices connect; called once, when an accessory is found. -
-  ///   report: called with each event at either end.
+  /// - Parameters:
+  ///   - makePort: creates the port to which devices connect; called once, when an accessory is found.
+  ///   - report: called with each event on either side.
   public init(
     on loop: any EventLoop, makePort: @escaping (FoundAccessory) throws -> any Port,
     report: @escaping (TimelineEvent) -> Void
@@ -67,7 +68,7 @@ public final class CableProxy: CableOwner {
     try dialer.start()
   }
 
-  /// Disconnects both ends permanently.
+  /// Disconnects both sides permanently.
   public func stop() {
     dialer?.stop()
     port?.close()
@@ -126,7 +127,7 @@ public final class CableProxy: CableOwner {
     unplug(end == .device ? "the device disconnected" : "\(reason)")
   }
 
-  /// Ends the accessory's cable and the device's cable.
+  /// Unplugs the accessory's cable and the device's cable.
   private func unplug(_ reason: String) {
     guard let plugged else { return }
     self.plugged = nil
@@ -176,7 +177,7 @@ extension CableProxy.Counts {
 
 extension Profile {
   /// Creates an identity from what is known about an accessory before it identifies itself. Ports show this identity on
-  /// a card, in USB descriptors or as a Bluetooth device's name.
+  /// a card in the local directory, in USB descriptors, or as a Bluetooth device's name.
   public init(appearanceOf accessory: FoundAccessory) {
     let name = accessory.name.isEmpty ? "\(accessory.address)" : accessory.name
     self.init(

@@ -10,15 +10,15 @@ import IAP2
 ///
 /// Until a device connects, the accessory's bytes are read and held. Reading shows when the accessory disconnects, and
 /// holding the bytes ensures that the device misses none. Of repeated detection sequences only one is held, because a
-/// device that connects late would answer each of them. If one end closes in an orderly way, the other end receives the
-/// remaining bytes before it is closed; if one end is lost, the other is closed immediately.
+/// device that connects late would answer each of them. If one side closes normally, the other side receives the
+/// remaining bytes before it is closed; if one side is lost, the other is closed immediately.
 ///
 /// Invariant: memory is bounded. At most one chunk waits in each direction, and at most ``mostHeld`` bytes wait for a
 /// device to connect.
 final class JoinedCable {
   /// The maximum number of bytes held until a device connects; reading from the accessory then pauses.
   static let mostHeld = 65_536
-  /// After one end has closed, how long sending the remaining bytes may make no progress.
+  /// How long sending the remaining bytes may stall after one side has closed.
   static let closingTime = Duration.seconds(2)
 
   private let loop: any EventLoop
@@ -52,7 +52,7 @@ final class JoinedCable {
   }
 
   /// Begins to receive from the accessory. `ended` is called once, when both channels are closed; its arguments
-  /// describe the end that closed first.
+  /// describe the side that closed first.
   init(_ accessory: any Channel, on loop: any EventLoop, ended: @escaping (Cable.End, ChannelEnd) -> Void) {
     (self.loop, self.ended) = (loop, ended)
     self.accessory = Way(accessory, .accessory)
@@ -88,7 +88,7 @@ final class JoinedCable {
   private var held = ByteQueue()
 
   private func received(_ bytes: RawSpan, _ from: Way) {
-    // Once an end has closed, bytes for it are dropped.
+    // Once a side has closed, bytes for that side are dropped.
     guard !isOver, closer == nil else { return }
     from.received += bytes.byteCount
     guard let device else { return hold(bytes) }
