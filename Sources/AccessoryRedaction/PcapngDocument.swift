@@ -8,7 +8,7 @@ struct PcapngDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true
   private var bytes: [UInt8]
-  /// The bytes that each end of each interface sent.
+  /// The bytes that each side of each interface sent.
   private var streams: [WireStream] = []
   /// The positions of the streams' bytes in the file.
   private var pieces: [(stream: Int, range: Range<Int>, place: Int)] = []

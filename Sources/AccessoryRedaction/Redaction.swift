@@ -20,7 +20,7 @@ public struct Redaction {
   /// The maximum size of a file.
   public static let mostBytes = 256 << 20
 
-  /// The secrets found, and how often they were replaced.
+  /// The secrets found, and how many times they were replaced.
   public private(set) var names: SecretNames
   private var files: [(name: String, bytes: [UInt8], document: any RedactedDocument)] = []
 
@@ -166,7 +166,7 @@ private struct CaptureSketch: Equatable {
   }
 }
 
-/// A file of raw bytes sent by one or both ends of a cable, in the order in which they were sent.
+/// A file of raw bytes sent by one or both sides of a cable, in the order in which they were sent.
 struct RawDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true

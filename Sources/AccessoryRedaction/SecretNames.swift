@@ -7,7 +7,7 @@ public struct SecretNames: Sendable {
   public struct Count: Equatable, Sendable {
     /// The number of different secrets.
     public var values = 0
-    /// The number of places at which they were replaced.
+    /// The number of places in which these secrets were replaced.
     public var places = 0
   }
 

@@ -1,6 +1,6 @@
 import IAP2
 
-/// The positions of secrets, data and checksums in the bytes that one end sent.
+/// The positions of secrets, data and checksums in the bytes that one side sent.
 struct WireLayout {
   /// A parameter's value that must be replaced.
   struct Value {

@@ -1,6 +1,6 @@
 import IAP2
 
-/// The bytes that one end sent, collected from all places in a file. Secrets in the messages are found and replaced,
+/// The bytes that one side sent, collected from all places in a file. Secrets in the messages are found and replaced,
 /// and checksums are corrected.
 ///
 /// Packets are put in order, so that messages may span several packets, and all copies of a retransmitted packet are
@@ -28,7 +28,7 @@ struct WireStream {
     for value in layout.values { names.add(text(value), value.kind) }
   }
 
-  /// Returns the value; a text loses its terminating zeros.
+  /// Returns the value; terminating zeros are removed from text.
   private func text(_ value: WireLayout.Value) -> [UInt8] {
     var found = gather(value.ranges, of: original)
     while value.isText, found.last == 0 { found.removeLast() }
