@@ -10,7 +10,8 @@ import LinuxIO
 /// ```
 ///
 /// The port has one token; `session.port` issues tickets for single use. A unix socket needs no token, because the
-/// kernel identifies the user at the other end: a connection without such a first line is for requests.
+/// kernel identifies the connecting user. A connection to a unix socket is for requests if it does not begin with such
+/// a line.
 ///
 /// A connection that has not sent its line yet is a newcomer. A port with a token accepts only a few newcomers and
 /// drops the oldest to make room, so that a flood of silent connections cannot lock anyone out for long.
@@ -41,7 +42,7 @@ public final class ControlPort {
   ) throws {
     (self.server, self.token, self.loop, self.warn) = (server, token, loop, warn)
     var options = options
-    // The token already proves the right to connect, so the user at the other end is not checked.
+    // The token already proves the right to connect, so the connecting user is not checked.
     if token != nil { options.allowsOtherUsers = true }
     var handle: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: address, on: loop, options: options) { handle($0) }
@@ -237,8 +238,8 @@ private final class Newcomer: DescriptorHandler {
     return socket
   }
 
-  /// Sends a final message, and reads everything that the other end has sent before closing the socket; otherwise a
-  /// reset could discard the message.
+  /// Sends a final message, and reads everything that the peer has sent before closing the socket; otherwise a reset
+  /// could discard the message.
   func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))

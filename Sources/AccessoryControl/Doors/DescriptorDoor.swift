@@ -3,8 +3,8 @@ import LinuxIO
 
 /// Carries the bytes of one client: over stdin and stdout, or a connected socket.
 ///
-/// The door reads only while the client accepts more, so a client that does not read its answers blocks only itself. At
-/// the end of the input, pending answers are still sent, and then the client ends.
+/// The door reads only while the client accepts more, so a client that does not read its answers blocks only itself.
+/// When the input ends, pending answers are still sent before the client is closed.
 public final class DescriptorDoor {
   private let stream: any ByteStream
   private let client: RPCLines
@@ -15,7 +15,7 @@ public final class DescriptorDoor {
   private var isEnding = false
   private var ended: (() -> Void)?
 
-  /// Whether the client has ended, and everything is written.
+  /// Whether the client has ended and everything has been written.
   public private(set) var isOver = false
 
   /// The reason why the client's requests could not be read, or its answers could not be written; nil if it
@@ -27,7 +27,8 @@ public final class DescriptorDoor {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }
 
-  /// Serves a client on a connected socket, starting with bytes already read from it, and closes the socket at the end.
+  /// Serves a client on a connected socket, starting with bytes already read from it, and closes the socket when the
+  /// client has ended.
   public convenience init(
     takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
     ended: @escaping () -> Void

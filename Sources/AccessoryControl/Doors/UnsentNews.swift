@@ -5,9 +5,9 @@ import AccessoryCore
 /// Notifications are dropped and counted when too much is unsent; once most of it has been sent, a `dropped`
 /// notification reports their number.
 public struct UnsentNews {
-  /// The number of unsent bytes at which dropping ends, and below which a door takes further requests.
+  /// The number of unsent bytes below which notifications are accepted again and a door takes further requests.
   public static let few = 1 << 20
-  /// The number of unsent bytes at which dropping begins.
+  /// The number of unsent bytes at which notifications begin to be dropped.
   static let most = 4 << 20
 
   /// The form in which notifications are written.

@@ -106,7 +106,7 @@ final class ControlCall {
   }
 }
 
-/// The parameters of a method that has none, or the result of a method that only succeeds.
+/// The parameters of a method that has none, or the result of a method that returns nothing.
 struct Nothing: Equatable, Sendable {
   static let params = Record("no parameters", "", Nothing()) {}
   static let result = Record("nothing", "an empty object", Nothing()) {}

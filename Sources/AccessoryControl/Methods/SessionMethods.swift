@@ -2,7 +2,7 @@ import AccessoryFormats
 import Certificates
 
 extension ControlMethods {
-  /// The methods for sessions: an app's end, or the end of an accessory whose sessions were taken.
+  /// The methods for sessions: an app's side, or the side of an accessory whose sessions were taken over.
   static let sessions: [ControlMethod] = [
     ControlMethod(
       later: "session.write",

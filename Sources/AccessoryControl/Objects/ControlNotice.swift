@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 
-/// An event in a world, as sent to clients: a timeline entry, an app's notification, a session's event, or a request
-/// that changed something. All notices of a world share one numbering that starts at 1.
+/// An event in a world, in the form sent to clients: a timeline entry, an app's notification, a session's event, or a
+/// request that changed something. All notices of a world share one numbering that starts at 1.
 struct ControlNotice {
   enum Content {
     case event(TimelineEvent)
@@ -117,7 +117,7 @@ struct SessionNews {
   let session: String
   let name: String
   let time: Instant
-  /// The accessory, if the event occurred at the accessory's end; otherwise `app` is set.
+  /// The accessory, if the event occurred on the accessory's side; otherwise `app` is set.
   var accessory: String?
   var app: String?
   var protocolName: String?

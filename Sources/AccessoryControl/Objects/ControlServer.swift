@@ -42,12 +42,11 @@ public final class ControlServer {
     public var tellsMessages = false
     /// Called with every event of every world.
     public var report: (TimelineEvent) -> Void = { _ in }
-    /// The time at the loop clock's zero, in nanoseconds since 1970, for captures.
+    /// The time at which the loop's clock shows zero, in nanoseconds since 1970; used for captures.
     public var epoch: Int64 = 0
     /// Formats an event as a line of text for comments in captures.
     public var eventText: (TimelineEvent) -> String = { $0.json }
-    /// The place where captures and reports of runs are kept after the server has ended; nil means that they are not
-    /// kept.
+    /// Where captures and reports of runs are kept after the server has ended; nil means that they are not kept.
     public var kept: (any KeptFiles)?
     /// The seed of worlds that are created without one.
     public var seed: UInt64 = 1
@@ -87,7 +86,7 @@ public final class ControlServer {
 
   /// Creates a client. Everything the client launches ends with ``ControlClient/close(_:)``.
   ///
-  /// - Parameter isTransient: whether what the client launches outlives it, as for a single request.
+  /// - Parameter isTransient: whether everything that the client launches outlives the client, as for a single request.
   public func makeClient(isTransient: Bool = false) -> ControlClient {
     let client = ControlClient(self, isTransient: isTransient)
     clients.append(client)
@@ -130,7 +129,7 @@ public final class ControlServer {
     settle()
   }
 
-  /// Does all work that is due without advancing virtual time.
+  /// Does all the work that can be done without advancing virtual time.
   func settle() { for world in worlds.all { world.settle() } }
 
   /// Runs work in a later turn, when no other call is in progress.
@@ -155,7 +154,7 @@ public final class ControlServer {
     return effect == .passesTime && world?.virtual == nil ? nil : world
   }
 
-  /// Ends all worlds and unplugs everything. The loop must run a little longer so that both ends notice.
+  /// Ends all worlds and unplugs everything. The loop must run a little longer so that both sides notice.
   public func stop() {
     for client in clients { client.close("the server is exiting") }
     for capture in captures.all { capture.stop() }
@@ -166,7 +165,7 @@ public final class ControlServer {
   public var isQuiet: Bool { worlds.all.allSatisfy { $0.world.device.cableCount == 0 } }
 }
 
-/// Stores the objects of one kind by ID; IDs are never reused.
+/// Stores the objects of one kind under their IDs, which are never reused.
 struct ControlTable<Object: AnyObject> {
   let kind: String
   let prefix: String

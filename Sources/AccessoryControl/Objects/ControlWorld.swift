@@ -31,8 +31,8 @@ final class ControlWorld {
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
-  /// Clients with new events in sessions that they have taken over; their waits stop, so that they can react before
-  /// time passes.
+  /// Clients with new events in sessions that they have taken over; their waits stop, so that the clients can react
+  /// before time passes.
   private var attention: [ObjectIdentifier] = []
   private var isDriving = false
   private var hasEnded = false
@@ -222,7 +222,7 @@ final class ControlWorld {
     if session.app != nil { server.later { [weak self] in self?.forgetKilledApps() } }
   }
 
-  /// Keeps a killed app and its open sessions, until the sessions end, as some systems do.
+  /// Keeps a killed app and its open sessions until the sessions end, as some systems do.
   func keep(killed app: ControlledApp) { killedApps.append(app) }
 
   private func forgetKilledApps() {

@@ -145,7 +145,7 @@ final class ControlledAccessory {
     taker = (client.isTransient ? nil : client, all)
   }
 
-  /// Returns later sessions to the profile's behavior, and closes the sessions that were taken.
+  /// Lets the profile's behavior handle later sessions again, and closes the sessions that were taken over.
   func release() {
     taker = nil
     for session in world.server.sessions.all where session.accessory === self {

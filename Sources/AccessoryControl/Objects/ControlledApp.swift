@@ -9,7 +9,7 @@ final class ControlledApp: AppHandler {
   let id: String
   let world: ControlWorld
   let name: String
-  /// The client whose end also ends the app; nil if the app outlives its client.
+  /// The client with which the app ends; nil if the app outlives its client.
   weak var client: ControlClient?
   private(set) var view: AppView?
   var picker = AppPicker()

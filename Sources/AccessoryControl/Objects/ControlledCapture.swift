@@ -144,7 +144,7 @@ extension ControlServer {
     public let name: String
     /// The accessory's world, or the address where it is plugged in.
     public let place: String
-    /// The time at the accessory clock's zero, in nanoseconds since 1970.
+    /// The time at which the accessory's clock shows zero, in nanoseconds since 1970.
     public let epoch: Int64
     /// The registry to which observers of the accessory's cables are added. The server itself uses keys starting at 1.
     public let taps: CableTaps

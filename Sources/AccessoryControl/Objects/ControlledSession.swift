@@ -3,16 +3,16 @@ import AccessoryFormats
 import AccessorySessions
 import IAP2
 
-/// One end of a session: an app's end, or the end of an accessory whose sessions a client has taken.
+/// One side of a session: an app's side, or the side of an accessory whose sessions a client has taken over.
 final class ControlledSession: SessionHandler {
   let id: String
   let session: Session
   let world: ControlWorld
-  /// The accessory, at an accessory's end; nil at an app's end.
+  /// The accessory, on an accessory's side; nil on an app's side.
   weak var accessory: ControlledAccessory?
-  /// The app, at an app's end; nil at an accessory's end.
+  /// The app, on an app's side; nil on an accessory's side.
   weak var app: ControlledApp?
-  /// The connection ID of the accessory, at an app's end.
+  /// The connection ID of the accessory, on an app's side.
   var connectionID: Int?
   /// The client that receives the session's notifications.
   weak var client: ControlClient?

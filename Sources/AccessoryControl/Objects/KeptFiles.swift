@@ -21,6 +21,6 @@ public protocol KeptFile: AnyObject {
   /// Writes a piece. If that fails, returns a sentence that explains why, and nothing more is written.
   func write(_ bytes: [UInt8]) -> String?
 
-  /// Ends the file.
+  /// Closes the file.
   func close()
 }

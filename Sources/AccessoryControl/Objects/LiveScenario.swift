@@ -108,8 +108,8 @@ final class LiveScenario {
       report, isCancelled: isCancelled, text, ownForms: [.json: "[\(events.map(\.json).joined(separator: ","))]"])
   }
 
-  /// Returns the app's notifications and sessions in the form that a scenario expects: only those of the scenario's
-  /// accessories, and of connections that began during the run.
+  /// Returns the app's notifications and sessions in the form that a scenario expects, limited to the scenario's
+  /// accessories and to connections that began during the run.
   private func seen(_ notices: [ControlNotice]) -> [TimelineEvent] {
     let serials = Set(scenario.accessories.map(\.profile.identity.serialNumber))
     var connections: Set<Int> = []

@@ -12,7 +12,7 @@ public final class ControlClient {
   public var news: ((ControlNews) -> Void)?
   /// Called in a separate turn when ``takesCalls`` may have become true.
   public var changed: (() -> Void)?
-  /// Whether what the client launches outlives it, as for a single HTTP request.
+  /// Whether everything that the client launches outlives the client, as for a single HTTP request.
   private(set) var isTransient: Bool
   /// Whether the client also receives the notifications of all apps and sessions.
   private(set) var isObserver = false
@@ -121,7 +121,7 @@ public final class ControlClient {
     if !isClosed { self.news?(news) }
   }
 
-  /// Makes everything that the client launches from now on outlive the client; the client is not notified about it.
+  /// Lets everything that the client launches from now on outlive the client, which receives no notifications about it.
   func detach() { isTransient = true }
 
   /// Subscribes the client to all events of all worlds.

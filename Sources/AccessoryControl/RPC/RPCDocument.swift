@@ -40,7 +40,7 @@ extension ControlClient {
 
 /// A parsed JSON-RPC document: one request, several, or an error.
 enum RPCDocument {
-  /// A response, which is ignored because a server sends no requests.
+  /// A response; it is ignored, because a server sends no requests.
   case none
   case single(Result<RPCRequest, RPCFailure>)
   /// A batch, which is a list of objects.
@@ -113,7 +113,7 @@ struct RPCRequest {
   var method: String
   var params: JSON5Value
 
-  /// Returns true if the document is a response; these are ignored, because this end sends no requests.
+  /// Returns true if the document is a response; such documents are ignored, because a server sends no requests.
   static func isResponse(_ tree: JSON5Value) -> Bool {
     guard case .object = tree.content, tree["method"] == nil else { return false }
     return tree["result"] != nil || tree["error"] != nil

@@ -32,8 +32,8 @@ final class RequestFiles: Sendable {
     return try found.get()
   }
 
-  /// Reads the missing file, and calls `done` on the loop. A loop in virtual time cannot wait for a thread, so there
-  /// the file is read immediately.
+  /// Reads the missing file, and calls `done` on the loop. A loop in virtual time cannot wait for a thread, so with
+  /// such a loop the file is read immediately.
   func fetch(on loop: any EventLoop, _ done: @escaping () -> Void) {
     guard let (path, most) = state.withLock({ $0.missing }) else { return done() }
     let read: @Sendable () -> Result<[UInt8], TextFileError> = {
