@@ -19,7 +19,7 @@ extension CheckCase {
       102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed],
       fix: "Send the detection sequence again every second until the Apple device answers."
     ) { run in
-      // The accessory's timer and this end's clock may differ by 10 %.
+      // The accessory's timer and this side's clock may differ by 10 %.
       let device = try run.unanswered()
       let probes = device.record.filter { $0.isFromAccessory && $0.kind == .detection }
       if probes.isEmpty { throw CheckSkip("the accessory never sent the detection sequence (case 101)") }

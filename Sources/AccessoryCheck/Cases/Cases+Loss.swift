@@ -216,7 +216,7 @@ extension CheckCase {
 struct Surrender {
   let device: CheckDevice
   let copies: [WirePacket]
-  /// Whether the accessory restarted or ended the cable within `limit`.
+  /// Whether the accessory restarted or disconnected within `limit`.
   let hasGivenUp: Bool
   let limit: Duration
 }
@@ -326,7 +326,8 @@ extension CheckRun {
     }
   }
 
-  /// Returns a ready attachment after 5 s of silence, and the index in its record where the silence began.
+  /// Returns a ready attachment after 5 s of silence, and the index in the attachment's record at which the silence
+  /// began.
   func idle() throws -> (CheckDevice, Int) {
     if let knownIdle { return knownIdle }
     let device = try device(at: .ready)

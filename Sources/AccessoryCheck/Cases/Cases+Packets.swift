@@ -167,7 +167,7 @@ extension CheckCase {
           let sent = device.record[mark...packet.index].filter { $0.isFromAccessory && $0.isData }
           throw CheckFailure(
             "The device takes \(window) packets, and this is number \(outstanding) without an acknowledgement.",
-            // The proof contains the packet from which time is counted, and what came after it.
+            // The proof contains the packet from which time is counted, and the packets after it.
             device.proof(base, [WirePacket.Part.acknowledgement])
               + sent.suffix(6).flatMap { device.proof($0.index, [WirePacket.Part.sequence]) })
         }
@@ -399,8 +399,8 @@ extension CheckRun {
     }
   }
 
-  /// Expects that no packet that the accessory should have understood immediately is retransmitted: a packet that it
-  /// understands only in one piece costs a retransmission timeout.
+  /// Expects no retransmission of packets that the accessory should have understood immediately: if it understands a
+  /// packet only when the packet arrives in one piece, a retransmission timeout passes first.
   func expectNoRepetition(_ device: CheckDevice, after mark: Int, _ condition: String) throws {
     guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
     else { return }

@@ -264,7 +264,8 @@ extension CheckRun {
     return Offer(device: device, packet: device.record[index])
   }
 
-  /// Returns an attachment on which the device answers only detection, and the accessory's SYNs on it.
+  /// Returns an attachment on which the device answers only detection, and the SYNs that the accessory sent on this
+  /// attachment.
   func unsynchronized() throws -> (CheckDevice, [WirePacket]) {
     if knownUnsynchronized == nil {
       var manner = CheckDevice.Manner()
@@ -279,7 +280,7 @@ extension CheckRun {
     return (device, all)
   }
 
-  /// Returns a ready attachment whose link was reset, and the index of the reset in its record.
+  /// Returns a ready attachment whose link was reset, and the index of the reset in the attachment's record.
   func afterReset() throws -> (CheckDevice, Int) {
     let device = try device(at: .ready)
     try device.pump.pause(settings.quiet)

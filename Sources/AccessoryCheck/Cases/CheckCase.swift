@@ -1,5 +1,5 @@
-/// One rule that an accessory is checked for: a number, a sentence, the source of the rule, and the script that checks
-/// the rule.
+/// One rule that an accessory is checked against: a number, a sentence, the source of the rule, and the script that
+/// checks the rule.
 ///
 /// ```swift
 /// CheckCase(
@@ -55,7 +55,7 @@ public struct CheckCase: Sendable, Equatable {
   /// Whether this is one of the user's own cases.
   public var isOwn: Bool { number >= Self.firstOwn }
 
-  /// The name of the case in texts: "902", or "own-902" for a case of the user.
+  /// The name of the case in text output: "902", or "own-902" for one of the user's own cases.
   public var label: String { isOwn ? name : String(number) }
 
   /// The label, followed by the name of an easim case, such as "902 replug-in-detection".

@@ -32,7 +32,7 @@ public struct CheckResult: Sendable, Equatable {
     case passed
     /// The rule is broken, and that fails the check.
     case failed
-    /// The rule is broken, but the check passes all the same.
+    /// The rule is broken, but the check still passes.
     case warning
     /// The rule is broken, but that hardly matters.
     case note
@@ -62,13 +62,13 @@ public struct CheckFailure: Error, Equatable, Sendable {
   }
 }
 
-/// A packet, or another piece of what was on the wire, that proves a failure.
+/// A packet or other bytes on the wire that prove a failure.
 public struct CheckProof: Equatable, Sendable {
   /// The time since the cable was plugged in.
   public var time: Duration
   /// The direction of the packet.
   public var direction: WireDirection
-  /// The packet's bytes as they were on the wire, up to the first 256.
+  /// The packet's bytes as sent on the wire, up to the first 256.
   public var bytes: [UInt8]
   /// The total number of bytes.
   public var length: Int

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// An Apple device's end of one attachment. The device does exactly what a case asks for.
+/// An Apple device's side of one attachment. The device does exactly what a case asks for.
 ///
 /// By default the device behaves like an Apple device: it answers detection, repeats the accessory's values in its
 /// SYN+ACK, acknowledges each packet, and retransmits what is not acknowledged. A case changes details with ``Manner``,
@@ -19,7 +19,7 @@ final class CheckDevice {
     var acknowledges = true
     /// Whether the device automatically retransmits packets that are not acknowledged in time.
     var repeats = true
-    /// Changes the SYN+ACK after the accessory's values were copied into it.
+    /// Changes the SYN+ACK after the accessory's values have been copied into it.
     var alters: (inout LinkParameters) -> Void = { _ in }
     /// The answer to a detection sequence.
     var detectionAnswer: [UInt8] = PacketWriter.detection

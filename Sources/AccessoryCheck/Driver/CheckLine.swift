@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// The device's end of one cable, which records everything that passes.
+/// The device's side of one cable, which records everything that is sent and received.
 ///
 /// The line makes no decisions: it passes each piece to ``CheckDevice``, which decides what is sent.
 final class CheckLine: ChannelHandler {
@@ -17,7 +17,7 @@ final class CheckLine: ChannelHandler {
   private(set) var record: [WirePacket] = []
   private var recordedBytes = 0
   private var outbox: [[UInt8]] = []
-  /// The reason why the cable ended, if the accessory ended it.
+  /// The reason why the connection ended, if the accessory ended it.
   private(set) var end: ChannelEnd?
   private(set) var ended: Instant?
   private(set) var isUnplugged = false

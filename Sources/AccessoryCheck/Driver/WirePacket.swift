@@ -7,7 +7,7 @@ public enum WireDirection: String, Sendable {
   case fromDevice = "device"
 }
 
-/// One piece of what was on the wire during an attachment.
+/// One packet, frame or run of other bytes on the wire during an attachment.
 struct WirePacket {
   enum Kind: Equatable {
     case packet(PacketHeader)

@@ -7,7 +7,7 @@ extension Checker {
   /// still fails.
   ///
   /// - Parameters:
-  ///   - seed: the seed of the first attack; the following attacks count up from it.
+  ///   - seed: the seed of the first attack; each later attack uses the next higher seed.
   ///   - most: the run ends after this many failures.
   ///   - onEvent: called after each attack, with the total number so far.
   public func attack(

@@ -64,7 +64,7 @@ extension CheckReport {
   /// The outcome of the run.
   public var headline: String { summary }
 
-  /// The number of cases with each outcome, and how often the accessory was plugged in.
+  /// The number of cases with each outcome, and how many times the accessory was plugged in.
   public var figures: [ReportFigure] {
     [
       ReportFigure("passed", counts.passed, moreIsBetter: true),

@@ -52,7 +52,7 @@ extension CheckRun {
     try identification().messagesSent.contains(.externalAccessorySessionStatus)
   }
 
-  /// Opens a session on a ready attachment, and then waits briefly, because some accessories need it.
+  /// Opens a session on a ready attachment, and then waits briefly, because some accessories need the pause.
   func session(
     on device: CheckDevice, _ id: UInt16 = 1, _ other: ExternalAccessoryProtocol? = nil
   ) throws -> OpenedSession {

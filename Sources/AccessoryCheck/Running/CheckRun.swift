@@ -2,9 +2,10 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Gives the cases' scripts attachments at any step, and everything that is known about the accessory.
+/// Provides the cases' scripts with attachments at any step, and with everything that is known about the accessory.
 final class CheckRun {
-  /// How often an accessory may disconnect by itself before it counts as ready; a flicker may have many cycles.
+  /// How many times an accessory may disconnect by itself before it counts as ready; a flickering accessory may do so
+  /// many times.
   private static let mostDepartures = 20
 
   let pump: CheckPump
@@ -38,7 +39,8 @@ final class CheckRun {
     order = settings.order == .identification ? .identificationFirst : .authenticationFirst
   }
 
-  /// Records that the accessory did not come back after it was unplugged; the proof is what it did last.
+  /// Records that the accessory did not come back after it was unplugged; the proof consists of the last packets before
+  /// that.
   func noteAbsence(_ absent: AccessoryAbsent) {
     let after =
       lastCase.map { $0.isOwn ? "after case \($0.name)" : "after case \($0.number) (\($0.name))" }
@@ -104,7 +106,7 @@ final class CheckRun {
     CheckSkip("the accessory does not get that far: \(shortfall.reason) (case \(shortfall.judgedBy))")
   }
 
-  /// Runs `body`; if the accessory does not take a step in it, skips the case with the reason.
+  /// Runs `body`; if the accessory does not take a required step, skips the case and states the reason.
   func orSkip<Value>(_ body: () throws -> Value) throws -> Value {
     do { return try body() } catch let short as Shortfall { throw skip(short) }
   }
@@ -226,7 +228,7 @@ final class CheckRun {
   private func exchange(_ survey: inout Survey) throws {
     let device = survey.device
     let empty = survey.identification?.reading.identification.protocols.isEmpty ?? true
-    // An attachment without protocols, as in a flicker, ends soon.
+    // An attachment without protocols, such as that of a flickering accessory, ends soon.
     _ = try device.wait(within: empty ? .seconds(3) : settings.quiet) { !device.line.isOpen }
     guard device.line.isOpen, let one = survey.linkProtocol(settings.protocolName) else { return }
     survey.hadSession = true
