@@ -37,7 +37,8 @@ struct AccessoryTolerance: Sendable {
 }
 
 extension Address {
-  /// How long the bytes of a packet may pause. Only serial lines lose bytes; the kernel may delay bytes by 16 ms.
+  /// The longest pause between the bytes of a packet. Only serial lines lose bytes; the kernel may delay bytes by 16
+  /// ms.
   var interByteTimeout: Milliseconds? {
     if case .serial = self { 500 } else { nil }
   }

@@ -12,7 +12,7 @@ struct CommandLineReader<Options: CommandOptions> {
     return reader.asksForHelp ? nil : try reader.options()
   }
 
-  /// Sorts the words into options and operands, whose values are read later.
+  /// Sorts the words into options and operands; their values are read later.
   private init(_ words: [String]) throws {
     var rest = words[...]
     while let word = rest.popFirst() {

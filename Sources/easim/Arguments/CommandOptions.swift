@@ -17,8 +17,8 @@ import AccessoryFormats
 /// }
 /// ```
 ///
-/// The parser, help with the defaults, and completion are derived from it. ``rules`` contains the rules that involve
-/// several options.
+/// The parser, the help text with its defaults, and completion are derived from this description. ``rules`` contains
+/// the rules that involve several options.
 protocol CommandOptions: Sendable {
   init()
   var shared: SharedOptions { get set }
@@ -81,8 +81,8 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path].append(try format.read(word: word)) }
   }
 
-  /// Creates an option with its own reader. An `OptionError` concerns the value, any other error the whole command
-  /// line.
+  /// Creates an option with its own reader. An `OptionError` concerns the value; any other error concerns the whole
+  /// command line.
   init<Value>(
     _ name: String, _ path: Property<Root, Value>, as placeholder: String, _ summary: String,
     isRepeatable: Bool = false, reading read: @escaping @Sendable (inout Value, String) throws -> Void
@@ -103,7 +103,7 @@ struct Option<Root: CommandOptions>: Sendable {
     return option
   }
 
-  /// Returns this option with a different default in help.
+  /// Returns this option with a different default in its help text.
   func standard(_ text: String?) -> Option {
     var option = self
     option.spec.standard = text
@@ -135,8 +135,8 @@ struct Operand<Root: CommandOptions>: Sendable {
     self.init(placeholder: placeholder, count, path) { $0.append(try format.read(word: $1)) }
   }
 
-  /// Creates operands with their own reader. An `OptionError` concerns the word, any other error the whole command
-  /// line.
+  /// Creates operands with their own reader. An `OptionError` concerns the word; any other error concerns the whole
+  /// command line.
   init<Value>(
     placeholder: String, _ count: ClosedRange<Int>, _ path: Property<Root, Value>,
     reading read: @escaping @Sendable (inout Value, String) throws -> Void

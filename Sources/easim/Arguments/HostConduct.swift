@@ -50,7 +50,7 @@ struct HostConduct: Sendable {
 
 /// The folder of `--save-files`. easim chooses the file names, and overwrites no existing file.
 final class SavedFiles {
-  /// The maximum number of files in one run, because the other end decides how many arrive.
+  /// The maximum number of files in one run, because the peer decides how many files arrive.
   static let countLimit = 1_000
   static let byteLimit = 1 << 30
 

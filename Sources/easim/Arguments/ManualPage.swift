@@ -61,7 +61,7 @@ enum ManualPage {
     return heading + ".TP\n\(names)\(value)\n\(line(option.summary + standard))"
   }
 
-  /// Paragraphs are filled; text laid out in columns or indented stays unchanged.
+  /// Fills paragraphs; text that is indented or laid out in columns stays unchanged.
   private static func paragraphs(_ text: String) -> String {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     return lines.split(separator: "").map { paragraph in

@@ -31,7 +31,7 @@ extension CommandSpec {
       return .done
     })
 
-  /// Each name ends with a zero byte, because a name may contain a newline.
+  /// Prints each name with a zero byte at the end, because a name may contain a newline.
   private static func list(_ names: [String], _ console: Console) {
     for name in names { console.out(name, ending: "\0") }
   }

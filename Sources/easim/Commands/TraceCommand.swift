@@ -65,7 +65,7 @@ private func runTrace(_ options: TraceOptions, _ console: Console) throws -> Exi
   return .done
 }
 
-/// The trace of a capture, created from the capture's entries.
+/// A capture's trace, created from the capture's entries.
 private struct TracedCapture {
   private let recorder: TraceRecorder
   private var witnesses: [Int: any CableWitness] = [:]

@@ -186,7 +186,7 @@ struct EADemoApp: Equatable {
     return missing + [.save(session.received.bytes, path: path)]
   }
 
-  /// Handles the result of writing a file; `failure` is nil after success.
+  /// Handles the result of writing a file; `failure` is nil if writing succeeded.
   mutating func saved(_ path: String, _ failure: String?, count: Int) -> [Action] {
     if let failure { return fail(.checkFailed, "\(path): \(failure)") }
     return [say("\(count.counted("byte")) saved to \(path)")]

@@ -41,7 +41,7 @@ enum EADemoWait: Equatable {
   case received(Int)
 }
 
-/// The reason why a line is not a command; the description is a sentence fragment.
+/// The reason why a line is not a command; its description is a sentence fragment.
 struct EADemoCommandError: Error, Equatable, CustomStringConvertible {
   let description: String
 

@@ -23,7 +23,7 @@ struct EADemoScreen: Equatable {
     enum Kind: Equatable {
       case string
       case hex
-      /// How often and at what interval to resend the last bytes, such as `10 every 100ms`.
+      /// How many times and at what interval to resend the last bytes, such as `10 every 100ms`.
       case again
       /// The path of a file for all received bytes.
       case save

@@ -12,14 +12,14 @@ import Synchronization
 /// not block: after ``goLive(on:)``, each file has its own thread (``OutputLane``):
 ///
 /// - Lines for stdout and stderr wait in a bounded queue. When the queue is full, the oldest lines are dropped and
-/// replaced by a line with their number.
+///   replaced by a line that states how many were dropped.
 /// - Lines of a transcript are never dropped. While too many are waiting, the cables pause (``TranscriptFile``).
 /// - ``finish()`` writes everything that is waiting, within a time limit.
 final class Console {
   /// How long ``finish()`` waits without progress, unless a signal has arrived.
   private static let patience = Duration.seconds(10)
   private static let patienceAfterSignal = Duration.seconds(1)
-  /// The maximum duration of ``finish()`` after a signal, even with progress.
+  /// The maximum duration of ``finish()`` after a signal, even if lines are still being written.
   private static let timeAfterSignal = Duration.seconds(5)
 
   var isJSON: Bool {
@@ -160,7 +160,7 @@ final class Console {
 
   var witnesses: [(TimelineEvent) -> Void] = []
 
-  /// Passes an unprinted event to the witnesses.
+  /// Passes an event to the witnesses without printing the event.
   func witness(_ event: TimelineEvent) {
     for witness in witnesses { witness(event) }
   }
@@ -240,7 +240,7 @@ final class Console {
 
   // MARK: With a loop, up to the end
 
-  /// Ensures that no later output blocks the caller.
+  /// Makes all later output nonblocking for the caller.
   func goLive(on loop: EpollLoop) {
     self.loop = loop
     shared.loop.withLock { $0 = loop }

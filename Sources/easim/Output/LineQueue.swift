@@ -51,8 +51,8 @@ struct LineQueue {
   static let lineLimit = 4 << 20
   /// The number of bytes of kept lines at which the queue counts as full.
   static let keptLimit = 1 << 20
-  /// The multiple of ``keptLimit`` at which the queue counts as overfull. Lines that were already being added when it
-  /// became full still fit.
+  /// The multiple of ``keptLimit`` at which the queue counts as overfull. Lines that were already being added when the
+  /// queue became full still fit.
   private static let tooMuch = 32
 
   private struct Entry {

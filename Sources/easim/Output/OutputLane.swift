@@ -7,7 +7,7 @@ import Synchronization
 /// does not delay anything else.
 ///
 /// stdout and stderr share a lane if they are the same file, so that their lines keep their order. Nonblocking mode
-/// would need no thread, but it belongs to the open file, and other programs that share the file would fail with
+/// would need no thread, but that mode belongs to the open file, and other programs that share the file would fail with
 /// EAGAIN.
 ///
 /// Before ``start()`` there is no thread: ``add(_:_:to:at:)`` writes immediately and blocks. Blocking suits commands
@@ -24,8 +24,8 @@ final class OutputLane: Sendable {
 
   private let state = Monitor(State())
 
-  /// Counts how often a lane has written something, a call in ``PatientFile`` has returned, or a signal has arrived.
-  /// Outside the loop, the main thread waits for changes of this counter.
+  /// Counts how many times a lane has written something, a call in ``PatientFile`` has returned, or a signal has
+  /// arrived. Outside the loop, the main thread waits for changes of this counter.
   static let news = Monitor<UInt64>(0)
 
   func makeOutlet(

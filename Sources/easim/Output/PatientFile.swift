@@ -7,7 +7,7 @@ import LinuxIO
 /// The system call runs on a separate thread. The caller waits until the system call returns, a signal asks easim to
 /// stop, or the time limit passes.
 enum PatientFile {
-  /// The time limit; when several files are opened, it covers all of them together.
+  /// The time limit, which covers all files that are opened together.
   static let limit = Duration.seconds(10)
   private static let left = Locked(limit)
   /// The additional time for each file: on a busy machine, opening a thousand files together takes as long as one
@@ -81,7 +81,7 @@ enum PatientFile {
     }
   }
 
-  /// Calls `write`, which returns an error number or nil; returns the error as text.
+  /// Calls `write`, which returns nil or an error number; returns the error as text.
   static func write(_ write: @escaping @Sendable () -> Int32?) -> String? {
     switch perform(atMost: limit, late: { _ in }, write) {
     // The reader exited on purpose.

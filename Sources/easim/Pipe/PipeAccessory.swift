@@ -4,13 +4,13 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// The accessory's end of `easim pipe`: connects each session that a device opens to the next stream, in order. With a
+/// The accessory's side of `easim pipe`: connects each session that a device opens to the next stream, in order. With a
 /// listener, sessions wait for connections, and connections wait for sessions.
 final class PipeAccessory: PipeRole {
   private static let mostSessions = 64
 
   weak var door: PipeDoor?
-  /// The exit code for the end of the command; nil while the command is running.
+  /// The command's exit code; nil while the command is running.
   private(set) var verdict: ExitCode?
   /// Ends the stream: the device decides when sessions open, and a disconnected client would waste a session.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import LinuxIO
 
-/// The end that opens sessions for a pipe's streams: device or accessory.
+/// The side that opens sessions for a pipe's streams: device or accessory.
 protocol PipeRole: AnyObject {
   func admit(_ relay: SessionRelay)
   /// Handles the end of a session; returns true if the stream waits for another session.
@@ -85,7 +85,7 @@ final class PipeDoor {
     }
   }
 
-  /// Closes all sessions, so that the other end is notified before the cable ends.
+  /// Closes all sessions, so that the other side is notified before the cable is unplugged.
   func closeSessions() {
     listener?.close()
     for relay in relays { relay.close() }

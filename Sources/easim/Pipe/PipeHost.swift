@@ -7,8 +7,8 @@ import IAP2
 /// The app inside `easim pipe`, which opens a session for each stream as soon as the accessory offers the protocol.
 final class PipeHost: AppHandler, PipeRole {
   weak var door: PipeDoor?
-  /// The exit code for the end of the command; nil while it is running. The value is `unreachable`, without a printed
-  /// message, if there is no accessory.
+  /// The command's exit code; nil while the command is running. The value is `unreachable`, without a printed message,
+  /// if there is no accessory.
   private(set) var verdict: ExitCode?
   /// Keeps the stream: a client may have sent its last bytes and disconnected before its session could be opened.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: true)

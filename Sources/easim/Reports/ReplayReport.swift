@@ -29,7 +29,7 @@ struct ReplayReport: Equatable {
 
   var file = ""
   var role = Recording.End.accessory
-  /// What stopped the replay before everything was played.
+  /// What stopped the replay early; nil if everything was played.
   var stoppedBy: String?
   var allowsEmpty = false
   var rows: [Row] = []

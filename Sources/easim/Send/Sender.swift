@@ -46,7 +46,7 @@ final class Sender: AppHandler {
     case conversation([Conversation.Exchange])
   }
 
-  /// The exit code for the end of the command; nil while it is running.
+  /// The command's exit code; nil while the command is running.
   private(set) var verdict: ExitCode?
   private(set) var ending = ""
   private(set) var sawAccessory = false
@@ -80,8 +80,8 @@ final class Sender: AppHandler {
     self.onReply = onReply
   }
 
-  /// Closes the session, so that the accessory is notified before the cable ends. Later events do not change the
-  /// verdict.
+  /// Closes the session, so that the accessory is notified before the cable is unplugged. Later events do not change
+  /// the verdict.
   func close() {
     isClosed = true
     session?.close()

@@ -14,9 +14,9 @@ final class HTTPDoor: DescriptorHandler {
   struct Limits {
     var connections = 1_200
     var streams = 1_024
-    /// How long a request may be silent while it arrives, in seconds.
+    /// How long a request may pause while it is arriving, in seconds.
     var silence = 10
-    /// The total time limit for a request's headers, and then for its body.
+    /// The total time limit for a request's headers, and again for the request's body.
     var arrival = Duration.seconds(30)
     /// How often a silent event stream sends a comment, so that a missing reader is noticed.
     var heartbeat = Duration.seconds(15)

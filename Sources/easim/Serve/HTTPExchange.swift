@@ -20,7 +20,7 @@ final class HTTPExchange {
     (self.connection, self.began) = (connection, began)
   }
 
-  /// Takes a part of the body. The excess of a body that is too large is discarded, up to the same size again; then the
+  /// Takes a part of the body. If the body is too large, the excess is discarded, up to the same size again; then the
   /// connection ends.
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     if case .failure = decision { return true }
@@ -33,7 +33,7 @@ final class HTTPExchange {
     return true
   }
 
-  /// Fills a part of an event stream. Returns 0 if there is nothing to send; the connection then waits.
+  /// Supplies the next chunk of an event stream. Returns 0 if there is nothing to send; the connection then waits.
   func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     if isEnding { return -1 }
     guard unsent.count > 0 else {

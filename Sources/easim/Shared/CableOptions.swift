@@ -49,8 +49,8 @@ final class CableOptions {
     transcript = try TranscriptFile.asked(for: shared, console)
   }
 
-  /// Wraps the channels at this end of a cable with faults, the transcript and the capture. The capture names the cable
-  /// after its place and accessory, if known.
+  /// Wraps the channels on this side of a cable with faults, the transcript and the capture. The capture names the
+  /// cable after its place and accessory, if known.
   func wrap(_ bare: Cable, at end: Cable.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
     var cable = bare.faulty(

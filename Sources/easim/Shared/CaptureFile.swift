@@ -55,7 +55,7 @@ enum CaptureFile {
     return recorder
   }
 
-  /// Returns the time at the zero of a clock that shows `now`, in nanoseconds since 1970.
+  /// Returns when a clock that now shows `now` showed zero, in nanoseconds since 1970.
   static func epoch(at now: Instant) -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

@@ -21,6 +21,6 @@ extension RollCall {
     return call.accessories
   }
 
-  /// Deliberately longer than the limits for a connection attempt and the silence after it combined.
+  /// Deliberately longer than the limit for a connection attempt plus the limit for the silence after the attempt.
   private static var limit: Duration { .seconds(25) }
 }
