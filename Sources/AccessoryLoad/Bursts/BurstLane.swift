@@ -10,7 +10,7 @@ import AccessoryHost
 /// until `conclude()` diagnoses them.
 ///
 /// If the plan's requests differ, each burst has its own size and expected reply. A reply that is judged by a rule is
-/// collected until it is complete, which may depend on time.
+/// collected until it is complete; for some rules, time decides when that is.
 ///
 /// Invariants: at most `inFlight` bursts are in flight. At most one of them is partly sent and at most one partly
 /// answered, and the latter is the oldest. A byte that arrives while no reply is expected is unsolicited, and is not
@@ -145,7 +145,7 @@ public struct BurstLane {
     begunCount += 1
   }
 
-  /// The part of the payload to offer to the session next; nil once all of it is sent.
+  /// The part of the payload to offer to the session next; nil once the whole payload is sent.
   public var unsent: Range<Int>? { sentWhole < flights.count ? sentOfNext..<flights[sentWhole].size : nil }
 
   /// Records that the session accepted this many bytes of ``unsent``.
@@ -246,7 +246,7 @@ public struct BurstLane {
   /// Whether a wrong byte has not been diagnosed yet.
   public var isSuspicious: Bool { echo?.isSuspicious == true }
 
-  /// Whether to diagnose now, because the buffer is full.
+  /// Whether a diagnosis is due now, because the buffer is full.
   public var isFull: Bool { echo?.isFull == true }
 
   /// Returns a description of the wrong bytes, which is empty if there were none. If `isAsked` is false, the bytes are
@@ -293,7 +293,7 @@ public struct BurstLane {
     return flight
   }
 
-  /// Returns when the oldest burst times out.
+  /// Returns the time at which the oldest burst times out.
   public func deadline(timeout: Duration) -> Instant? { flights.first.map { $0.began + timeout } }
 
   /// Ends the session and returns the bursts in flight, which are lost.

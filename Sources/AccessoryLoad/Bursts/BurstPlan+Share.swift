@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstPlan {
-  /// Returns the plan for some of the accessories, reduced to their share of the bursts or of the rate. Limits are
+  /// Returns a plan for some of the accessories, with only their share of the bursts or of the rate. Limits are
   /// omitted, because they apply to the whole plan.
   ///
   /// - Parameters:
@@ -34,7 +34,7 @@ extension BurstPlan {
 }
 
 extension BurstReport {
-  /// Turns this report into the report of a shard, which states the extent of the whole plan.
+  /// Turns this report into a shard's report, which states the extent of the whole plan.
   public mutating func isShard(_ shard: Shard, of plan: BurstPlan) {
     if shard.isWhole { return }
     let whole = BurstReport(plan)
@@ -44,7 +44,7 @@ extension BurstReport {
     shards = ShardSet(shard)
   }
 
-  /// Returns the report of a shard without work.
+  /// Returns the report of a shard that has no work.
   public static func empty(_ plan: BurstPlan, _ shard: Shard) -> BurstReport {
     var report = BurstReport(plan)
     report.ending = doneEnding

@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryHost
 
-/// The plan of a load test: what is sent, how often, over how many sessions, and the expected reply.
+/// The plan of a load test: what is sent, at what rate, over how many sessions, and the expected reply.
 ///
 /// ```swift
 /// var plan = BurstPlan()
@@ -14,7 +14,8 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Extent: Equatable, Sendable {
     /// The run ends after the given number of measured bursts across all sessions.
     case bursts(Int)
-    /// The run ends after this time, counted from the end of the warm-up, and then waits for bursts in flight.
+    /// After this time, counted from the end of the warm-up, no more bursts start; the run then waits for bursts in
+    /// flight.
     case time(Duration)
   }
 
@@ -33,11 +34,11 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Payload: Equatable, Sendable {
     /// Bytes that occur in no other burst and no other session: the next bytes of the session's `UniqueStream`.
     case unique(size: Int)
-    /// EADemo's "Send 10K" pattern, which counts from 00 to ff; the same in every burst.
+    /// EADemo's "Send 10K" pattern, which counts from 00 to ff and is the same in every burst.
     case eademo(size: Int)
     case bytes([UInt8])
 
-    /// The number of bytes of a burst.
+    /// The number of bytes in a burst.
     public var size: Int {
       switch self {
       case .unique(let size), .eademo(let size): size
@@ -118,7 +119,7 @@ public struct BurstPlan: Equatable, Sendable {
   public var settleAfter = Duration.milliseconds(200)
   /// Conditions that fail the run, in addition to wrong bytes.
   public var limits: [BurstLimit] = []
-  /// A workload of different bursts, which replaces ``payload`` and ``verification``.
+  /// A workload of varying bursts, which replaces ``payload`` and ``verification``.
   package var workload: BurstWorkload?
   /// How long a session pauses after each of its bursts; nil for no pause.
   package var think: Distribution<Duration>?

@@ -19,11 +19,11 @@ package struct BurstRequest: Equatable, Sendable {
   package var sizes: Distribution<Int>?
   /// The bytes to send; nil means that ``sizes`` is used.
   package var send: [UInt8]?
-  /// The expected reply; nil means the plan's.
+  /// The expected reply; nil means the plan's expected reply.
   package var expected: ExpectedReply?
-  /// How much of the reply to read; nil means as much as judging requires.
+  /// How much of the reply to read; nil means as much as is needed to judge it.
   package var extent: ReplyExtent?
-  /// The pause after this burst; nil means the plan's.
+  /// The pause after this burst; nil means the plan's pause.
   package var think: Distribution<Duration>?
 
   package init() {}

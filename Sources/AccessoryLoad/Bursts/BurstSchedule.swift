@@ -50,7 +50,7 @@ public struct BurstSchedule: Equatable, Sendable {
   /// The number of bursts that began after the last one was due, which means that the rate was not kept; used only if
   /// the plan has a number of bursts and a rate.
   public private(set) var late = 0
-  /// A burst that is due at the last moment of a run may have to wait for the previous burst without being overdue.
+  /// A burst that is due at the last moment of a run may wait this long for the previous burst without being overdue.
   static let slack = Duration.milliseconds(100)
 
   /// Creates a schedule for a plan; it has not started.

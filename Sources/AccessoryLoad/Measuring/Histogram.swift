@@ -1,4 +1,5 @@
-/// Counts how many times each value occurred, to three significant digits. Latencies are stored in this form.
+/// Counts how many times each value occurred, with values distinguished to three significant digits. Latencies are
+/// stored in this form.
 ///
 /// The histogram is modelled on HdrHistogram. Values below 2,048 are counted individually. Above that, every doubling
 /// of the value is divided into 1,024 steps, so the width of a step is at most a thousandth of its values. However long

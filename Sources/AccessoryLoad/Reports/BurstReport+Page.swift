@@ -3,7 +3,7 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The title of a page about the load test, which names the accessory or the number of accessories.
+  /// The title of the load test's page; it names the accessory, or says how many accessories there are.
   public var title: String {
     let names = Set(sites.map { $0.accessory.isEmpty ? $0.name : $0.accessory })
     return switch names.count {

@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The checks of everything except the bytes.
+  /// The checks for everything except the bytes.
   public var checks: [ReportCheck] {
     // A shard has only some of the bursts, but limits apply to all of them.
     (plan.hasRate ? [rateCheck] : []) + judgedLimits.map { $0.check(self) }

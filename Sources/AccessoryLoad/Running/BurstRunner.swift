@@ -32,7 +32,7 @@ public final class BurstRunner {
     case timedOut
     /// An accessory disconnected, and the plan does not wait for accessories to return.
     case gone
-    /// A site never opened all its sessions; the text says how far it got.
+    /// A site never opened all its sessions; the text says how far the site got.
     case notReached(String)
     /// The run was stopped from outside for this reason.
     case stopped(String)
@@ -124,7 +124,8 @@ public final class BurstRunner {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
 
-  /// Stops the run and abandons bursts in flight. A run that has completed its plan keeps its outcome.
+  /// Stops the run and abandons bursts in flight. If the run has already completed its plan, its outcome does not
+  /// change.
   public func stop(_ why: String) { end(isSettling ? verdict : .stopped(why)) }
 
   // MARK: Figures

@@ -29,7 +29,7 @@ final class LaneDriver: SessionHandler {
   private var drawer: BurstDrawer?
   /// The earliest time at which the next burst may begin.
   private(set) var thinkingUntil: Instant?
-  /// Fires when a reply counts as complete because nothing more arrives.
+  /// Fires when nothing more has arrived for a while, so that a reply counts as complete.
   private var replyTimer: LoopTimer?
   /// Fires when no more bytes have arrived for a while after suspicious ones.
   private var quietTimer: LoopTimer?
@@ -212,7 +212,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Deliveries
 
-  /// Completes bursts that acknowledgements have confirmed.
+  /// Completes the bursts whose delivery acknowledgements have confirmed.
   func lookAtAcknowledgements() {
     guard case .open(let session) = state, !machine.flights.isEmpty else { return }
     while let flight = machine.acknowledged(session.bytesWritten - session.unacknowledged) { complete(flight) }
