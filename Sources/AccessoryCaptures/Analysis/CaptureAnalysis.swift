@@ -14,7 +14,7 @@ import IAP2
 ///
 /// Invariant: memory is bounded. At most ``CapturedEnd/mostHeld`` packets of each direction wait for a missing one.
 public struct CaptureAnalysis {
-  /// What an entry of the capture means.
+  /// The meaning of an entry of the capture.
   public enum Event: Equatable, Sendable {
     /// Bytes of an External Accessory session. Each byte is reported once, in order.
     case session(SessionBytes)

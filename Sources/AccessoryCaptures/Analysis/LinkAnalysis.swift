@@ -157,7 +157,7 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Gives up on the packets that are missing before the held ones.
+  /// Stops waiting for the packets that are missing before the held ones.
   private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected,

@@ -17,8 +17,8 @@ public final class CaptureDecoder {
   public private(set) var form: CaptureForm?
   /// The counts so far.
   public private(set) var summary = CaptureSummary()
-  /// The lines of a transcript that were skipped because they have another format: the number of the first one, counted
-  /// from 1, and how many there are.
+  /// The lines of a transcript that were skipped because they have another format: the number of the first such line,
+  /// counted from 1, and the number of such lines.
   public private(set) var foreignLines: (first: Int, count: Int)?
 
   private var undecided: [UInt8] = []

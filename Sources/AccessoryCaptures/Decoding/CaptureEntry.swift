@@ -69,7 +69,7 @@ public struct CaptureEntry: Equatable, Sendable {
   public let text: String
   /// The packet's header, if there is one.
   public let header: PacketHeader?
-  /// All bytes of the entry; empty for a transcript, which does not contain all bytes.
+  /// All bytes of the entry; empty for a transcript, because a transcript does not contain all bytes.
   public let bytes: [UInt8]
   /// The control messages in the entry.
   public let messages: [ControlMessage]

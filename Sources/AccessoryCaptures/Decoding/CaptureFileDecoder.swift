@@ -15,7 +15,7 @@ final class CaptureFileDecoder {
   private final class Cable {
     let number: Int
     let medium: Medium
-    /// The direction from the accessory (the USB device, or the other end on Bluetooth) and the direction to it.
+    /// The direction from the accessory (the USB device, or the Bluetooth peer) and the direction to it.
     let captures = [PacketCapture(), PacketCapture()]
     var narrator = PacketNarrator()
 

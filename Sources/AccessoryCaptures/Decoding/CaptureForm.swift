@@ -29,7 +29,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
 
   /// The format of a capture that begins with `input`; nil while more bytes are needed.
   ///
-  /// Incomplete lines are examined too, so the first chunk of a file or the first line from a pipe is enough.
+  /// Incomplete lines are also examined, so the first chunk of a file or the first line from a pipe is enough.
   static func form(of input: [UInt8], isEnd: Bool) -> CaptureForm? {
     switch file(of: input) {
     case .some(let form?): return form
@@ -109,7 +109,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   }
 }
 
-/// Why a text is not a capture, with the position of the problem.
+/// The reason why text is not a capture, with the position of the problem.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The number of the line, counted from 1.
   public let line: Int

@@ -15,7 +15,7 @@ public enum CaptureLinkType: Hashable, Sendable {
   case nativeTransport
   /// Link types 189 and 220 are Linux's usbmon, whose header has 48 or 64 bytes.
   case usb(headerSize: Int)
-  /// Link types 187 and 201 are Bluetooth HCI with a type byte, which in 201 is preceded by a direction.
+  /// Link types 187 and 201 are Bluetooth HCI with a type byte; in 201, a direction precedes this byte.
   case bluetoothH4(hasDirection: Bool)
   /// Bluetooth HCI without a type byte; the record's flags hold the type. Used only by btsnoop.
   case bluetoothH1

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// Reads pcapng files written by easim or other programs, including files with several sections and interfaces, in both
-/// byte orders.
+/// Reads pcapng files that easim or other programs wrote, in both byte orders, including files with several sections
+/// and interfaces.
 struct PcapngReader: CaptureFileReader {
   /// The type of the block that starts a section. The type reads the same in both byte orders.
   static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]

@@ -1,8 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// Everything that an app could observe on the cables of a capture: attachments, identifications, sessions and their
-/// bytes.
+/// Everything that an app could have observed on the cables in a capture: attachments, identifications, sessions and
+/// their bytes.
 ///
 /// ```swift
 /// let recording = try Recording(capture: bytes)

@@ -18,7 +18,7 @@ struct StreamKey: Hashable {
   var isReceived: Bool
 }
 
-/// A fact that a medium's frames reveal.
+/// Something that a medium's frames reveal.
 enum StreamEvent {
   case bytes(StreamKey, ArraySlice<UInt8>)
   /// The connections at a place have ended. Any later bytes there belong to a new connection.
@@ -64,7 +64,7 @@ struct LinkSign {
 ///        3 bulk                   14  1  0: has a setup packet                  (64 with the mapped header)
 /// ```
 ///
-/// Integers have the byte order of the recording machine, which the captured length reveals.
+/// Integers have the byte order of the recording machine; the captured length reveals this order.
 struct USBFrames {
   let headerSize: Int
 

@@ -66,7 +66,7 @@ struct HexDumpReader {
   private var streams: [Stream] = []
   private var current: Int?
 
-  /// Returns the bytes found since the last call, and how often each run is repeated.
+  /// Returns the bytes found since the last call, and how many times each run is repeated.
   mutating func takeRuns(isEnd: Bool = false) -> [(run: Run, times: Int)] {
     if isEnd { flush() }
     defer { runs = [] }
@@ -119,8 +119,8 @@ struct HexDumpReader {
     runs.append((Run(stream: current, bytes: bytes, line: line.number), 1))
   }
 
-  /// The stream of a line, which is the stream that expects the line's offset, or else a stream with the same mark or
-  /// indentation.
+  /// Returns the stream that a line belongs to: the one that expects the line's offset, or else one with the same mark
+  /// or indentation.
   private mutating func stream(for line: HexLine, _ offset: HexLine.Offset?) throws(CaptureError) -> Int {
     let marked = streams.indices.filter { streams[$0].mark == line.mark }
     guard let offset else {
