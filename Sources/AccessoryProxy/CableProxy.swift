@@ -84,7 +84,7 @@ public final class CableProxy: CableOwner {
   /// Whether a device is connected to the accessory.
   public var hasDevice: Bool { plugged?.cable.hasDevice ?? false }
 
-  /// The error of the last attempt to reach the accessory; nil while there is a cable, and if there was no error.
+  /// The error from the last attempt to reach the accessory; nil if there was no error, or while there is a cable.
   public var trouble: TransportError? { plugged == nil ? dialer?.trouble : nil }
 
   // MARK: The accessory

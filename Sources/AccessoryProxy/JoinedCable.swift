@@ -9,9 +9,9 @@ import IAP2
 /// ```
 ///
 /// Until a device connects, the accessory's bytes are read and held. Reading shows when the accessory disconnects, and
-/// holding the bytes ensures that the device misses none. Of repeated detection sequences only one is held, because a
-/// device that connects late would answer each of them. If one side closes normally, the other side receives the
-/// remaining bytes before it is closed; if one side is lost, the other is closed immediately.
+/// holding the bytes ensures that the device misses none. If the detection sequence is repeated, only one copy is held,
+/// because a device that connects late would answer every copy. If one side closes normally, the other side receives
+/// the remaining bytes before it is closed; if one side is lost, the other is closed immediately.
 ///
 /// Invariant: memory is bounded. At most one chunk waits in each direction, and at most ``mostHeld`` bytes wait for a
 /// device to connect.
