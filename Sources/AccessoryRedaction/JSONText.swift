@@ -6,7 +6,7 @@ struct JSONText {
   enum Use: Equatable {
     /// Words, which may contain secrets.
     case text
-    /// A secret, identified by the member's key.
+    /// A secret, recognized by the member's key.
     case secret(SecretKind)
     /// Bytes of the named stream, in hex.
     case hex(String)
@@ -102,8 +102,8 @@ struct JSONText {
     if elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
       case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
     {
-      // Transfers of native channels are a separate stream. So are packets changed by a fault, which the trace contains
-      // twice.
+      // Transfers of native channels are a separate stream. So are packets changed by a fault, because the trace
+      // contains these packets twice.
       let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
       pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
     }

@@ -164,7 +164,7 @@ struct LogDocument: RedactedDocument {
     return nil
   }
 
-  /// Returns the text with every word replaced except numbers and kept words.
+  /// Returns the text with every word replaced, except numbers and words in `kept`.
   private static func plain(_ text: [UInt8]) -> [UInt8] {
     var text = text
     var start = 0
@@ -189,7 +189,8 @@ struct LogDocument: RedactedDocument {
     byte >= 0x80 || isHex(byte) || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
   }
 
-  /// Returns the redacted text after the bytes, which shows the same bytes as characters, or contains other words.
+  /// Returns the redacted form of the text after the bytes; this text shows the same bytes as characters, or contains
+  /// other words.
   private static func column(_ rest: [UInt8], of bytes: [UInt8]) -> [UInt8] {
     let shown = bytes.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }
     var frame = (rest.prefix { $0 == 0x20 }.count, 0)

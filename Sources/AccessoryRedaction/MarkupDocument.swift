@@ -2,8 +2,8 @@ import AccessoryFormats
 
 /// An HTML page or a JUnit file. Redaction changes its text, its attribute values, and the data of a trace.
 ///
-/// A trace identifies its secrets. Other pages do not, so the JSON report of the same run must be redacted together
-/// with them.
+/// A trace identifies its secrets. Other pages do not, so such a page must be redacted together with the JSON report of
+/// the same run.
 struct MarkupDocument: RedactedDocument {
   let isCapture = false
   var namesSecrets: Bool { !data.isEmpty }
@@ -35,7 +35,7 @@ struct MarkupDocument: RedactedDocument {
     }
   }
 
-  /// Reads a tag and records the positions of its attribute values; returns the position after the tag.
+  /// Reads a tag, records the positions of its attribute values, and returns the position after the tag.
   private mutating func readTag(_ start: Int) throws(RedactionRefusal) -> Int {
     var place = start + 1
     while place < bytes.count, bytes[place] != UInt8(ascii: ">") {

@@ -4,7 +4,7 @@ import AccessoryFormats
 import IAP2
 
 /// Replaces the secrets in files before they are sent to others: serial numbers, addresses, names, certificates and
-/// passphrases. Each secret is replaced with a text of the same length, which is the same in all files.
+/// passphrases. Each secret is replaced with text of the same length, and the replacement is the same in all files.
 ///
 /// All files are read before the first is rewritten, so that a name found in one file is also replaced in the others.
 ///
@@ -14,8 +14,8 @@ import IAP2
 /// let redacted = try redaction.finish()[0]
 /// ```
 ///
-/// A file that easim does not understand completely is refused. The result is read again: a decoder must find the same
-/// packets as before, and no secret may be left.
+/// A file that easim does not understand completely is refused. Each redacted file is read again: a decoder must find
+/// the same packets as before, and no secret may be left.
 public struct Redaction {
   /// The maximum size of a file.
   public static let mostBytes = 256 << 20

@@ -1,7 +1,7 @@
 import AccessoryFormats
 import IAP2
 
-/// The secrets in one or more files, each with its replacement, which has the same length and is the same in all files.
+/// The secrets in one or more files, each with a replacement that has the same length and is the same in all files.
 public struct SecretNames: Sendable {
   /// How many secrets of one kind were replaced.
   public struct Count: Equatable, Sendable {

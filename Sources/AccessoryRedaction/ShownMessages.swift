@@ -116,7 +116,7 @@ struct ShownMessages {
   }
 
   private func note(_ shown: ArraySlice<UInt8>, _ parameter: ParameterPlace, into names: inout SecretNames) {
-    // This mark ends a line that was truncated.
+    // This mark is at the end of each truncated line.
     let cut = Array("…".utf8)
     let shown =
       shown.count >= cut.count && shown.suffix(cut.count).elementsEqual(cut) ? shown.dropLast(cut.count) : shown
