@@ -43,7 +43,7 @@ public enum ControlPage {
       + (sections.firstRange(of: "\n###").map { String(sections[$0.lowerBound...].dropFirst()) } ?? "")
   }
 
-  /// The results that several methods share, which are also types.
+  /// The results that several methods share; each is also a type.
   private static let shared: Set<String> = {
     let results = ControlMethods.all.map(\.result).filter { !$0.fields.isEmpty }
     return Set(Dictionary(grouping: results, by: \.name).filter { $0.value.count > 1 }.keys)

@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// A unix socket or a TCP port for clients. A connection's first line states its purpose:
+/// A unix socket or a TCP port for clients. The first line that a client sends states the purpose of the connection:
 ///
 /// ```
 ///   control TOKEN     requests, one JSON object per line

@@ -27,8 +27,8 @@ public final class DescriptorDoor {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }
 
-  /// Serves a client on a connected socket, starting with bytes already read from it, and closes the socket when the
-  /// client has ended.
+  /// Serves a client on a connected socket, starting with bytes already read from the socket, and closes the socket
+  /// when the client has ended.
   public convenience init(
     takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
     ended: @escaping () -> Void

@@ -44,7 +44,7 @@ public final class RPCLines {
     handleLines()
   }
 
-  /// Passes the bytes waiting to be sent to `body`, which returns how many it took.
+  /// Passes the unsent bytes to `body`, which returns how many bytes it took.
   public func send(_ body: (RawSpan) -> Int) {
     let couldRead = wantsToRead
     unsent.send(body)

@@ -41,7 +41,7 @@ public struct UnsentNews {
   /// Adds text that is already in its final form.
   public mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-  /// Passes the bytes waiting to be sent to `body`, which returns how many it took.
+  /// Passes the unsent bytes to `body`, which returns how many bytes it took.
   public mutating func send(_ body: (RawSpan) -> Int) {
     _ = bytes.consume(body)
     guard droppedCount > 0, count <= Self.few else { return }

@@ -16,7 +16,7 @@ public struct ControlMethod: Sendable {
   public let errors: [RPCError.Kind]
   /// The method's effect on the server, which decides whether other clients are notified.
   public let effect: Effect
-  /// The parameters of the example in the documents, which a test runs.
+  /// The parameters of the example in the documents; a test runs the example.
   public let example: String
   /// The result of the example for the documents, if it varies between runs or needs more than one process; nil if the
   /// test generates it.
@@ -85,7 +85,7 @@ final class ControlCall {
     return library
   }
   let id: RPCID?
-  /// The wait that must end before the call is answered.
+  /// The wait that delays the answer to the call.
   weak var wait: ControlWait?
   private var done: ((Result<JSON5Value, RPCError>) -> Void)?
 

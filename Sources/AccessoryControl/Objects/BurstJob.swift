@@ -97,7 +97,7 @@ final class BurstJob: AppHandler {
   }
 }
 
-/// The counters of all load tests that a server has run, by accessory, for metrics.
+/// The counters of all load tests that a server has run, grouped by accessory, for metrics.
 struct BurstTallies {
   struct Tally {
     var bursts = 0

@@ -109,8 +109,8 @@ public final class ControlServer {
     return id
   }
 
-  /// Performs an action on every accessory of the world `main` that is in a suitable state: for example, unplugs those
-  /// that are plugged in.
+  /// Performs an action on every accessory in the world `main` whose state allows it: for example, unplugs the
+  /// accessories that are plugged in.
   ///
   /// - Throws: an error if one of the accessories cannot be plugged in.
   public func performOnAll(_ action: AccessoryAction) throws {
@@ -137,8 +137,8 @@ public final class ControlServer {
 
   func world(_ id: String) throws(RPCError) -> ControlWorld { try worlds.find(id) }
 
-  /// Returns the world that a request with these parameters changes, which is the world of the object it names; nil if
-  /// it changes none.
+  /// Returns the world that a request with these parameters changes, namely the world of the object that the request
+  /// names; nil if the request changes no world.
   func world(changedBy params: JSON5Value, _ effect: ControlMethod.Effect) -> ControlWorld? {
     guard effect != .reads else { return nil }
     func find<Object>(_ key: String, in table: ControlTable<Object>) -> Object? {
@@ -165,7 +165,7 @@ public final class ControlServer {
   public var isQuiet: Bool { worlds.all.allSatisfy { $0.world.device.cableCount == 0 } }
 }
 
-/// Stores the objects of one kind under their IDs, which are never reused.
+/// Stores the objects of one kind by ID; no ID is used twice.
 struct ControlTable<Object: AnyObject> {
   let kind: String
   let prefix: String

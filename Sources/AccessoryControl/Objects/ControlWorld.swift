@@ -145,7 +145,7 @@ final class ControlWorld {
 
   func cancelWaits(of client: ControlClient) { finish { $0.client === client ? .cancelled : nil } }
 
-  /// Stops the waits of a client because of an event in a session it has taken.
+  /// Stops a client's waits because of an event in a session that the client has taken over.
   func drawAttention(of client: ControlClient) { attention.append(ObjectIdentifier(client)) }
 
   private func finish(_ how: (ControlWait) -> ControlWait.End?) {
@@ -255,7 +255,7 @@ final class ControlWait {
     /// The awaited notice or condition occurred.
     case reached(ControlNotice?)
     case limit
-    /// A session that the client has taken needs attention.
+    /// A session that the client has taken over needs attention.
     case attention
     /// The client has ended, or has cancelled the request.
     case cancelled

@@ -20,7 +20,7 @@ final class ControlledAccessory {
   private var behaviors: [String?: Behavior] = [:]
   /// The recording that the accessory plays back in its sessions, if any.
   private let recorded: RecordedBehavior?
-  /// The client that has taken the sessions, and their protocols; nil means all protocols.
+  /// The client that has taken over the sessions, and the protocols of these sessions; nil means all protocols.
   private(set) var taker: (client: ControlClient?, protocols: [String]?)?
   let taps = CableTaps()
   var tally = AccessoryTally()
@@ -139,13 +139,13 @@ final class ControlledAccessory {
       throw RPCError(
         .state, "another client has taken the sessions of '\(id)'", advice: "it must call accessory.release first")
     }
-    // Protocols that the client has already taken stay taken; nil means all protocols.
+    // The client keeps the protocols that it has already taken over; nil means all protocols.
     var all = protocols
     if let taker { all = taker.protocols.flatMap { had in protocols.map { had + $0 } } }
     taker = (client.isTransient ? nil : client, all)
   }
 
-  /// Lets the profile's behavior handle later sessions again, and closes the sessions that were taken over.
+  /// Lets the profile's behavior handle later sessions again, and closes the sessions that a client had taken over.
   func release() {
     taker = nil
     for session in world.server.sessions.all where session.accessory === self {

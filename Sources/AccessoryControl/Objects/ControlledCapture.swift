@@ -119,7 +119,7 @@ final class ControlledCapture {
     file = nil
   }
 
-  /// How much of the memory for all captures is reserved for this one.
+  /// How much of the memory for all captures is reserved for this capture.
   var reserved: Int { isRecording ? limit : bytes.count }
 
   var state: CaptureState {

@@ -17,7 +17,7 @@ public final class ControlClient {
   /// Whether the client also receives the notifications of all apps and sessions.
   private(set) var isObserver = false
   unowned let server: ControlServer
-  /// Calls that have not begun, because an earlier call is reading a file.
+  /// Calls that have not begun yet, because an earlier call is still reading a file.
   private var queue: [() -> Void] = []
   private var isReading = false
   private var waiting = 0

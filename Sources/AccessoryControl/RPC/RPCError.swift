@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The reason why a request of the control protocol failed, which becomes the `error` of its answer.
+/// The reason why a request of the control protocol failed; this becomes the `error` in the answer.
 ///
 /// ```json
 /// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?","data":{"kind":"method","advice":"…"}}
@@ -46,7 +46,7 @@ public struct RPCError: Error, Equatable, Sendable {
       }
     }
 
-    /// Describes, for the documentation, when the error occurs.
+    /// A description of when the error occurs, for the documentation.
     public var summary: String {
       switch self {
       case .parse: "the line is not JSON, or too long"
