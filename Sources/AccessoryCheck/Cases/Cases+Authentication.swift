@@ -188,7 +188,7 @@ extension CheckRun {
     return found
   }
 
-  /// Returns the survey, for a case that judges one step: the case fails if the accessory did not take that step.
+  /// Returns the survey to a case that judges one step; the case fails if the accessory did not take that step.
   func survey(judging number: Int) throws -> Survey {
     let survey = try survey()
     guard let shortfall = survey.shortfall else { return survey }

@@ -69,7 +69,7 @@ extension CheckCase {
     },
   ]
 
-  /// Creates a case about a request that a declared component must answer.
+  /// Creates a case that checks whether a declared component answers a request.
   private static func answer(
     _ number: Int, _ name: String, _ sentence: String, _ request: UInt16, _ answer: UInt16,
     ask: @escaping @Sendable (inout ParameterWriter) -> Void = { _ in },

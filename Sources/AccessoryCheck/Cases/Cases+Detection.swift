@@ -149,7 +149,7 @@ extension CheckRun {
     try expectLink(device)
   }
 
-  /// Skips the case if the accessory never reached an established link in the survey.
+  /// Skips the case if the accessory never established a link in the survey.
   func needLink() throws {
     let survey = try survey()
     if survey.reached < .linked, let shortfall = survey.shortfall {

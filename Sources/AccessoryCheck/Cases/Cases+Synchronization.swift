@@ -206,7 +206,7 @@ extension CheckCase {
     packet.kind == .detection || packet.header?.control.contains(.syn) ?? false
   }
 
-  /// Creates a case about one value in the SYN.
+  /// Creates a case that checks one value in the SYN.
   private static func value(
     _ field: LinkParameters.Field, _ number: Int, _ name: String, _ sentence: String, _ sources: [CheckSource],
     _ severity: Severity = .error

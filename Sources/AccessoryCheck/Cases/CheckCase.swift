@@ -68,7 +68,7 @@ public struct CheckCase: Sendable, Equatable {
   public var group: CheckGroup { isOwn ? .own : CheckGroup(rawValue: number / 100) ?? .detection }
 }
 
-/// The group of a case, which is the hundreds part of its number.
+/// The group of a case, given by the hundreds part of the case's number.
 public enum CheckGroup: Int, Sendable, CaseIterable {
   case detection = 1
   case synchronization
@@ -80,7 +80,7 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
   case data
   case plugging
   case components
-  /// The user's own cases, whose numbers are above all others.
+  /// The user's own cases; their numbers are above all others.
   case own
 
   /// A heading for the group.

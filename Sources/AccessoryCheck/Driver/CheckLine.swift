@@ -5,7 +5,7 @@ import IAP2
 ///
 /// The line makes no decisions: it passes each piece to ``CheckDevice``, which decides what is sent.
 final class CheckLine: ChannelHandler {
-  /// If one attachment has this many pieces, the accessory counts as flooding the device.
+  /// If this many pieces arrive on one attachment, the accessory counts as flooding the device.
   private static let mostPieces = 20_000
   private static let mostBytes = 64 << 20
 

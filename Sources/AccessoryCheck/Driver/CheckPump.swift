@@ -1,7 +1,7 @@
 import AccessoryCore
 import LinuxIO
 
-/// Lets time pass for a check. Scripts wait by running the loop, so that each script reads from top to bottom.
+/// Lets time pass for a check. Scripts wait by running the loop, so each script can be read from top to bottom.
 ///
 /// ```swift
 /// let pump = CheckPump(VirtualLoop(seed: 7))

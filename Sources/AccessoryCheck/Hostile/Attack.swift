@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Behavior that no Apple device would exhibit: a few steps, generated from a seed, that follow a normal start.
+/// Behavior that no Apple device would show: a few steps, generated from a seed, that follow a normal start.
 struct Attack: Equatable {
   enum Step: Equatable {
     case bytes([UInt8])

@@ -71,7 +71,7 @@ extension Checker {
     return best
   }
 
-  /// Makes an attack. Returns why the accessory is not ready afterwards; nil if it is ready.
+  /// Makes an attack. Returns the reason why the accessory is not ready afterwards; nil if the accessory is ready.
   private func survives(_ attack: Attack?) throws -> String? {
     do {
       if let attack {

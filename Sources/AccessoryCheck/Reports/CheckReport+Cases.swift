@@ -50,7 +50,7 @@ extension CheckReport {
       + "\(MarkupText.escaped(sources)))</p>" + packets.joined()
   }
 
-  /// Compares with an earlier run, whose failures do not count.
+  /// Compares with an earlier run; failures that the earlier run also had do not count.
   public mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)
     return true

@@ -5,7 +5,7 @@ import IAP2
 extension CheckReport: Report {
   /// The word that identifies the format of report files.
   public static let kind = "check report"
-  /// The limits for report files, which are generous because each failure includes its packets.
+  /// The limits for report files; they are generous, because each failure includes its packets.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   /// The JSON keys used in report files.
   public static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {

@@ -21,7 +21,7 @@ extension CheckReport {
     return Verdict(wrong: reasons, stoppedBy: signal, gap: gap, nothing: isEmpty && !allowsEmpty ? nothing : nil)
   }
 
-  /// An explanation of why nothing was judged.
+  /// An explanation for a run in which nothing was judged.
   var nothing: String {
     results.isEmpty
       ? "no case is in \(shards.text.isEmpty ? "the run" : shards.text)"
@@ -41,7 +41,7 @@ extension CheckReport {
     }
   }
 
-  /// Adds other shards of the same run, which may be from other units of the same model and firmware.
+  /// Adds other shards of the same run; these may be from other units of the same model and firmware.
   public mutating func add(_ other: CheckReport) throws(ReportSumError) {
     if program != other.program { throw .otherRun("program \(program), and \(other.program)") }
     if planned != other.planned { throw .otherRun("other cases") }

@@ -49,7 +49,7 @@ public struct CheckReport: Sendable, Equatable {
 
   init(place: String) { self.place = place }
 
-  /// The results whose rule is broken, of any severity.
+  /// The results of all broken rules, of any severity.
   public var failures: [(rule: CheckCase, failure: CheckFailure)] {
     results.compactMap { if case .failed(let failure) = $0.outcome { ($0.rule, failure) } else { nil } }
   }

@@ -35,7 +35,7 @@ struct EchoTrial {
 }
 
 extension CheckRun {
-  /// Returns the protocol to open sessions for, which is `name` if given.
+  /// Returns the protocol to open sessions for; this is `name`, if given.
   func linkProtocol(_ name: String? = nil) throws -> ExternalAccessoryProtocol {
     let survey = try survey()
     _ = try identification()

@@ -25,13 +25,14 @@ final class CheckRun {
   private(set) var refusedOrder: CheckFailure?
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
-  /// The attachment on which the device answered nothing; nil until a case makes it.
+  /// The attachment on which the device answered nothing; nil until a case needs this attachment.
   var knownUnanswered: CheckDevice?
-  /// The attachment with an unacknowledged certificate, and the copies of its packet; nil until a case makes it.
+  /// The attachment with an unacknowledged certificate, and the copies of the certificate's packet; nil until a case
+  /// needs this attachment.
   var knownCopies: (CheckDevice, [WirePacket])?
   var knownIdle: (CheckDevice, Int)?
   var knownSurrender: Surrender?
-  /// The attachment on which the device answered only detection; nil until a case makes it.
+  /// The attachment on which the device answered only detection; nil until a case needs this attachment.
   var knownUnsynchronized: CheckDevice?
 
   init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
