@@ -70,7 +70,7 @@ struct Option<Root: CommandOptions>: Sendable {
     take = { word, root in root[keyPath: path] = try format.read(word: word) }
   }
 
-  /// Creates a repeatable option, whose values are collected in a list.
+  /// Creates a repeatable option; its values are collected in a list.
   init<Value>(
     each name: String, _ path: Property<Root, [Value]>, _ format: Format<Value>, as placeholder: String? = nil,
     _ summary: String

@@ -6,7 +6,7 @@ import AccessoryRuns
 import AccessorySessions
 import LinuxIO
 
-/// One run of `easim burst`: a device for each address, the load test over all of them, and the progress display.
+/// One run of `easim burst`: a device for each address, the load test across all devices, and the progress display.
 final class BurstSession {
   private let plan: BurstPlan
   private let output: RunOutput<BurstReport>
@@ -178,7 +178,7 @@ final class BurstSession {
     return missing?.text ?? report.ending
   }
 
-  /// The accessory that was never ready, if that is why the run ended.
+  /// The accessory that was never ready, if the run ended for this reason.
   private var missing: (code: ExitCode, text: String)? {
     guard case .notReached = runner.outcome else { return nil }
     let pair = zip(hosts, runner.sites).first { host, site in !site.hasConnected && host.isMissing }

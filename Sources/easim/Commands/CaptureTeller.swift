@@ -14,7 +14,7 @@ final class CaptureTeller {
     var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
   }
 
-  /// The size of the buffer for lines, which is always printed before more input is read.
+  /// The size of the buffer for lines; the buffer is always printed before more input is read.
   private static let mostText = 1 << 16
 
   private let console: Console

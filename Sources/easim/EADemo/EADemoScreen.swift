@@ -94,7 +94,7 @@ struct EADemoScreen: Equatable {
     return nil
   }
 
-  /// Shows an earlier or later text of the same kind of prompt.
+  /// Shows an earlier or later text that was entered at the same kind of prompt.
   private mutating func recall(_ step: Int) {
     guard var typing = prompt else { return }
     let past = Array(history.filter { $0.kind == typing.kind }.reversed())

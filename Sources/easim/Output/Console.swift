@@ -240,7 +240,7 @@ final class Console {
 
   // MARK: With a loop, up to the end
 
-  /// Makes all later output nonblocking for the caller.
+  /// Ensures that no later output blocks the caller.
   func goLive(on loop: EpollLoop) {
     self.loop = loop
     shared.loop.withLock { $0 = loop }

@@ -75,7 +75,7 @@ enum ReplyText {
     return lines
   }
 
-  /// Compares the bytes of a replay, which may begin anywhere in the session.
+  /// Compares the bytes of a replay; they may begin anywhere in the session.
   static func comparison(_ expected: [UInt8], _ got: [UInt8], from first: Int, at offset: Int) -> [String] {
     guard !expected.isEmpty || !got.isEmpty else { return [] }
     let place = offset - first

@@ -7,7 +7,7 @@ import Glibc
 enum StandardDescriptors {
   /// Opens replacements for closed descriptors; reading stdin and writing stdout and stderr still fail.
   static func hold() {
-    // Each call to `open` uses the lowest free number, which is that of the closed descriptor.
+    // Each call to `open` uses the lowest free number, so it gets the number of the closed descriptor.
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }

@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// The terminal as EADemo's screen, which delivers keys and shows rows.
+/// The terminal, used as EADemo's screen: it delivers keys and shows rows.
 ///
 /// The terminal is restored by ``close()``, at the end of the process and after a crash. Ctrl-Z returns the terminal to
 /// the shell until easim continues.

@@ -10,7 +10,8 @@ final class PipeHost: AppHandler, PipeRole {
   /// The command's exit code; nil while the command is running. The value is `unreachable`, without a printed message,
   /// if there is no accessory.
   private(set) var verdict: ExitCode?
-  /// Keeps the stream: a client may have sent its last bytes and disconnected before its session could be opened.
+  /// Keeps the stream, because a client may have sent its last bytes and disconnected before its session could be
+  /// opened.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: true)
 
   private let options: PipeOptions

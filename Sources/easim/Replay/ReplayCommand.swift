@@ -198,7 +198,7 @@ private func playAccessory(
     progress: progress, stoppedBy: runtime.signal.map { _ in runtime.signalName }, time: runtime.loop.now)
 }
 
-/// Prints what a replay is waiting for, if that has not changed for a while.
+/// Prints what a replay is waiting for, if it has been waiting for the same thing for a while.
 private final class WaitingNotice {
   private static let period = Duration.seconds(1)
   private var timer: LoopTimer?

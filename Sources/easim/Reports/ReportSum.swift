@@ -5,7 +5,7 @@ import AccessoryRuns
 /// sum.
 struct ReportSum<Result: Report> {
   var report: Result
-  /// The messages about incomplete shards, which are not part of the sum.
+  /// The messages about incomplete shards; these shards are not part of the sum.
   private(set) var unfinished: [String] = []
 
   init(_ first: ReportInput, _ others: some Sequence<String>, _ console: Console) throws {

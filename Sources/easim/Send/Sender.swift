@@ -151,7 +151,7 @@ final class Sender: AppHandler {
     return exchanges.indices.contains(index) ? index : nil
   }
 
-  /// Takes the part of a reply that arrived before the command had to stop.
+  /// Saves the part of a reply that arrived before the command had to stop.
   private func takeRest() {
     guard openRequest != nil, let rest = conversation?.progress.reply, !rest.isEmpty else { return }
     replies += rest

@@ -6,10 +6,10 @@ import LinuxIO
 
 /// The control protocol over HTTP: `POST /rpc`, `GET /events`, `/healthz` and `/metrics`, using libmicrohttpd.
 ///
-/// The library has its own epoll descriptor, which the event loop watches; it uses no thread. ``HTTPGate`` decides what
-/// a request may do, and the listener decides which users may connect, as for sockets that carry bytes. Bodies,
-/// headers, connections and streams are limited, and a connection that is silent for ``Limits/silence`` is closed,
-/// except for event streams. ``HTTPPlaces`` decides which connection is closed when the limit is reached.
+/// The library uses no thread: the event loop watches the library's own epoll descriptor. ``HTTPGate`` decides what a
+/// request may do, and the listener decides which users may connect, as for sockets that carry bytes. Bodies, headers,
+/// connections and streams are limited, and a connection that is silent for ``Limits/silence`` is closed, except for
+/// event streams. ``HTTPPlaces`` decides which connection is closed when the limit is reached.
 final class HTTPDoor: DescriptorHandler {
   struct Limits {
     var connections = 1_200
@@ -18,7 +18,7 @@ final class HTTPDoor: DescriptorHandler {
     var silence = 10
     /// The total time limit for a request's headers, and again for the request's body.
     var arrival = Duration.seconds(30)
-    /// How often a silent event stream sends a comment, so that a missing reader is noticed.
+    /// The interval at which a silent event stream sends comments, so that a missing reader is noticed.
     var heartbeat = Duration.seconds(15)
     /// The memory for one connection's headers in bytes.
     var memory = 32 * 1024
@@ -67,7 +67,7 @@ final class HTTPDoor: DescriptorHandler {
       throw UsageError(
         "the HTTP server needs a library: \(String(cString: reason)); on Debian: apt install libmicrohttpd12")
     }
-    // The gate needs the port of the listener, which must exist first, so this is set later.
+    // The gate needs the listener's port, so the listener must exist first and `accept` is set later.
     var accept: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: .tcp(host: host, port: port), on: loop, options: options) { accept($0) }
     guard case .tcp(_, let bound) = listener.address else { preconditionFailure("a TCP listener has a port") }

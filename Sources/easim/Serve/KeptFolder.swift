@@ -4,7 +4,7 @@ import AccessoryProfiles
 import Glibc
 import LinuxIO
 
-/// The folder of `easim serve --keep DIR`, which receives captures as they are recorded, and reports of runs.
+/// The folder of `easim serve --keep DIR`. It receives captures as they are recorded, and reports of runs.
 final class KeptFolder: KeptFiles {
   /// The maximum size of a file that is read back.
   private static let longestFile = 256 << 20

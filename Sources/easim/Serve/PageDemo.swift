@@ -100,7 +100,8 @@ final class PageDemo {
       loop.schedule(after: .zero) {
         switch result {
         case .success(let answer): done(answer)
-        // Users may press the page's buttons during the demonstration, which ends if a step no longer applies.
+        // Users may press the page's buttons during the demonstration; if a step no longer applies, the demonstration
+        // ends.
         case .failure(let error): self?.failed(error.message)
         }
       }

@@ -42,8 +42,8 @@ final class CableOptions {
     self.transport = transport
   }
 
-  /// Empties the files of the transcript and the capture. Called after the rest of the command line is known to be
-  /// correct, so that a mistake destroys no file.
+  /// Empties the transcript file and the capture file. Called once the rest of the command line is known to be correct,
+  /// so that a mistake in it cannot destroy a file.
   func openFiles(_ console: Console) throws {
     recorder = try CaptureFile.asked(for: shared, console, origin: loop.now)
     transcript = try TranscriptFile.asked(for: shared, console)

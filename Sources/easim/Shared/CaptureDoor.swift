@@ -10,7 +10,7 @@ import LinuxIO
 /// for processes of the same user.
 ///
 /// A client sends one line. The answer to `list` is a JSON object for each accessory. The answer to `record ID` is a
-/// pcapng file of that accessory's cables, which continues until either side closes the connection.
+/// pcapng file of that accessory's cables; the recording continues until either side closes the connection.
 ///
 /// A reader that is too slow never holds up a cable: if too many bytes are unread, its connection is closed.
 final class CaptureDoor {

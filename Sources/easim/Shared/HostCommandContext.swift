@@ -12,7 +12,7 @@ final class HostCommandContext {
   let target: AccessoryTarget
   let app: AppView
   private(set) var hadCable = false
-  /// Whether there was no cable at all, or the accessory on the last cable never became ready.
+  /// Whether there was no cable at all, or the last cable's accessory never became ready.
   var isMissing: Bool { !hadCable || target.dialer.isUnfinished }
   /// An address as an Apple process would print it; it has no meaning outside this process.
   var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
