@@ -126,7 +126,7 @@ public struct BurstPlan: Equatable, Sendable {
   /// Each accessory's share of the rate, by name, serial number or address, if accessories have their own rates; `*`
   /// stands for all others.
   package var shares: [Named<Double>] = []
-  /// The protocol of the sessions; nil if there is only one.
+  /// The protocol of the sessions; nil if the accessory offers only one protocol.
   public var protocolName: String?
 
   /// Creates a plan that sends 10,000 unique bytes a hundred times, one burst after another, and expects an echo.

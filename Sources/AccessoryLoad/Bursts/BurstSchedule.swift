@@ -181,13 +181,13 @@ public struct BurstSchedule: Equatable, Sendable {
     return timetable.phase(at: (ticket.due - start).inSeconds)
   }
 
-  /// Returns the time of burst `number` after the beginning; nil if there are fewer bursts or no fixed times.
+  /// Returns when burst `number` is due, in seconds after the start; nil if there are fewer bursts or no fixed times.
   private func dueSeconds(_ number: Int) -> Double? {
     if case .rate(let rate) = plan.pace { dueSeconds(number, rate) } else { timetable?.due(number) }
   }
 
-  /// Returns the time of burst `number` after the beginning. At a rate that rises evenly to R in time T, n bursts take
-  /// √(2nT/R).
+  /// Returns when burst `number` is due, in seconds after the start. At a rate that rises evenly to R in time T, n
+  /// bursts take √(2nT/R).
   private func dueSeconds(_ number: Int, _ rate: Double) -> Double {
     let (n, rise) = (Double(number), plan.ramp.inSeconds)
     let rising = rise * rate / 2

@@ -61,7 +61,7 @@ public struct LatencyMap: Equatable, Sendable {
     for cell in other.cells { add(cell[2], row: cell[1], at: Int64(cell[0]) * unit + begin) }
   }
 
-  /// Returns the counts of the run as if it had begun earlier by `shift`.
+  /// Returns the counts that the run would have if it had begun earlier by `shift`.
   func delayed(by shift: Duration) -> LatencyMap {
     var map = LatencyMap()
     map.merge(self, after: shift)

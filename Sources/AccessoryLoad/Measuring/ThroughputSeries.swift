@@ -70,7 +70,7 @@ public struct ThroughputSeries: Equatable, Sendable {
     for (index, slice) in other.slices.enumerated() { add(at: other.length * index + shift) { $0.add(slice) } }
   }
 
-  /// Returns the slices of the run as if it had begun earlier by `shift`.
+  /// Returns the slices that the run would have if it had begun earlier by `shift`.
   func delayed(by shift: Duration) -> ThroughputSeries {
     var series = ThroughputSeries()
     series.merge(self, after: shift)

@@ -30,7 +30,7 @@ extension BurstReport {
       : "slowed down by \(faults)"
   }
 
-  /// The limits that apply to these figures; none for an incomplete set of shards.
+  /// The limits that apply to these figures; empty for an incomplete set of shards.
   var judgedLimits: [BurstLimit] { shards.isComplete ? limits : [] }
 
   /// Adds limits to a finished report, which fails if one of them is broken.

@@ -46,13 +46,13 @@ public struct BurstReport: Equatable, Sendable {
   public var warmUp = 0
   /// The number of bursts completed, verified and measured.
   public var completed = 0
-  /// The number of bursts lost when their session ended.
+  /// The number of bursts that were lost because their session ended.
   public var lost = 0
   /// The number of scheduled bursts that did not begin in time: never, or only after all of them were due.
   public var overdue = 0
   /// The payload bytes of the completed bursts.
   public var bytes = 0
-  /// The number of bytes that arrived although no reply was expected.
+  /// The number of bytes that arrived when no reply was expected.
   public var unaskedBytes = 0
   /// How many times an accessory returned and its sessions were reopened.
   public var reconnections = 0
@@ -89,7 +89,7 @@ public struct BurstReport: Equatable, Sendable {
   public var allowsOverdue = false
   /// Whether the run may pass with bursts that were lost when their session ended.
   public var allowsLost = false
-  /// Whether the run may pass although it had no burst to send, for example as a shard when there are more shards than
+  /// Whether the run may pass even if it had no burst to send, for example as a shard when there are more shards than
   /// accessories.
   public var allowsEmpty = false
   /// The comparison with an earlier run; not restored when a report is read from a file.
@@ -184,7 +184,7 @@ public struct BurstReport: Equatable, Sendable {
 extension BurstReport {
   /// The results of one accessory.
   public struct Site: Equatable, Sendable {
-    /// One publication of the accessory: a period in which apps see it.
+    /// One publication of the accessory: a period in which apps see the accessory.
     public struct Attachment: Equatable, Sendable {
       /// The number of the publication.
       public var connectionID: Int

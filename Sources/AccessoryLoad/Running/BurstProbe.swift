@@ -66,7 +66,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
     }
   }
 
-  /// Ignores a disconnect, because the session reports it too.
+  /// Ignores a disconnect, because the session also reports its own end.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   private func send(_ session: Session) {

@@ -10,7 +10,7 @@ public struct BurstProgress: Equatable, Sendable {
   public var errors = 0
   /// The number of bursts begun, including those of the warm-up.
   public var begun = 0
-  /// The number of bursts lost when their session ended.
+  /// The number of bursts that were lost because their session ended.
   public var lost = 0
   /// The number of scheduled bursts that did not begin in time.
   public var overdue = 0

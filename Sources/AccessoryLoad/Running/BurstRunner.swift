@@ -62,7 +62,7 @@ public final class BurstRunner {
   private let onEvent: (TimelineEvent) -> Void
   /// One shared schedule, or one per accessory if accessories have their own rates.
   private var schedules: [BurstSchedule]
-  /// Whether bursts differ, or are due at fixed times; computed once, because each burst needs it.
+  /// Whether bursts differ, or are due at fixed times; computed only once, because every burst needs this value.
   let hasWorkload: Bool
   private let hasRate: Bool
   let watchesDelivery: Bool
@@ -77,7 +77,7 @@ public final class BurstRunner {
   /// The time until which to watch for unsolicited bytes; nil until all bursts are done.
   private var settled: Instant?
 
-  /// Creates a run that has not begun. `report` receives messages for users: errors as they happen, and the outcome.
+  /// Creates a run, without starting it. `report` receives messages for users: errors as they happen, and the outcome.
   public init(_ plan: BurstPlan, on loop: any EventLoop, report: @escaping (TimelineEvent) -> Void = { _ in }) {
     precondition(plan.payload.size > 0, "a burst has at least one byte")
     precondition(plan.sessions > 0 && plan.inFlight > 0, "a run has at least one session and one burst under way")
@@ -105,7 +105,8 @@ public final class BurstRunner {
   /// The ending in the report of an unfinished run.
   static let stillRunning = "still running"
 
-  /// Returns the settings of an app whose handler is a site; they allow several sessions for one protocol at a time.
+  /// Returns the settings for an app whose handler is a site; these settings allow several sessions for one protocol at
+  /// a time.
   public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
     var settings = settings
     settings.rules.secondSession = .sideBySide
