@@ -28,7 +28,7 @@ public struct CaptureAnalysis {
     public var cable: Int
     /// The session's identifier.
     public var session: UInt16
-    /// The sender, by its name in the capture.
+    /// The sender's name in the capture.
     public var from: String
     /// The bytes.
     public var bytes: [UInt8]
@@ -63,7 +63,7 @@ public struct CaptureAnalysis {
 public struct LinkStatistics: Equatable, Sendable {
   /// The number of the cable, counted from 1.
   public var cable: Int
-  /// The sender, by its name in the capture.
+  /// The sender's name in the capture.
   public var from: String
   /// Packets of every kind.
   public var packets = 0
@@ -85,7 +85,7 @@ public struct LinkStatistics: Equatable, Sendable {
   public var end: Instant?
   /// The longest time between two packets.
   public var longestGap = Duration.zero
-  /// The times from a packet to its acknowledgement: their count, sum and maximum.
+  /// The count, sum and maximum of the times between a packet and its acknowledgement.
   public var roundTrips = (count: 0, sum: Duration.zero, longest: Duration.zero)
 
   /// Whether all figures are equal.

@@ -73,7 +73,7 @@ public struct CaptureFrame: Sendable {
   public var direction = CaptureDirection.unknown
   /// The flags of a btsnoop record, or the type of a PacketLogger record.
   var flags = 0
-  /// The length of the frame before the recorder truncated it.
+  /// The length of the original frame, which the recorder may have truncated.
   public var originalCount: Int
   /// The frame's bytes. This slice keeps its whole buffer in memory, so do not hold it while you read a large file.
   public var bytes: ArraySlice<UInt8>
@@ -162,7 +162,7 @@ extension RandomAccessCollection<UInt8> where Index == Int {
   func u32(at position: Int, _ order: ByteOrder) -> Int { Int(number(at: position, 4, order)) }
 }
 
-/// The bytes of a file that have arrived but were not processed yet, with their offset in the file.
+/// The bytes of a file that have arrived but have not been processed yet, with their offset in the file.
 struct ByteWindow {
   private var bytes: [UInt8] = []
   private var start = 0

@@ -4,13 +4,13 @@ import AccessoryCore
 protocol RecordFormat {
   init()
 
-  /// How many bytes are needed before reading can begin, and how many of these precede the first record.
+  /// The number of bytes needed before reading can begin, and the number of these bytes that precede the first record.
   static var beginning: (needed: Int, header: Int) { get }
   static var recordHeaderSize: Int { get }
   /// The message for a file that is too short; the file's length is appended to it.
   static var shortFile: String { get }
 
-  /// Why a file with this beginning cannot have this format; nil if it can.
+  /// Why a file with this beginning cannot have this format; nil if the file may have it.
   static func problem(of bytes: ArraySlice<UInt8>) -> String?
 
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface

@@ -34,7 +34,7 @@ struct LinkSign {
   private(set) var transfers = 0
   private(set) var bytes = 0
 
-  /// Processes a transfer. Once the sign of iAP2 is found, returns the bytes from there on.
+  /// Processes a transfer. Once a sign of iAP2 is found, returns the bytes starting with that sign.
   mutating func find(in transfer: ArraySlice<UInt8>) -> [UInt8]? {
     transfers += 1
     bytes += transfer.count

@@ -10,7 +10,7 @@
 /// with `#`, `//` or three backticks are skipped.
 ///
 /// The reader decides which stream a line belongs to, whether its offset is the expected one, and which bytes a `*`
-/// repeats. The caller collects the results with ``takeRuns(isEnd:)`` as they come, so a dump may have any size.
+/// repeats. The caller collects the results one by one with ``takeRuns(isEnd:)``, so a dump may have any size.
 struct HexDumpReader {
   struct Run: Equatable {
     /// The index of the stream that the bytes belong to, counted from 0.
@@ -163,7 +163,7 @@ struct HexDumpReader {
     streams[current].isSqueezed = true
   }
 
-  /// Adds the bytes that a `*` stands for. The next offset tells how many bytes these are.
+  /// Adds the bytes that a `*` stands for; the next offset shows how many there are.
   private mutating func repeatLine(
     upTo offset: HexLine.Offset, _ index: Int, _ line: HexLine
   ) throws(CaptureError) {

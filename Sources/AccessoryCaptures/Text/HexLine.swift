@@ -18,7 +18,7 @@ struct HexLine: Equatable {
   let number: Int
   let column: Int
   let indentation: Int
-  /// The mark that names the sender; empty if there is none.
+  /// The mark that names the sender; empty if the line has no mark.
   let mark: String
   let content: Content
 }

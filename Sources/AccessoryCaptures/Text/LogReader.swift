@@ -30,7 +30,7 @@ struct LogReader {
   private var first: Duration?
   private var now = Duration.zero
 
-  /// Whether a line shows that a text is a log: it cannot be part of a hex dump.
+  /// Whether a line shows that text is a log, because the line cannot be part of a hex dump.
   static func recognizes(_ line: ArraySlice<UInt8>) -> Bool {
     if UARTTable(header: line) != nil { return true }
     let text = String(decoding: line, as: UTF8.self)
