@@ -37,7 +37,7 @@ public final class CableProxy: CableOwner {
   private var plugged: Plugged?
   private var past = Counts()
   private var refusals: ReportLimit?
-  /// The reason why devices can no longer connect; nil while they can.
+  /// The reason why devices can no longer connect; nil while connecting is possible.
   public private(set) var failure: String?
 
   private struct Plugged {
