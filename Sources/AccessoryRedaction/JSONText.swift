@@ -51,7 +51,7 @@ struct JSONText {
     return true
   }
 
-  /// A member or an element: the index of its string, or its number.
+  /// The value of a member or an element: the index of a string, or a number.
   private enum Value {
     case text(Int)
     case number(String)

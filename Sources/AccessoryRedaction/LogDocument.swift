@@ -1,8 +1,8 @@
 import AccessoryFormats
 import IAP2
 
-/// A log with bytes in hex, or a hex dump. The bytes are redacted like those of a capture. Other words are replaced,
-/// except for numbers and words that a decoder needs.
+/// A log with bytes in hex, or a hex dump. The bytes are redacted in the same way as those in a capture. Other words
+/// are replaced, except for numbers and words that a decoder needs.
 ///
 /// The reader can only guess which digits are bytes. A wrong guess changes what a decoder finds in the file, or leaves
 /// a secret that the decoder finds; in both cases the file is refused.

@@ -15,9 +15,9 @@ struct WireLayout {
   private(set) var control: [Range<Int>] = []
   /// The positions of External Accessory data and file transfers, by session.
   private(set) var data: [Int: [Range<Int>]] = [:]
-  /// Retransmitted payloads: the position of the copy, and that of the first transmission.
+  /// Retransmitted payloads: the position of the copy, and the position of the first transmission.
   private(set) var copies: [(copy: Range<Int>, first: Range<Int>)] = []
-  /// The position of each payload, and that of its checksum.
+  /// The position of each payload, and the position of the payload's checksum.
   private(set) var checksums: [(payload: Range<Int>, place: Int)] = []
   /// The positions of bytes outside intact packets.
   private(set) var damaged: [Range<Int>] = []
@@ -121,7 +121,7 @@ struct WireLayout {
     }
   }
 
-  /// Processes early packets in order, although the packet before them never arrived.
+  /// Processes early packets in order, even though the packet before them never arrived.
   private mutating func flush(_ bytes: [UInt8]) {
     while !ahead.isEmpty {
       let start = expected ?? 0
