@@ -99,7 +99,7 @@ public enum SecretToken {
     return Hex.plain(bytes)
   }
 
-  /// Compares tokens in constant time, wherever they differ.
+  /// Compares tokens in a time that does not depend on where they differ.
   public static func areEqual(_ left: some Collection<UInt8>, _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

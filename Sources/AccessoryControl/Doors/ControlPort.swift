@@ -163,7 +163,7 @@ private enum FirstLine {
   /// The connection has no first line that states its purpose; requests begin immediately.
   case requests
   case other
-  /// The connection ended before its first line.
+  /// The connection ended before the first line was complete.
   case none
 
   init(_ line: ArraySlice<UInt8>) {

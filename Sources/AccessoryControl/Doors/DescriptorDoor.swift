@@ -18,7 +18,7 @@ public final class DescriptorDoor {
   /// Whether the client has ended and everything has been written.
   public private(set) var isOver = false
 
-  /// The reason why the client's requests could not be read, or its answers could not be written; nil if it
+  /// The reason why the client's requests could not be read, or its answers could not be written; nil if the client
   /// disconnected normally.
   public private(set) var failure: String?
 

@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// The answers and notifications that are waiting to be sent to a client.
 ///
-/// Notifications are dropped and counted when too much is unsent; once most of it has been sent, a `dropped`
-/// notification reports their number.
+/// Notifications are dropped and counted when too many bytes are unsent; once most of these bytes have been sent, a
+/// `dropped` notification reports how many notifications were dropped.
 public struct UnsentNews {
   /// The number of unsent bytes below which notifications are accepted again and a door takes further requests.
   public static let few = 1 << 20

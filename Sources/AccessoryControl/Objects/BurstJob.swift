@@ -106,7 +106,7 @@ struct BurstTallies {
     var latency = Histogram()
   }
 
-  /// The maximum number of accessories with their own counters; the others share one set.
+  /// The maximum number of accessories that have their own counters; all other accessories share one set of counters.
   private static let most = 1_000
   private(set) var tallies: [String: Tally] = [:]
 

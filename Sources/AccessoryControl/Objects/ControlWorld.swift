@@ -25,7 +25,7 @@ final class ControlWorld {
   /// The loop of virtual time; nil in real time.
   let virtual: VirtualLoop?
   let ports: PortMaker?
-  /// The IDs of accessories by their numbers in the world, as events contain them.
+  /// The IDs of accessories, keyed by the numbers that identify accessories in the world's events.
   var numbers: [Int: String] = [:]
   let packets = PacketLog()
   private var history = Queue<ControlNotice>()
@@ -222,7 +222,7 @@ final class ControlWorld {
     if session.app != nil { server.later { [weak self] in self?.forgetKilledApps() } }
   }
 
-  /// Keeps a killed app and its open sessions until the sessions end, as some systems do.
+  /// Keeps a killed app until its open sessions end, as some systems do.
   func keep(killed app: ControlledApp) { killedApps.append(app) }
 
   private func forgetKilledApps() {

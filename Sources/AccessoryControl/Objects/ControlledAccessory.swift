@@ -18,7 +18,7 @@ final class ControlledAccessory {
   private(set) var faults: [ControlledFault] = []
   /// Behaviors that replace the profile's, by protocol; the key nil applies to all other protocols.
   private var behaviors: [String?: Behavior] = [:]
-  /// The recording that the accessory plays back in its sessions, if any.
+  /// The recording, if any, that the accessory plays back in its sessions.
   private let recorded: RecordedBehavior?
   /// The client that has taken over the sessions, and the protocols of these sessions; nil means all protocols.
   private(set) var taker: (client: ControlClient?, protocols: [String]?)?

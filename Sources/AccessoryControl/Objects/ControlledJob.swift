@@ -3,7 +3,7 @@ import AccessoryPages
 import AccessoryRuns
 
 /// A long run, such as a load test, a scenario, or seeded worlds. A job reports its progress, can be cancelled, and
-/// keeps its report after it ends.
+/// keeps its report after the run ends.
 final class ControlledJob {
   /// The maximum number of jobs that are kept; beyond this, the oldest ended jobs are dropped.
   static let mostKept = 100

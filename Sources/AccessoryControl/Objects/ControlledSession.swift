@@ -16,7 +16,7 @@ final class ControlledSession: SessionHandler {
   var connectionID: Int?
   /// The client that receives the session's notifications.
   weak var client: ControlClient?
-  /// A separate connection that carries the session's bytes; if it is set, requests do not.
+  /// A separate connection that carries the session's bytes; if it is set, requests do not carry any.
   var port: (any SessionHandler)?
   private var writes: [Write] = []
 

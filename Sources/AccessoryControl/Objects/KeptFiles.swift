@@ -12,7 +12,7 @@ public protocol KeptFiles: AnyObject {
   /// Returns the sorted names in a subfolder.
   func names(in folder: String) -> [String]
 
-  /// Returns the contents of a file; nil if it does not exist.
+  /// Returns the contents of a file; nil if the file does not exist.
   func read(_ name: String) -> [UInt8]?
 }
 

@@ -83,7 +83,7 @@ enum RPCDocument {
   }
 }
 
-/// A request that cannot be read, and its ID if it has one.
+/// A request that cannot be read, with its ID if there is one.
 struct RPCFailure: Error {
   var id: RPCID = .null
   var error: RPCError
