@@ -110,7 +110,7 @@ public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   case captured
   /// A single source states the rule.
   case seenOnce
-  /// No source states the rule, but it follows from what sources state.
+  /// No source states the rule, but the rule follows from statements in the sources.
   case inferred
   /// The user states the rule in a file of cases.
   case own

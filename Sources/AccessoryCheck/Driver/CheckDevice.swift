@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// An Apple device's side of one attachment. The device does exactly what a case asks for.
+/// An Apple device's side of one attachment. The device does exactly what a case tells it to do.
 ///
 /// By default the device behaves like an Apple device: it answers detection, repeats the accessory's values in its
 /// SYN+ACK, acknowledges each packet, and retransmits what is not acknowledged. A case changes details with ``Manner``,
@@ -241,7 +241,7 @@ final class CheckDevice {
   /// The fate of a packet in transit.
   enum Delivery: Equatable {
     case whole
-    /// The packet is lost; it is retransmitted at its timeout, or by ``repeatAll()``.
+    /// The packet is lost; it is retransmitted when its timeout expires, or by ``repeatAll()``.
     case lost
     case twice
     case corruptPayload

@@ -17,7 +17,7 @@ final class CheckLine: ChannelHandler {
   private(set) var record: [WirePacket] = []
   private var recordedBytes = 0
   private var outbox: [[UInt8]] = []
-  /// The reason why the connection ended, if the accessory ended it.
+  /// The reason why the connection ended, if the accessory was the one to end it.
   private(set) var end: ChannelEnd?
   private(set) var ended: Instant?
   private(set) var isUnplugged = false

@@ -11,7 +11,7 @@ public struct CheckComparison: Sendable, Equatable {
   /// The numbers of cases that fail in both runs.
   public var known: [Int] = []
 
-  /// The firmware version in the earlier run, if it differs from this run's.
+  /// The firmware version in the earlier run, if it differs from this run's version.
   public var firmware: String?
   /// The names of the cases in text output.
   private var titles: [Int: String] = [:]

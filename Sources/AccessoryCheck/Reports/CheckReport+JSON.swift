@@ -163,7 +163,7 @@ private struct CheckEntry: Equatable {
       rule: rule, outcome: outcome, time: time, isStrict: kind == .failed && rule.severity != .error)
   }
 
-  /// One of the user's own cases; its file need not exist when the report is read.
+  /// One of the user's own cases; the file with the case need not exist when the report is read.
   private var ownCase: CheckCase? {
     guard CheckCase.ownIDs.contains(number - CheckCase.firstOwn), name == "own-\(number - CheckCase.firstOwn)",
       let severity = CheckCase.Severity(rawValue: severity)

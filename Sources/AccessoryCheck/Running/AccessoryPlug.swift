@@ -16,7 +16,7 @@ public protocol AccessoryPlug: AnyObject {
 
 /// The error for an accessory that cannot be connected.
 public struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
-  /// The reason, if it is known.
+  /// The reason, if known.
   public let reason: TransportError?
   /// A sentence that describes the error.
   public let description: String

@@ -12,7 +12,7 @@ public struct CheckSettings {
   public var quiet = Duration.milliseconds(500)
   /// The protocol to open sessions for; nil means the first one whose sessions use the link.
   public var protocolName: String?
-  /// Whether sessions of that protocol send back what they receive.
+  /// Whether the accessory sends back what it receives in sessions of that protocol.
   public var echo = Echo.tried
   /// Whether to run cases that do what no Apple device does.
   public var isHostile = false
@@ -30,7 +30,7 @@ public struct CheckSettings {
     /// It is not known whether the accessory echoes: easim tests it, and cases that need an echo are skipped if there
     /// is none.
     case tried = "try"
-    /// The accessory echoes, and a case fails if it does not.
+    /// The accessory is expected to echo; a case fails if there is no echo.
     case yes
     /// The accessory does not echo; cases that need an echo are skipped.
     case no
