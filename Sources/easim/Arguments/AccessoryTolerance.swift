@@ -51,7 +51,7 @@ extension Duration {
   }
 }
 
-/// Remembers the first event that refuses the accessory, and prints it.
+/// Remembers the first event that reports a refusal of the accessory, and prints this event.
 final class RefusalWatch {
   private(set) var refusal: Refusal?
 

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The command line of one command, described once: for each option, the property that it sets, the format of its value
-/// and one line of help. The property's initial value is the default.
+/// A description of one command's command line: for each option, the property that the option sets, the format of its
+/// value, and one line of help. The property's initial value is the default.
 ///
 /// ```swift
 /// struct LampOptions: CommandOptions {

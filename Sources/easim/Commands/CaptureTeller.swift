@@ -2,7 +2,7 @@ import AccessoryCaptures
 import AccessoryCore
 import AccessoryFormats
 
-/// Prints a capture packet by packet while reading it, or a summary of its links and sessions.
+/// Prints a capture packet by packet while reading the capture, or prints a summary of its links and sessions.
 final class CaptureTeller {
   struct Wish {
     var isVerbose = false

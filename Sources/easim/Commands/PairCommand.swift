@@ -155,7 +155,7 @@ private func runUnpair(_ options: UnpairOptions, _ console: Console) throws -> E
 private final class PairingAnswers {
   /// BlueZ's name for what the user can enter and see, such as `KeyboardDisplay`.
   let capability: String
-  /// The unanswered question and the option that answers it.
+  /// The unanswered question, and the option that would answer it.
   private(set) var unanswered: String?
 
   private let options: PairOptions

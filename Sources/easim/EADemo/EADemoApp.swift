@@ -172,7 +172,7 @@ struct EADemoApp: Equatable {
     return [say("session \(number) on \(chosen.protocolName)")]
   }
 
-  /// Returns the session's name in lines: its number once there have been several sessions.
+  /// Returns the session's name for use in lines: the session's number, once there have been several sessions.
   private func name(of session: EADemoSession) -> String {
     opened > 1 ? "session \(session.number) on \(session.protocolName)" : "session on \(session.protocolName)"
   }

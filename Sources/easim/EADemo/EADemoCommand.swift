@@ -12,7 +12,7 @@ enum EADemoCommand: Equatable {
   /// the protocol.
   case open(protocolName: String?, number: Int?)
   case send([UInt8])
-  /// Sends these bytes the given number of times, at the given interval.
+  /// Sends the given bytes the given number of times, at the given interval.
   case again(Int, every: Duration, [UInt8])
   case stop
   /// Prints received bytes up to this extent; without an extent, waits until the session is quiet.

@@ -25,7 +25,7 @@ struct EADemoScreen: Equatable {
       case hex
       /// How many times and at what interval to resend the last bytes, such as `10 every 100ms`.
       case again
-      /// The path of a file for all received bytes.
+      /// The path of the file to save all received bytes in.
       case save
     }
 

@@ -92,7 +92,7 @@ final class OutputLane: Sendable {
 
   var progress: Int { state.withLock { $0.progress } }
 
-  /// Stops writing to a file, and returns how many of its lines were not written.
+  /// Stops writing to a file, and returns the number of unwritten lines.
   func abandon(_ outlet: Outlet) -> Int {
     outlet.end()
     let (unwritten, waiters) = state.withLock { state in

@@ -13,7 +13,7 @@ struct ReplayReport: Equatable {
     var received = 0
     var masked = 0
     var text = ""
-    /// The offset of the first difference; nil if there was none.
+    /// The offset of the first difference; nil if there was no difference.
     var offset: Int?
     /// The packet of the recording that contains the expected bytes.
     var packet: Int?

@@ -203,7 +203,7 @@ private func playQuietly(
     passed: verdict.passed, text: verdict.text, length: length - .origin, timeline: lines)
 }
 
-/// Plays one scenario in virtual time for a trace; returns the result and its time.
+/// Plays one scenario in virtual time for a trace; returns the result and the time that the scenario took.
 private func playVirtually(
   _ scenario: Scenario, _ options: ScenarioOptions, client: String? = nil, recorder: TraceRecorder?,
   _ report: @escaping (TimelineEvent) -> Void = { _ in }

@@ -25,7 +25,7 @@ final class HTTPDoor: DescriptorHandler {
   }
 
   enum Trouble: Equatable {
-    /// A client did not read its event stream; the value is how many events were dropped.
+    /// A client did not read its event stream; the value is the number of dropped events.
     case readerDropped(events: Int)
     case refused(reason: String, peer: String)
     case cannotAccept(String)

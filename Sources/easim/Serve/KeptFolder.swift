@@ -52,7 +52,7 @@ final class KeptFolder: KeptFiles {
   func read(_ name: String) -> [UInt8]? { try? TextFile.read("\(path)/\(name)", limit: Self.longestFile) }
 }
 
-/// A file that is written as its bytes arrive.
+/// A file that is written while the bytes are still arriving.
 private final class KeptDescriptor: KeptFile {
   private var descriptor: Int32
 

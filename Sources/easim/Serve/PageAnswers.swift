@@ -6,8 +6,8 @@ import Glibc
 
 /// Serves the files of the live page from the program or, for development, from the folder that `EASIM_PAGE` names.
 extension HTTPDoor {
-  /// Answers with a file of the page. The files are the same for everyone and contain no secrets, so they need no
-  /// token.
+  /// Answers with a file of the page. No token is required, because the files are the same for everyone and contain no
+  /// secrets.
   static func answerPage(_ connection: OpaquePointer, _ path: String) -> MHD_Result {
     guard let file = PageFile.all[path] else { return cmicrohttpd_result(0) }
     let bytes =

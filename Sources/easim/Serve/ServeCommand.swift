@@ -110,7 +110,7 @@ private func runServe(_ options: ServeOptions, _ console: Console) throws -> Exi
   return code
 }
 
-/// Returns the token of `--remote`: from the environment, where other users cannot see it, or a new one.
+/// Returns the token for `--remote`: from the environment, where other users cannot see it, or a newly created token.
 private func remoteToken() throws(UsageError) -> String {
   guard let chosen = getenv("EASIM_TOKEN") else { return SecretToken.make() }
   let token = String(cString: chosen)

@@ -4,7 +4,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 
-/// Lists accessories as their medium sees them, one per line. An unusable one is shown with the reason.
+/// Lists accessories as their medium sees them, one per line. For an unusable accessory, the reason is shown.
 enum AccessoryList {
   static func text(_ accessories: [FoundAccessory]) -> String {
     TextTable.lines(rows(accessories)).joined(separator: "\n")

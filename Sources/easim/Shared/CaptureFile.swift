@@ -5,8 +5,8 @@ import Glibc
 
 /// The file of `--capture`, or stdout with `-`; the command's results then go to stderr.
 ///
-/// No byte is dropped. If too much is waiting, for example because a pipe is not being read, the cables pause until it
-/// is written.
+/// No byte is dropped. If too many bytes are waiting, for example because a pipe is not being read, the cables pause
+/// until these bytes are written.
 enum CaptureFile {
   /// Opens the files of `--capture` and `--trace`, if given. Opening empties the files, so everything else about the
   /// command line is checked first.

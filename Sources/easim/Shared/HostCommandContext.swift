@@ -68,7 +68,7 @@ final class HostCommandContext {
     self.app = device.makeApp(handler, settings: app)
   }
 
-  /// The reason why the accessory was refused; nil if it was not.
+  /// The reason why the accessory was refused; nil if there was no refusal.
   var refusal: Refusal? { refusals.refusal }
 
   /// Prints why the accessory was refused, and what to try.

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySimulator
 import AccessoryWorlds
 
-/// The keys of `easim run` on a terminal: what each does, and the line that lists them.
+/// The keys of `easim run` on a terminal: the action of each key, and the line that lists the keys.
 struct RunKeys {
   enum Action: Equatable {
     case perform(AccessoryAction)
@@ -13,7 +13,7 @@ struct RunKeys {
 
   static let mostFaults = 9
 
-  /// The actions that have keys: each key, its word on the line, and its action.
+  /// The actions that have keys: each key, the word for it on the line, and the action.
   private static let actions = WorldAction.kinds().starting(with: ["accessory.unplug"]).compactMap {
     kind -> (key: Character, word: Substring, action: AccessoryAction)? in
     guard let key = kind.key, let word = kind.method?.split(separator: ".").last,
