@@ -178,7 +178,6 @@ struct ChangeNews {
 struct NoticeFilter: Sendable {
   var event = ""
   var side: TimelineEvent.Side?
-  /// The ID and the serial number of an accessory.
   var accessory: (id: String, serial: String)?
   var app: String?
   var session: String?
