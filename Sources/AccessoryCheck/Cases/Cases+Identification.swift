@@ -104,7 +104,6 @@ extension CheckCase {
       },
     ] + rules
 
-  /// The cases for the rules for identifications, one for each rule.
   private static let rules: [CheckCase] = [
     rule(
       .missingParameter, 621, "The identification contains parameters 0 to 9, 12 and 13.", [.captured],

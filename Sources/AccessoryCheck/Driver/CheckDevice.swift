@@ -21,7 +21,6 @@ final class CheckDevice {
     var repeats = true
     /// Changes the SYN+ACK after the accessory's values have been copied into it.
     var alters: (inout LinkParameters) -> Void = { _ in }
-    /// The answer to a detection sequence.
     var detectionAnswer: [UInt8] = PacketWriter.detection
     /// Selects packets of the accessory to treat as lost.
     var loses: (WirePacket) -> Bool = { _ in false }
