@@ -206,7 +206,7 @@ public struct BurstLane {
     return .completed(complete())
   }
 
-  /// Takes the bytes that belong to a reply judged by a rule.
+  /// Collects the bytes of a reply that is judged by a rule.
   private mutating func collectReply(
     _ bytes: RawSpan, at offset: inout Int, _ oldest: Flight, _ now: Instant
   ) -> Event? {
@@ -278,8 +278,8 @@ public struct BurstLane {
     return complete()
   }
 
-  /// Takes the number of bytes that the link has acknowledged since the session was opened. If no reply is expected,
-  /// returns the next burst that the acknowledgement completes.
+  /// Records how many bytes the link has acknowledged since the session was opened. If no reply is expected, returns
+  /// the next burst that the acknowledgement completes.
   public mutating func acknowledged(_ total: Int) -> Flight? {
     guard judging == .nothing, sentWhole > 0, total >= bytesCompleted + flights[0].size else { return nil }
     return complete()

@@ -7,7 +7,7 @@ public struct BurstPhase: Equatable, Sendable {
   public var name = ""
   /// The phase's duration.
   public var length = Duration.seconds(10)
-  /// Bursts per second at the beginning of the phase; nil means the same as at the end.
+  /// Bursts per second at the beginning of the phase; nil means the same rate as at the end.
   public var from: Double?
   /// Bursts per second at the end of the phase.
   public var rate = 1.0

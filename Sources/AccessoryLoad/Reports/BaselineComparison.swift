@@ -41,7 +41,7 @@ public struct BaselineComparison: Equatable, Sendable {
   /// The compared figures.
   public let figures: [Figure]
 
-  /// Compares the throughput, the latencies p50, p90 and p99, and the number of errors of two runs.
+  /// Compares two runs by throughput, the latencies p50, p90 and p99, and the number of errors.
   public init(of report: BurstReport, with baseline: BurstReport, tolerance: Double) {
     self.tolerance = tolerance
     let before = baseline.figures

@@ -152,7 +152,7 @@ extension BurstLimit {
   }
 
   /// Returns the position of the limit in a chart of times in nanoseconds, or of bytes per second; nil if the limit
-  /// does not belong there. `size` is the size of every burst, or 0.
+  /// does not belong in that chart. `size` is the size of every burst, or 0.
   func line(onTimes: Bool, size: Int) -> Double? {
     switch figure {
     case .percentile, .mean, .most: onTimes ? bound : nil

@@ -31,7 +31,7 @@ extension BurstReport {
         begun == completed + warmUp + allLost, "begun",
         "is \(begun), but \(completed + warmUp + allLost) were completed or lost in a run that is done")
     }
-    // A merged report may include a run with a rate although its own plan has none.
+    // A merged report may include a run with a rate even if the report's own plan has none.
     require(overdue == 0 || plan.hasRate || runs > 1, "overdue", "is \(overdue), but no burst is due without a rate")
     require(service.total <= completed, "service", "has \(service.total) values of \(completed) bursts")
     require(begun == 0 || !sites.isEmpty, "sites", "there is no accessory, but \(begun.counted("burst")) began")

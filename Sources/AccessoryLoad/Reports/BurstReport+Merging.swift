@@ -71,9 +71,8 @@ extension BurstReport {
       ? "\(ending); one of the runs did not pass" : ending
   }
 
-  /// Extends the period to cover both runs. If the runs began together, the period lasts from the first beginning to
-  /// the last end on the machines' clocks; otherwise it is the longer period. Returns how much later the other run
-  /// began.
+  /// Extends the period to cover both runs. If the runs began together, the period lasts from the earlier start to the
+  /// later end on the machines' clocks; otherwise it is the longer period. Returns how much later the other run began.
   private mutating func meet(_ other: BurstReport) -> Duration {
     guard let mine = start, let theirs = other.start, mine.planned == theirs.planned,
       abs(theirs.first - mine.first) < Start.farthest
@@ -97,7 +96,7 @@ extension BurstReport {
   private mutating func addSites(of other: BurstReport, after later: Duration) {
     var room = max(0, Self.mostAttachments - sites.reduce(0) { $0 + $1.attachments.count })
     for var site in other.sites {
-      // Each run has its own clock; all runs are shown with a common beginning.
+      // Each run has its own clock; all runs are shown as if they had begun together.
       for index in site.attachments.indices {
         let attachment = site.attachments[index]
         let shift = started - other.started + later

@@ -125,7 +125,7 @@ public final class BurstSite: AppHandler {
     if isBack, isReady { runner.reconnected() }
   }
 
-  /// Handles a disconnect: sessions are lost, and the site waits for the accessory or gives up.
+  /// Handles a disconnect: sessions are lost, and the site either waits for the accessory to return or gives up.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     if !isClosed { record.end(accessory.connectionID, at: runner.loop.now, "the accessory went away") }
     guard case .connected(let current, _) = state, current.connectionID == accessory.connectionID else { return }
