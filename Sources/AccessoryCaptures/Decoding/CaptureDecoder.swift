@@ -225,7 +225,7 @@ public struct CaptureSummary: Equatable, Sendable {
   private var contents = 0
   private var skipped = 0
 
-  /// Whether there is at least one packet, and every byte belongs to an intact one.
+  /// Whether there is at least one packet, and every byte belongs to an intact packet.
   public var isSound: Bool { contents > 0 && unsound == 0 }
 
   mutating func add(_ entry: CaptureEntry) {

@@ -38,7 +38,7 @@ public struct CaptureEntry: Equatable, Sendable {
 
   /// The position of an entry.
   public enum Place: Equatable, Sendable {
-    /// The offset of a byte in its stream.
+    /// The offset of a byte in the byte's stream.
     case offset(Int)
     /// A line of a transcript, with the time as written there.
     case line(Int, time: String)

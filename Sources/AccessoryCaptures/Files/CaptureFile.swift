@@ -52,7 +52,7 @@ public struct CaptureInterface: Equatable, Sendable {
   public var description = ""
 }
 
-/// The direction of a frame, from the point of view of the recorder.
+/// The direction of a frame, as the recorder sees it.
 public enum CaptureDirection: Sendable {
   case unknown
   case received

@@ -49,7 +49,7 @@ struct LineCutter {
     /// The text without its line feed.
     var bytes: ArraySlice<UInt8>
     var number: Int
-    /// The offset of the part in its line; greater than 0 for every part but the first.
+    /// The offset of the part in the line; greater than 0 for every part but the first.
     var offset: Int
   }
 
