@@ -89,7 +89,7 @@ public final class CableProxy: CableOwner {
 
   // MARK: The accessory
 
-  /// Takes the accessory's cable, and lets devices connect.
+  /// Takes over the accessory's cable, and lets devices connect.
   public func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
     guard plugged == nil, failure == nil else {
       cable.main.close()
