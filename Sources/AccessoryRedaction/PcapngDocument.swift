@@ -20,7 +20,7 @@ struct PcapngDocument: RedactedDocument {
   init(_ bytes: [UInt8]) throws(RedactionRefusal) {
     self.bytes = bytes
     var isLittle = true
-    /// For each interface, the index of the first of its two streams.
+    /// For each interface, the index of the first of the interface's two streams.
     var interfaces: [Int] = []
     var place = 0
     func number(_ place: Int, _ count: Int) -> Int {

@@ -9,7 +9,7 @@ struct ShownMessages {
 
   private init(_ text: [UInt8]) { self.text = text }
 
-  /// Adds the secrets in a text such as `1D01 IdentificationInformation name="…"` or `0 name = "…"`.
+  /// Adds the secrets in text such as `1D01 IdentificationInformation name="…"` or `0 name = "…"`.
   static func collect(_ text: [UInt8], into names: inout SecretNames) {
     for line in text.split(separator: UInt8(ascii: "\n")) {
       collectPlaces(line, into: &names)
