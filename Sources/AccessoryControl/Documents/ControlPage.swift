@@ -92,7 +92,7 @@ public enum ControlPage {
     return text.firstRange(of: "\n\n###").map { String(text[..<$0.lowerBound]) + "\n" } ?? text
   }
 
-  /// The table of the kinds of errors.
+  /// A table of all kinds of errors.
   public static var errors: String {
     "| `kind` | code | when |\n|---|---|---|\n"
       + RPCError.Kind.allCases.map { "| `\($0.rawValue)` | \($0.code) | \($0.summary) |\n" }.joined()

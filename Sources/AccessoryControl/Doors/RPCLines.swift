@@ -37,7 +37,7 @@ public final class RPCLines {
   /// Whether every request has been answered.
   public var isIdle: Bool { client.isIdle && cutter.count == 0 }
 
-  /// Takes received bytes.
+  /// Handles received bytes.
   public func receive(_ bytes: RawSpan) {
     guard !client.isClosed else { return }
     cutter.append(bytes)

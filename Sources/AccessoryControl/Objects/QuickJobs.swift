@@ -10,7 +10,7 @@ import LinuxIO
 extension ControlledJob {
   /// How many turns of virtual time run before other clients get their turn.
   private static let turnsAtOnce = 2_000
-  /// The maximum number of bytes of a run's trace, because a server keeps many traces.
+  /// The maximum size of a run's trace in bytes; it is limited because a server keeps many traces.
   private static let mostTraced = 1 << 20
 
   func play(_ scenario: Scenario, client: ScenarioClient.Type, named name: String, seed: UInt64) {
