@@ -101,8 +101,8 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
   }
 }
 
-/// The kind of source of a rule. Apple's specification is not public; the rules are compiled from open implementations,
-/// captures and notes.
+/// What kind of source states a rule. Apple's specification is not public; the rules are compiled from open
+/// implementations, captures and notes.
 public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   /// Several independent sources agree.
   case agreed

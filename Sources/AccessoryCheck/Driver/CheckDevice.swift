@@ -319,7 +319,7 @@ final class CheckDevice {
     return try send([UInt8(id >> 8), UInt8(truncatingIfNeeded: id)] + bytes, session: dataSession, delivery)
   }
 
-  /// Resets the link, as a device does when it gives up on it.
+  /// Resets the link, as a device does when it gives up on the link.
   func reset() {
     let header = PacketHeader(control: .rst, sequence: lastSent, acknowledgement: lastInOrder)
     line.send(PacketWriter.packet(header), as: .packet(header))

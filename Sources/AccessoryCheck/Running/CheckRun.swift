@@ -17,7 +17,7 @@ final class CheckRun {
   var gone: AccessoryAbsent?
   /// The last case that ran to completion.
   var lastCase: CheckCase?
-  /// The failure recorded when the accessory did not come back for the first time.
+  /// The failure recorded the first time that the accessory did not come back.
   private(set) var absence: CheckFailure?
   /// The step with which the device begins: authentication or identification.
   private(set) var order: DevicePeer.Settings.Order
@@ -54,8 +54,8 @@ final class CheckRun {
 
   // MARK: Attachments
 
-  /// Plugs in the accessory. If the cable ends before any byte arrives, because the accessory is still busy with the
-  /// previous attachment, tries again after a pause that doubles each time.
+  /// Plugs in the accessory. If the connection ends before any byte arrives, because the accessory is still busy with
+  /// the previous attachment, tries again after a pause that doubles each time.
   func attach(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     unplugAll()
     var tries = 0
