@@ -255,7 +255,8 @@ extension Behavior {
 }
 
 extension OptionError {
-  /// Creates an error about an option's value. The message begins with the value and gives the columns of the mistakes.
+  /// Creates an error about an option's value. The message begins with the value and states the columns of the
+  /// mistakes.
   fileprivate init(valueOf problems: SourceProblems) {
     self.init(
       problems.problems.map { problem in

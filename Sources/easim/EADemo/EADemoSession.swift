@@ -27,7 +27,7 @@ struct EADemoSession: Equatable {
   mutating func ask(_ count: Int) { asked += count }
   mutating func note(sent count: Int) { sent += count }
 
-  /// Takes received bytes; returns verdicts on patterns that are complete or differ.
+  /// Processes received bytes, and returns verdicts on patterns that are complete or wrong.
   mutating func take(_ bytes: [UInt8]) -> [EchoCheck.Verdict] {
     let start = received.count
     received.append(bytes)

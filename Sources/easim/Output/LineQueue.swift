@@ -49,7 +49,7 @@ struct LineQueue {
   static let batchLimit = 4_096
   /// The maximum number of bytes in waiting lines. A single longer line is still accepted.
   static let lineLimit = 4 << 20
-  /// The number of bytes of kept lines at which the queue counts as full.
+  /// The total size of kept lines, in bytes, at which the queue counts as full.
   static let keptLimit = 1 << 20
   /// The multiple of ``keptLimit`` at which the queue counts as overfull. Lines that were already being added when the
   /// queue became full still fit.

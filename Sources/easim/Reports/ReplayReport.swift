@@ -33,7 +33,7 @@ struct ReplayReport: Equatable {
   var stoppedBy: String?
   var allowsEmpty = false
   var rows: [Row] = []
-  /// Differences that do not belong to a session of the recording.
+  /// Differences that do not belong to any session in the recording.
   var strays: [String] = []
 
   init() {}

@@ -52,7 +52,7 @@ private struct ReportOptions: CommandOptions {
       "--fail-if", \.limits, as: "LIMIT",
       "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true
     ) { limits, word in
-      // Only the complete command line tells which kind of limit this is.
+      // Only the complete command line shows which kind of limit this is.
       do { limits.run.append(try BurstLimit(word)) } catch {
         guard let change = try? ChangeLimit(word) else { throw UsageError("--fail-if \(error)") }
         limits.change.append(change)

@@ -105,7 +105,7 @@ final class Sender: AppHandler {
     return "the accessory offered no protocol to open a session on"
   }
 
-  /// Whether everything was sent and acknowledged but no reply came, although one was expected.
+  /// Whether everything was sent and acknowledged but an expected reply did not come.
   var heardNothing: Bool {
     guard let session, session.unacknowledged == 0 else { return false }
     switch plan {

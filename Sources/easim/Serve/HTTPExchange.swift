@@ -20,8 +20,8 @@ final class HTTPExchange {
     (self.connection, self.began) = (connection, began)
   }
 
-  /// Takes a part of the body. If the body is too large, the excess is discarded, up to the same size again; then the
-  /// connection ends.
+  /// Receives a part of the body. If the body is too large, the excess is discarded, up to the same size again; then
+  /// the connection ends.
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     if case .failure = decision { return true }
     if isTooLarge || body.count + bytes.count > HTTPGate.longestBody {

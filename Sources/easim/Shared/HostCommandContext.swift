@@ -92,7 +92,7 @@ final class HostCommandContext {
   }
 
   /// Runs until a condition holds, a signal arrives, time is up or no accessory can appear; returns true if the
-  /// condition holds. Then calls `closing` and unplugs everything in an orderly way.
+  /// condition holds. Then calls `closing` and unplugs everything cleanly.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
     do { try target.dialer.start() } catch {
       stop(closing)
