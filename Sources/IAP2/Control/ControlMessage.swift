@@ -43,7 +43,7 @@ public struct ControlMessage: Hashable, Sendable {
   }
 }
 
-/// Cuts the control session's byte stream into messages by their length fields.
+/// Splits the control session's byte stream into messages according to their length fields.
 ///
 /// Apple devices put one message into one packet, but nothing forbids several messages per packet or a split message,
 /// so this type ignores packet boundaries. The length field limits a message, and thus the buffer, to 65,535 bytes.
@@ -60,7 +60,7 @@ struct ControlStream {
     buffer.append(payload)
   }
 
-  /// Returns the next message, or the garbage before it; nil until one of them is complete.
+  /// Returns the next message, or the garbage before that message; nil until one of them is complete.
   mutating func next() -> Item? {
     if buffer.isEmpty { return nil }
     guard canBeginMessage(at: 0) else { return .garbage(takeGarbage()) }

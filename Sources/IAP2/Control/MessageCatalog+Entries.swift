@@ -1,6 +1,6 @@
-// Every control message documented by at least two public sources: its number, name and sender, the number of known
-// top-level parameters, and the named parameters. A message without a name has been seen in use but is otherwise
-// unknown.
+// This table lists every control message documented by at least two public sources: the message's number, name and
+// sender, the number of known top-level parameters, and the named parameters. A message without a name has been seen in
+// use but is otherwise unknown.
 
 extension MessageCatalog {
   static let entries: [Entry] = [

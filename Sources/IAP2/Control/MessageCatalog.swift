@@ -10,7 +10,7 @@ public enum MessageCatalog {
     public let name: String
     /// Which role sends the message, if known.
     public let sender: Link.Role?
-    /// How many top-level parameters are known to exist.
+    /// The number of top-level parameters that are known to exist.
     public let parameterCount: Int
     let parameterText: String
 
@@ -23,7 +23,7 @@ public enum MessageCatalog {
     }
   }
 
-  /// How a parameter's value is encoded, in as much detail as displaying the value requires.
+  /// How a parameter's value is encoded, with just enough detail to display the value.
   public enum ValueKind: String, Sendable {
     case utf8
     case u8
@@ -63,7 +63,7 @@ public enum MessageCatalog {
     name.isEmpty ? nil : entries.first { $0.name == name }
   }
 
-  /// All entries, by number.
+  /// All entries, sorted by number.
   public static var all: [Entry] { entries }
 
   private static let byNumber: [UInt16: Entry] = Dictionary(

@@ -15,7 +15,7 @@ public struct Parameter: Hashable, Sendable {
   }
 }
 
-/// The reason why a parameter cannot be read, and the bytes that prove it.
+/// The reason why a parameter cannot be read, and the offending bytes.
 public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The problem as a sentence fragment.
   public var problem: String
@@ -142,8 +142,8 @@ public struct ParameterWriter: Sendable {
   /// Creates an empty writer.
   public init() {}
 
-  /// Appends a parameter with these bytes as its value. A value that is too long for its length field is written all
-  /// the same: sending the message then fails and reports its length.
+  /// Appends a parameter with these bytes as its value. A value that is too long for its length field is written
+  /// anyway: sending the message then fails and reports the length.
   public mutating func blob(_ id: UInt16, _ value: some Collection<UInt8>) {
     if bytes.isEmpty { bytes.reserveCapacity(value.count + 4) }
     word(UInt16(clamping: value.count + 4))

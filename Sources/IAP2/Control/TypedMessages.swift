@@ -183,7 +183,7 @@ public struct AppLaunchRequest: Hashable, Sendable {
     self.withAlert = withAlert
   }
 
-  /// Decodes an EA02; nil for any other message. Without the second parameter, the user is asked.
+  /// Decodes an EA02; nil for any other message. If the second parameter is missing, the user is asked.
   public init?(_ message: ControlMessage) throws(ParameterError) {
     guard message.id == .requestAppLaunch else { return nil }
     let parameters = try ParameterReader.read(message.body)

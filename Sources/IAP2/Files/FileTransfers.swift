@@ -103,7 +103,7 @@ public struct FileReceiver: Sendable {
   }
 }
 
-/// Sends files over a file transfer session; ``FileReceiver`` is its other end.
+/// Sends files over a file transfer session; a ``FileReceiver`` receives them at the other end.
 ///
 /// A file is announced with its size and sent only after the other end starts the transfer. The whole file is then sent
 /// once, in packets of ``pieceSize``. The owner limits the size of files.
@@ -115,7 +115,7 @@ public struct FileSender: Sendable {
     case cancelled(UInt8)
   }
 
-  /// The maximum number of file bytes in one packet; the link does not split packets of files.
+  /// The maximum number of file bytes in one packet; the link does not split file packets.
   public let pieceSize: Int
   /// The announced but undelivered files; the bytes are empty once a file is completely sent.
   private var files: [UInt8: [UInt8]] = [:]

@@ -37,7 +37,7 @@ public struct Identification: Hashable, Sendable {
   public var hidComponents: [HIDComponent] = []
   /// Parameter 34: the product plan UID. Captures contain 16 hex digits; dumps show the UID as `ppid`.
   public var productPlanUID: String?
-  /// The parameters that this type has no property for.
+  /// The parameters for which this type has no property.
   public var other: [Parameter] = []
 
   /// Creates an empty identification.

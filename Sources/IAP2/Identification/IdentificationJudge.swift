@@ -33,8 +33,8 @@ public struct IdentificationJudge: Hashable, Sendable {
     /// Whether the identification is accepted.
     public var isAccepted: Bool { errors.isEmpty }
 
-    /// The rejection message that the device sends. The rejection names each refused parameter once; its message lists
-    /// contain the offending messages.
+    /// The rejection message that the device sends. The rejection names each refused parameter once; the message lists
+    /// in it contain the offending messages.
     public var rejection: ControlMessage {
       ControlMessage(.identificationRejected) { writer in
         for id in Set(errors.map(\.parameter)).sorted() {
@@ -74,7 +74,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   /// The problems that do not prevent a parameter from being read.
   private static let readAllTheSame: Set<IdentificationCheck> = [.presenceWithValue, .textWithoutEnd, .packedLanguages]
 
-  /// The other parameters that a rule depends on, besides the one that its finding names.
+  /// The parameters that a rule depends on, in addition to the one that the rule's findings name.
   private static let basis: [IdentificationCheck: Set<UInt16>] = [
     .missingTransport: [14, 15, 16, 17], .unknownNativeTransport: [14, 15, 16, 17, 24],
     .nativeTransportBesideUSB: [14, 15, 16, 17, 24],
@@ -236,7 +236,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case unreadableParameter
   case repeatedParameter
   case blankText
-  /// A string lacks its terminating zero byte but is read all the same.
+  /// A string lacks its terminating zero byte but is read anyway.
   case textWithoutEnd
   /// One parameter contains several zero-terminated languages; all of them are read.
   case packedLanguages

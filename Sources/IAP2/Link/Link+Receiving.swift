@@ -1,7 +1,7 @@
 // How an established link handles packets and timeouts.
 
 extension Link {
-  /// Handles a complete packet. If `hasRoom` is false, the packet's session cannot take the payload: the packet is
+  /// Handles a complete packet. If `hasRoom` is false, the packet's session has no room for the payload: the packet is
   /// treated as lost, so that the other end retransmits it.
   public mutating func handle(
     _ header: PacketHeader, payload: RawSpan, hasRoom: Bool = true, now: Instant
@@ -114,7 +114,7 @@ extension Link {
     if receiver.release() { pending.insert(.acknowledgement) }
   }
 
-  /// How long the other end retransmits a packet before it gives up the link.
+  /// How long the other end keeps retransmitting a packet before giving up the link.
   public var patience: Milliseconds {
     Milliseconds(terms.retransmissionTimeout.count * Int64(max(1, terms.retransmissionLimit)))
   }

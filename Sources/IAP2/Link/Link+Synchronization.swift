@@ -110,8 +110,8 @@ extension Link {
     return handleAnswer(parameters, header, payload, adjusted, now: now)
   }
 
-  /// Handles an unusable SYN. An accessory waits for one period before it tries again; otherwise, two disagreeing ends
-  /// would repeat this exchange as fast as the wire allows.
+  /// Handles an unusable SYN. An accessory waits for one period before it tries again; otherwise, two ends that
+  /// disagree would repeat this exchange as fast as the wire allows.
   private mutating func refuse(_ error: LinkParametersError, now: Instant) -> Reaction {
     let isRepetition = refusedSynchronization == error.bytes && !terms.isUp
     switch (role, phase) {
@@ -144,7 +144,7 @@ extension Link {
       break
     case .answering(let known, let answer, let sequence, let attempts, _):
       if header.sequence == sequence, known == offer {
-        // The same SYN arrived again, so this end's answer was lost. The repetition counts as an attempt, because it
+        // The same SYN arrived again, so this end's answer was lost. The repeated SYN counts as an attempt, because it
         // also postpones this end's own retransmission.
         if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
         self.answer(known, with: answer, sequence, attempts: attempts + 1, now: now)
@@ -152,8 +152,8 @@ extension Link {
       }
       takeFreshSequence()
     case .established:
-      // No data has arrived since, so this is a late copy of the SYN that established the link, and the other end has
-      // this end's answer.
+      // No data has arrived since then, so this is a late copy of the SYN that established the link, and the other end
+      // already has this end's answer.
       if header.sequence == receiver.lastInOrder { return .nothing }
       ended = .down(.restarted)
       takeFreshSequence()
@@ -253,7 +253,7 @@ extension Link {
     synchronizationSequence = (terms.isUp ? sender.lastSent : synchronizationSequence) &+ 1
   }
 
-  /// Ends a link that cannot continue, and starts again.
+  /// Ends a link that cannot continue, and starts over.
   mutating func fail(_ end: LinkEnd, now: Instant) -> Reaction {
     takeFreshSequence()
     restart(now: now)

@@ -12,11 +12,11 @@
 ///                  ◀──────── data, ACK, EAK ────▶
 /// ```
 ///
-/// Its owner passes in complete packets (see ``PacketScanner``) and the time. The link decides which payloads are
-/// delivered, in which order, and when to send. The link knows sessions only by their numbers.
+/// The link's owner passes in complete packets (see ``PacketScanner``) and the time. The link decides which payloads
+/// are delivered, in which order, and when to send. The link knows sessions only by their numbers.
 ///
-/// Invariants: each payload is delivered once and in order, or the link ends with a reason; no more packets are in
-/// flight than the other end announced, and none is longer than announced; an idle link has no deadline.
+/// Invariants: each payload is delivered once and in order, or the link ends with a reason; the number of packets in
+/// flight and their length never exceed what the other end announced; an idle link has no deadline.
 public struct Link: ~Copyable {
   /// The role of one end of the link.
   public enum Role: Hashable, Sendable {
@@ -143,7 +143,7 @@ public struct Link: ~Copyable {
     precondition(taken == payload.byteCount, "a message must fit in one packet, but this one does not")
   }
 
-  /// Queues as many of `bytes` as an External Accessory session's limit allows, and returns their number.
+  /// Queues as many of `bytes` as an External Accessory session's limit allows, and returns how many were queued.
   public mutating func send(_ bytes: RawSpan, externalAccessory id: UInt16, session: UInt8) -> Int {
     guard terms.isUp else { return 0 }
     let owner = SendQueue.Owner(id)
@@ -158,16 +158,16 @@ public struct Link: ~Copyable {
     return max(0, taken)
   }
 
-  /// The number of bytes of control messages and files that are waiting to be sent or acknowledged.
+  /// The number of control message and file bytes that are waiting to be sent or acknowledged.
   var unacknowledgedMessages: Int { sender.messageBytes }
 
-  /// Returns the number of bytes of an External Accessory session that are waiting to be sent or acknowledged.
+  /// Returns how many of an External Accessory session's bytes are waiting to be sent or acknowledged.
   public func unacknowledged(externalAccessory id: UInt16) -> Int {
     sender.balance(of: SendQueue.Owner(id))
   }
 
   /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
-  /// send. A run has at least one packet, and is not extended once it has `limit` bytes.
+  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     if terms.isUp, sender.canTransmit(window: terms.sendWindow), pending.isDisjoint(with: [.synchronization, .reset]) {
       let run = sender.takeRun(
@@ -276,8 +276,8 @@ public struct Link: ~Copyable {
     PacketWriter.append(header, payload: payload.span.bytes, to: &bytes)
   }
 
-  /// The iAP1 frame by which an iAP1-only device rejects detection: general lingo, acknowledgement with status 4 (bad
-  /// parameter) for command EE.
+  /// The iAP1 frame by which an iAP1-only device rejects detection: the general lingo's acknowledgement of command EE
+  /// with status 4 (bad parameter).
   public static let legacyRefusal: [UInt8] = [0xFF, 0x55, 0x04, 0x00, 0x02, 0x04, 0xEE, 0x08]
   /// The iAP1 frame RequestIdentify.
   public static let legacyRequestIdentify: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0x00, 0xFE]

@@ -117,8 +117,8 @@ extension Link {
   }
 }
 
-/// The number of bytes that may be in flight in each direction on a slow line: as many as the line carries in half the
-/// agreed retransmission timeout.
+/// How many bytes may be in flight in each direction on a slow line: as many as the line carries in half the agreed
+/// retransmission timeout.
 ///
 /// The timeout is fixed when the link is established. The timeout starts when a packet is handed to the line, even if
 /// the packet then waits behind others. With a device's window of 127 packets of 65,535 bytes, a continuous writer

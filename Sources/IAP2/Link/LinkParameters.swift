@@ -147,7 +147,7 @@ extension LinkParameters {
 // MARK: - Values out of range
 
 extension LinkParameters {
-  /// A numeric field of a SYN.
+  /// A numeric field in a SYN.
   public enum Field: String, Hashable, Sendable {
     case version = "link version"
     case window = "maximum outstanding packets"
@@ -232,7 +232,7 @@ extension LinkParameters {
   }
 }
 
-/// The reason why a SYN cannot be used, and the payload that proves it.
+/// The reason why a SYN cannot be used, and the SYN's payload as evidence.
 public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The problem with a SYN.
   public enum Problem: Equatable, Sendable {

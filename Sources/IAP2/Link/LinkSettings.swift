@@ -1,11 +1,12 @@
-/// All settings of a link: the timings that no public source gives, and each disputed point of the protocol.
+/// All settings of a link: timings that no public source specifies, and every point of the protocol on which sources
+/// disagree.
 ///
-/// No other type knows the disputed points. Each default is the safest interpretation.
+/// No other type deals with these points. Each default is the safest interpretation.
 public struct LinkSettings: Hashable, Sendable {
   /// The parameters that this end announces in its SYN. A device replaces the recovery values and the session table
   /// with the accessory's, unless ``deviceAnswer`` says otherwise.
   public var parameters: LinkParameters
-  /// The accessory's second offer if the device declines a link without acknowledgements.
+  /// The accessory's second offer, made if the device declines a link without acknowledgements.
   public var fallbackParameters: LinkParameters?
   /// The sequence number of the first SYN; any number works.
   public var initialSequence: UInt8 = 0
@@ -43,7 +44,8 @@ public struct LinkSettings: Hashable, Sendable {
 
   /// The content of the device's SYN+ACK.
   public enum DeviceAnswer: Hashable, Sendable {
-    /// The accessory's recovery values and sessions with the device's own window and length, as Apple devices do.
+    /// The answer combines the accessory's recovery values and sessions with the device's own window and length, as on
+    /// Apple devices.
     case echo
     /// The device's own recovery values with the accessory's sessions.
     case ownRecovery
@@ -65,9 +67,9 @@ public struct LinkSettings: Hashable, Sendable {
   public enum ExtendedAcknowledgement: Hashable, Sendable {
     /// Send no extended acknowledgements; wait for the retransmission.
     case never
-    /// The numbers received out of order, according to the more authoritative source.
+    /// The list contains the numbers received out of order, according to the more authoritative source.
     case received
-    /// The missing numbers, according to four sources.
+    /// The list contains the missing numbers, according to four sources.
     case missing
   }
   /// The kind of extended acknowledgement that is sent. A received one is always interpreted in both ways: every
@@ -82,7 +84,7 @@ public struct LinkSettings: Hashable, Sendable {
     /// Only the oldest packet is retransmitted (two sources).
     case oldestOnly
   }
-  /// Which packets a timeout retransmits.
+  /// Which packets are retransmitted after a timeout.
   public var retransmission = Retransmission.everyExpired
 
   /// Whether a device sends a reset when it gives up a link. No source specifies this. Without a reset, an idle
@@ -98,7 +100,8 @@ public struct LinkSettings: Hashable, Sendable {
   }
   /// When the timer that delays an acknowledgement starts.
   public var acknowledgementTimer = AcknowledgementTimer.fromFirst
-  /// Whether packets that arrive ahead of a gap are kept instead of dropped. Stacks of both kinds exist.
+  /// Whether packets that arrive ahead of a gap are kept instead of dropped. Some stacks keep them, and others drop
+  /// them.
   public var keepsPacketsAheadOfGap = true
 
   /// The number of unread bytes at which the packets of a session are no longer acknowledged.
@@ -110,12 +113,12 @@ public struct LinkSettings: Hashable, Sendable {
   /// then announces, and sends, no more at a time than the line carries in half the agreed retransmission timeout.
   public var lineRate: Int?
 
-  /// How long the bytes of a packet may pause before the packet counts as truncated and the next bytes are read as a
-  /// new packet; nil means forever. This timeout is for lines that lose bytes, such as serial lines. On other lines,
+  /// How long a packet may pause between two bytes before it counts as truncated and the next bytes are read as a new
+  /// packet; nil means forever. This timeout is for lines that lose bytes, such as serial lines. On other lines,
   /// packets always arrive complete, even if late.
   public var interByteTimeout: Milliseconds?
 
-  /// Creates settings from the given announcements; everything else has its default.
+  /// Creates settings from the given announcements; all other settings have default values.
   public init(parameters: LinkParameters = LinkParameters()) {
     self.parameters = parameters
   }
@@ -144,8 +147,8 @@ public struct Milliseconds: Hashable, Sendable, ExpressibleByIntegerLiteral {
 }
 
 extension Instant {
-  /// Returns the time that is `milliseconds` later. Users choose durations, so an overflow gives the first or last
-  /// possible instant.
+  /// Returns the time that is `milliseconds` later. Users choose durations, so an overflow must not trap; it results in
+  /// the first or last possible instant.
   public static func + (time: Instant, milliseconds: Milliseconds) -> Instant {
     let (length, isTooLong) = milliseconds.count.multipliedReportingOverflow(by: 1_000_000)
     let (sum, isTooLate) = time.nanoseconds.addingReportingOverflow(length)

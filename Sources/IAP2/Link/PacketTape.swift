@@ -1,4 +1,4 @@
-/// Stores the complete packets that a link has built and the other end has not acknowledged, in order.
+/// Stores, in order, the complete packets that a link has built and the other end has not acknowledged.
 ///
 /// ```
 ///   │ free │ oldest … newest │ free │             later, the newest having gone back to the front:
@@ -15,7 +15,7 @@ struct PacketTape {
   private static let smallest = 512
   private var head = 0
   private var tail = 0
-  /// The end of the packets before the wrap-around; nil while the newest packet follows the oldest.
+  /// The position after the last packet before the wrap-around; nil while the newest packet follows the oldest.
   private var turn: Int?
 
   /// Finds a place for `count` bytes after the newest packet; nil if the memory must grow.

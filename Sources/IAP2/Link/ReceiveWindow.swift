@@ -2,14 +2,14 @@
 /// ahead of a gap.
 ///
 /// Invariants: every number is delivered once and in order; `lastInOrder` advances by one; nothing outside the
-/// announced window is kept, so at most that many packets wait for a gap to close.
+/// announced window is kept, so no more packets than fit into the window wait for a gap to close.
 struct ReceiveWindow {
   enum Verdict: Equatable {
     /// The packet is the next one in order.
     case next
     /// The packet was already delivered: the other end missed the acknowledgement.
     case duplicate
-    /// The packet is later than the next one, but inside the window.
+    /// The packet is not the next one, but is inside the window.
     case ahead
     /// The packet is outside the window that this end announced.
     case outside
@@ -24,7 +24,7 @@ struct ReceiveWindow {
   private(set) var lastInOrder: UInt8 = 0
   /// The number of delivered packets not yet acknowledged, including those whose acknowledgement is withheld.
   private(set) var owed = 0
-  /// The latest time for the next acknowledgement.
+  /// The time by which the next acknowledgement must be sent.
   private(set) var deadline: Instant?
   /// The acknowledgement number that is repeated while a session is full.
   private var heldAt: UInt8?

@@ -90,7 +90,7 @@ struct SendQueue {
   // MARK: Building
 
   /// Queues a packet for `session`: `prefix`, followed by as much of `bytes` as `maximumPayload` allows. Returns how
-  /// many bytes it took. If an unsent packet of the same owner has room, the bytes are added to that packet.
+  /// many bytes were taken. If an unsent packet of the same owner has room, the bytes are added to that packet.
   mutating func append(
     session: UInt8, owner: Owner, prefix: Prefix, bytes: RawSpan, maximumPayload: Int
   ) -> Int {
@@ -224,8 +224,8 @@ struct SendQueue {
     resends > 0 || (inFlight < window && waiting > 0)
   }
 
-  /// Takes the next contiguous packets to send: at least one, and no more once they have `limit` bytes. Retransmissions
-  /// come first, one at a time. The packets count as sent.
+  /// Takes the next contiguous packets to send: at least one, and further ones until `limit` bytes are reached.
+  /// Retransmissions come first, one at a time. The packets count as sent.
   mutating func takeRun(atMost limit: Int, window: Int, acknowledgement: UInt8, now: Instant) -> Run {
     if resends > 0 {
       var index = first

@@ -109,7 +109,7 @@ public final class PacketCapture {
     return takeSkip() + [Piece(kind, at: position - length..<position)]
   }
 
-  /// Joins skipped bytes, which the scanner reports in chunks.
+  /// Collects skipped bytes, which the scanner reports in chunks, into one piece.
   private func hold(_ skipped: SkippedBytes, endingAt position: Int) {
     guard var held = skip else {
       skip = (skipped, position - skipped.count..<position)
@@ -124,7 +124,7 @@ public final class PacketCapture {
     return skip.map { [Piece(.skipped($0.bytes), at: $0.range)] } ?? []
   }
 
-  /// Ends the capture and returns the incomplete rest.
+  /// Ends the capture and returns the incomplete remainder.
   public func finish() -> [Piece] {
     let held = end - scanner.heldCount..<end
     let header = scanner.heldHeader

@@ -19,7 +19,7 @@ public struct PacketHeader: Hashable, Sendable {
   public var length: UInt16
   /// The control bits, which say what kind of packet this is.
   public var control: ControlBits
-  /// The packet's sequence number. A header-only packet repeats the last number sent, so its number is not checked.
+  /// The packet's sequence number. A header-only packet repeats the last number sent, so receivers do not check it.
   public var sequence: UInt8
   /// The last sequence number that the sender received in order, if ``ControlBits/ack`` is set.
   public var acknowledgement: UInt8

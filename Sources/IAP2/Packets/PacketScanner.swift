@@ -1,4 +1,4 @@
-/// Finds packets in a byte stream, however it is split, joined or damaged.
+/// Finds packets in a byte stream, no matter how the stream is split, joined or damaged.
 ///
 /// The link, packet faults, transcripts and `easim decode` all use this type, so they agree about what is on the wire.
 ///
@@ -6,12 +6,12 @@
 /// - `FF 5A` and a header with a correct checksum: a packet, or a spoiled packet if the payload checksum is wrong.
 /// - `FF 55` and a frame with a correct checksum: the detection sequence, or another iAP1 frame.
 /// - Anything else: skipped up to the next `FF` and reported before the next piece. Zero bytes between packets are
-/// padding that some USB stacks add; they are skipped without a report.
+///   padding that some USB stacks add; they are skipped without a report.
 ///
-/// Invariants: every byte is part of exactly one piece or one skip, or is still in `carry`; `carry` holds at most one
-/// packet (65,535 bytes); whole packets inside the input are not copied.
+/// Invariants: every byte is part of exactly one piece or one skipped range, or is still in `carry`; `carry` holds at
+/// most one packet (65,535 bytes); whole packets inside the input are not copied.
 public struct PacketScanner: ~Copyable {
-  /// The location of a piece's bytes.
+  /// Where a piece's bytes are.
   public enum Place: Equatable, Sendable {
     /// The bytes are in the input passed to `next`, at this range.
     case input(Range<Int>)
@@ -83,7 +83,7 @@ public struct PacketScanner: ~Copyable {
     bytes.byteCount == 1 && carry.keepQuietly(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
   }
 
-  /// The number of received bytes that do not yet belong to a piece or a skip.
+  /// The number of received bytes that have not yet been assigned to a piece or skipped.
   public var heldCount: Int { carry.undecided }
 
   /// The number of zero bytes skipped as padding.
@@ -118,7 +118,7 @@ public struct PacketScanner: ~Copyable {
   }
 
   /// Lends the bytes of a piece whose place is `.carry`; they must be returned before the next call. The bytes are
-  /// moved out, so that the borrower can modify everything else it owns.
+  /// moved out, so that the borrower can modify its other state in the meantime.
   public mutating func lendCarry() -> ScannerCarry {
     var lent = ScannerCarry()
     swap(&lent, &carry)
@@ -247,8 +247,8 @@ extension PacketScanner {
 ///   │ decided │ undecided │ free │
 /// ```
 ///
-/// The type allocates its own memory: a stream can arrive byte by byte, and an array checks on each append whether it
-/// is shared, which costs more than the rest of the work. Only this type uses the pointer.
+/// The type allocates its own memory: a stream can arrive byte by byte, and an array checks on each append whether the
+/// array is shared, which costs more than all the other work. Only this type uses the pointer.
 public struct ScannerCarry: ~Copyable {
   // Inlinable, like everything in the scanner and the peers that handles a single byte, because a call would cost more
   // than the byte.
@@ -256,7 +256,8 @@ public struct ScannerCarry: ~Copyable {
   @usableFromInline var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var head = 0
   @usableFromInline var count = 0
-  /// Bytes before this position cannot complete anything and are only stored; it is one less than the reserved count.
+  /// Bytes before this position cannot complete anything and are only stored. The position is one less than the
+  /// reserved count.
   @usableFromInline var quietEnd = 0
 
   init() {}

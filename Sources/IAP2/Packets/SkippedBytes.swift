@@ -27,8 +27,8 @@ public struct SkippedBytes: Equatable, Sendable {
     count += next.count
   }
 
-  /// Takes bytes until a report is complete or the input ends; returns how many it took, including leading padding. The
-  /// reports therefore depend only on the bytes, not on how the bytes were split.
+  /// Takes bytes until a report is complete or the input ends; returns the number of bytes taken, including leading
+  /// padding. The reports therefore depend only on the bytes, not on how the bytes were split.
   mutating func add(_ bytes: UnsafeRawBufferPointer, isEnd: Bool = false) -> Int {
     var start = 0
     if sample.isEmpty {
@@ -55,7 +55,7 @@ public struct SkippedBytes: Equatable, Sendable {
     return offset
   }
 
-  /// Returns the collected bytes and starts again; returns nil if there was only padding.
+  /// Returns the collected bytes and starts a new collection; returns nil if there was only padding.
   mutating func take() -> SkippedBytes? {
     if count == 0 { return nil }
     var taken = self

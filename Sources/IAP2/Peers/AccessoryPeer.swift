@@ -1,4 +1,4 @@
-/// The accessory's end of the protocol.
+/// The accessory's side of the protocol.
 ///
 /// An accessory begins with detection and SYN. After that it answers requests in whatever order the device chooses:
 /// certificate and challenge may come before or after identification, in the same read, or twice. The owner decides how
@@ -29,14 +29,14 @@ public struct AccessoryRole: PeerRole {
     peer.core.handleTimeout(now: now)
   }
 
-  /// Handles the end of the channel; the identification stays unchanged.
+  /// Handles a channel that has ended; the identification stays unchanged.
   public static func stop(_ peer: inout AccessoryPeer, _ reason: String) {
     peer.core.stop(reason)
   }
 }
 
 extension Peer where Role == AccessoryRole {
-  /// How the accessory identifies itself the next time the device asks.
+  /// The identification that the accessory sends the next time the device asks.
   public var identification: Identification {
     get { role.prepared.identification }
     set { role.prepared = PreparedIdentification(newValue) }
@@ -96,7 +96,7 @@ extension Peer where Role == AccessoryRole {
     if core.sessions.isRequested(id) { core.dropRequested(id) }
   }
 
-  /// Sends an identification late, or again after the device refused one.
+  /// Sends the identification after a delay, or again after the device refused one.
   public mutating func identify(as identification: Identification) {
     self.identification = identification
     identify()

@@ -1,4 +1,4 @@
-/// The Apple device's end of the protocol: it answers detection, and then sends requests.
+/// The Apple device's side of the protocol: the device answers detection, and then sends requests.
 ///
 /// Once the link is up it takes the accessory through identification and authentication in the order given by its
 /// settings, and reports ``PeerEvent/ready`` when both are done. After that, sessions may be opened.
@@ -27,9 +27,9 @@ extension Peer where Role == DeviceRole {
   /// The state in which the accessory, or the last link, stopped before it was ready; nil once the accessory is ready.
   public var unfinished: DeviceRole.Unfinished? { role.unfinishedNow }
 
-  /// Uses this startup order from the next link on, and tries no other order after it. The time that the accessory took
-  /// for its first answer is deducted from the limit for each of its other answers, so that both orders fit into one
-  /// time limit.
+  /// Uses this startup order starting with the next link, and tries no other order if this one fails. The time that the
+  /// accessory took for its first answer is deducted from the limit for each of its other answers, so that both orders
+  /// fit into one time limit.
   public mutating func begin(with order: DeviceRole.Settings.Order) {
     role.order = order
     guard let first = role.firstAnswerTimeout else { return }
@@ -39,7 +39,7 @@ extension Peer where Role == DeviceRole {
 
   // MARK: Until the accessory is ready
 
-  /// Handles a link that was established or lost while bytes were being processed.
+  /// Reacts if the link was established or lost while bytes were being processed.
   mutating func followLink(now: Instant) {
     let isUp = core.isLinkUp
     if !isUp || core.link.counters.establishments != role.followedLink { role.linkEnded() }
@@ -82,7 +82,7 @@ extension Peer where Role == DeviceRole {
     core.answerDeadline = nil
   }
 
-  /// Starts the answer timeout while the accessory owes the next authentication message, and stops it otherwise.
+  /// Runs the answer timeout while the accessory must send the next authentication message, and stops it otherwise.
   private mutating func timeAuthentication(now: Instant) {
     guard case .asking(.authentication, _) = role.progress else { return }
     let isWaiting = [.awaitingCertificate, .awaitingResponse].contains(role.authentication)
@@ -111,10 +111,10 @@ extension Peer where Role == DeviceRole {
 
   private static var sessionLimit: Int { 65_536 }
 
-  /// Opens a session for a declared protocol. The session is open immediately, because most accessories never confirm;
-  /// its first data may have to wait, see ``DeviceRole/Settings/firstWriteDelay``. Returns nil if the accessory is not
-  /// ready, does not declare the protocol, or its link cannot carry the session; in the last case an event gives the
-  /// reason.
+  /// Opens a session for a declared protocol. The session is open immediately, because most accessories never confirm a
+  /// session; the first data may have to wait, see ``DeviceRole/Settings/firstWriteDelay``. Returns nil if the
+  /// accessory is not ready, does not declare the protocol, or its link cannot carry the session; in the last case an
+  /// event gives the reason.
   public mutating func openSession(protocolNamed name: String, now: Instant) -> SessionRoute? {
     guard isReady, let found = role.accepted?.identification.externalAccessoryProtocol(named: name) else { return nil }
     if let component = found.nativeTransportComponent { return .native(component: component) }

@@ -23,9 +23,10 @@ public struct DeviceRole: PeerRole {
     public var firstAnswerTimeout: Milliseconds?
     /// How long the accessory may take for each answer. iOS's own limit is not public; a field report mentions 30 s.
     public var answerTimeout: Milliseconds = 30_000
-    /// How many refused identifications end the link; a device was seen to stop after the second.
+    /// The number of refused identifications that ends the link; one device stopped after the second.
     public var rejectionLimit = 2
-    /// The updates that are sent to a ready accessory if it lists the messages as received, as Apple devices do.
+    /// The updates that are sent to a ready accessory if it lists the messages as received; Apple devices send them
+    /// too.
     public var news: [DeviceUpdate] = [
       .uuid("00000000-0000-4000-8000-00000000EA51"), .language("en"), .name("easim"),
     ]
@@ -66,7 +67,7 @@ public struct DeviceRole: PeerRole {
     public let ignoredStep: Step?
   }
 
-  /// How far the accessory has progressed. The time limit for its answer is ``PeerCore/answerDeadline``.
+  /// How far the accessory has progressed. The time limit for the accessory's answer is ``PeerCore/answerDeadline``.
   enum Progress: Equatable {
     case linkDown
     case asking(Step, remaining: Step?)
@@ -97,7 +98,7 @@ public struct DeviceRole: PeerRole {
   let memory: IdentificationMemory?
   var accepted: JudgedIdentification?
   var progress = Progress.linkDown
-  /// The link that `progress` refers to: one link may end and a new one be established within a single read.
+  /// The link that `progress` refers to: within a single read, one link may end and a new one may be established.
   var followedLink = 0
   var authentication = Authentication.idle
   var order: Settings.Order
@@ -143,7 +144,7 @@ public struct DeviceRole: PeerRole {
     peer.core.events.append(.answerTimedOut(step))
   }
 
-  /// Handles the end of the channel: the accessory's answers are no longer valid.
+  /// Handles a channel that has ended: the accessory's answers are no longer valid.
   public static func stop(_ peer: inout DevicePeer, _ reason: String) {
     peer.core.stop(reason)
     peer.role.linkEnded()

@@ -51,10 +51,10 @@ extension Peer where Role == DeviceRole {
   }
 }
 
-/// Finds out what blocks or damages a line, by comparing its states at regular intervals.
+/// Finds out what blocks or damages a line, by comparing the line's states at regular intervals.
 ///
 /// Each problem is reported once it has lasted for ``limit``. It is reported again only if it disappears and returns.
-/// Counts of damage are reported when they have grown, at most once every ``pause``.
+/// Damage counters are reported when they have increased, at most once every ``pause``.
 public struct LineWatch {
   /// How long a problem must last before it is reported.
   public static let limit = Milliseconds(5_000)
@@ -94,8 +94,8 @@ public struct LineWatch {
     return sentences
   }
 
-  /// Returns the sentences still to report when the line ends, about damage and about zero bytes, which no other
-  /// message mentions.
+  /// Returns the sentences that remain to be reported when the line ends. They are about damage and about zero bytes,
+  /// which no other message mentions.
   public mutating func finish(_ state: LineState) -> [String] {
     let zeros = reported.contains(.onlyZeros) ? nil : Self.troubles(of: state)[.onlyZeros]
     return [zeros, takeCounts(state.counters)].compactMap(\.self)

@@ -1,4 +1,4 @@
-/// One end of the protocol, which takes bytes and time, and produces bytes and events.
+/// One side of the protocol, which takes bytes and the current time, and produces bytes and events.
 ///
 /// ```
 ///   Peer<Role>
@@ -10,8 +10,8 @@
 /// ``PeerCore/transmit(atMost:now:_:)`` until it returns false, and then reads ``PeerCore/deadline``.
 /// `AccessorySessions.Connection` is the owner everywhere except in tests.
 public struct Peer<Role: PeerRole>: ~Copyable {
-  /// The state that both roles share. Owners use it directly, because some of its methods are called for every packet
-  /// and a stored property costs no call.
+  /// The state that both roles share. Owners use this state directly, because some of its methods are called for every
+  /// packet and reading a stored property needs no function call.
   public var core: PeerCore
   var role: Role
 
@@ -25,7 +25,7 @@ public struct Peer<Role: PeerRole>: ~Copyable {
     Role.handleTimeout(&self, now: now)
   }
 
-  /// Handles the end of the channel: every session ends with `reason`.
+  /// Handles a channel that has ended: every session ends with `reason`.
   public mutating func stop(_ reason: String) {
     Role.stop(&self, reason)
   }
@@ -45,7 +45,7 @@ public protocol PeerRole {
   /// Returns what this end is waiting for while the link is up.
   static func phase(of peer: borrowing Peer<Self>) -> PeerPhase
 
-  /// Handles the end of the channel: every session ends with `reason`.
+  /// Handles a channel that has ended: every session ends with `reason`.
   static func stop(_ peer: inout Peer<Self>, _ reason: String)
 }
 
@@ -74,7 +74,7 @@ extension PeerCore {
   }
 }
 
-/// What one end is waiting for, judging by the packets exchanged so far. Owners use this to limit how long the other
+/// What one end is waiting for, according to the packets exchanged so far. Owners use this to limit how long the other
 /// end may be silent.
 public enum PeerPhase: Hashable, Sendable, CaseIterable {
   /// This end is not waiting for anything: it has not started, or has given up, for example because the device supports
@@ -90,7 +90,7 @@ public enum PeerPhase: Hashable, Sendable, CaseIterable {
   case owner
   /// Sessions may be opened. iAP2 has no keep-alive, so silence is normal.
   case ready
-  /// One end refused the other, which may leave or try again.
+  /// One end refused the other, and the refused end may leave or try again.
   case refused
 
   /// Whether the link is still being established.

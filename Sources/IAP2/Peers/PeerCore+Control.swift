@@ -1,6 +1,6 @@
 // Sending and receiving control messages.
 
-/// A control message as one end saw it.
+/// A control message as seen by one end.
 public struct PassedMessage: Hashable, Sendable {
   /// The direction of the message.
   public enum Direction: String, Hashable, Sendable {
@@ -22,7 +22,7 @@ public struct PassedMessage: Hashable, Sendable {
 
 extension PeerCore {
   /// Sends a control message, split into several packets if the other end accepts only short ones. Returns false, and
-  /// reports the message, if it is too long for its length field.
+  /// reports the message, if the message is too long for its length field.
   @discardableResult
   public mutating func send(_ message: ControlMessage) -> Bool {
     guard let session = controlSession else { return false }

@@ -15,8 +15,8 @@ public struct PeerCore: ~Copyable {
   private var holdingSince: Instant?
   /// The time at which room became available; cleared when an immediate timeout has notified the waiting writers.
   private var roomSince: Instant?
-  /// The time at which the incomplete packet counts as truncated; `pieceCount` is the number of its bytes that had
-  /// arrived when the deadline was set.
+  /// The time at which the incomplete packet counts as truncated; `pieceCount` is the number of the packet's bytes that
+  /// had arrived when the deadline was set.
   private var pieceDeadline: Instant?
   private var pieceCount = 0
   /// The time by which the accessory must have answered the device; nil if no answer is due.
@@ -181,7 +181,8 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// Leaves a link that ended: its sessions end with `end`, and nothing can be sent until the next link is established.
+  /// Cleans up after a link has ended: the link's sessions end with `end`, and nothing can be sent until the next link
+  /// is established.
   private mutating func leaveLink(_ end: SessionEnd) {
     endAllSessions(end)
     controlSession = nil
@@ -268,7 +269,7 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Acknowledges everything so far if the session that withheld acknowledgements is no longer full. If another session
-  /// is full, acknowledgements are withheld from that point, and the other end's time limit restarts.
+  /// is full, acknowledgements are withheld again from that point on, and the other end's time limit restarts.
   private mutating func releaseIfPossible() {
     guard holdingSince != nil, sessions.fullSince != holdingSince else { return }
     holdingSince = sessions.fullSince
@@ -292,8 +293,8 @@ public struct PeerCore: ~Copyable {
     link.unacknowledged(externalAccessory: session)
   }
 
-  /// Sends as much of `bytes` as the session's limit allows, and returns the number of bytes sent. After a short write,
-  /// ``PeerEvent/sessionWritable(_:)`` announces room.
+  /// Sends as much of `bytes` as the session's limit allows, and returns the number of bytes sent. After a partial
+  /// write, ``PeerEvent/sessionWritable(_:)`` announces that there is room again.
   public mutating func write(_ bytes: RawSpan, to id: UInt16) -> Int {
     guard let index = sessions.index(of: id), sessions.entries[index].phase != .requested,
       let session = externalAccessorySession
@@ -349,13 +350,13 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
-  /// send. A run has at least one packet, and is not extended once it has `limit` bytes.
+  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes.
   ///
   /// The packets count as sent: `body` must keep what it cannot send at once. `body` must not call the peer.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
     // Normally, an acknowledgement makes room for more bytes; on a link without acknowledgements, sending a packet
-    // does.
+    // makes room.
     if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
     return true
   }

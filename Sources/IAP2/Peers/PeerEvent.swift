@@ -1,11 +1,11 @@
-/// The events of a peer, which the owner fetches with ``PeerCore/nextEvent()`` after each call.
+/// An event of a peer; the owner fetches events with ``PeerCore/nextEvent()`` after each call.
 ///
-/// Large, rare cases are indirect: an event is fetched after every read, so it must be cheap to move.
+/// Large, rare cases are indirect: an event is fetched after every read, so events must be cheap to move.
 public enum PeerEvent: Equatable, Sendable {
   // MARK: Both roles
 
   indirect case linkUp(LinkAgreement)
-  /// The link is down. The end of each session has already been reported.
+  /// The link is down. Each session has already been reported as ended.
   indirect case linkDown(LinkEnd)
   /// The other end's SYN contains out-of-range values; the nearest allowed ones are used.
   indirect case synchronizationAdjusted([LinkParameters.ValueOutOfRange])
@@ -76,7 +76,7 @@ public enum PeerEvent: Equatable, Sendable {
 @usableFromInline
 struct EventQueue {
   private var events = Queue<PeerEvent>()
-  /// This flag is stored separately, because it is checked after every byte.
+  /// The flag is stored separately, because it is checked after every byte.
   @usableFromInline private(set) var isEmpty = true
 
   mutating func append(_ event: PeerEvent) {

@@ -8,7 +8,7 @@
 ///   next(now:)    the next message that is due, ordered by time and then by rule
 /// ```
 ///
-/// Invariants: nothing is due before ``begin(declared:)``; at most ``pendingLimit`` messages wait, however fast
+/// Invariants: nothing is due before ``begin(declared:)``; at most ``pendingLimit`` messages wait, no matter how fast
 /// requests arrive; each rule repeats at a single interval.
 public struct MessageRules: Sendable {
   /// The result of a change.
@@ -40,10 +40,10 @@ public struct MessageRules: Sendable {
   /// of that request.
   private var standing: [Int: [Parameter]] = [:]
   private var changes: [MessageID: [MessageRule.Element]] = [:]
-  /// How many answers were dropped because too many were waiting.
+  /// The number of answers that were dropped because too many were waiting.
   public private(set) var dropped = 0
 
-  /// Creates the initial state, before any rule applies. `epoch` is the time at which the clock was 0, in seconds since
+  /// Creates the state in which no rule applies yet. `epoch` is the time at which the clock was 0, in seconds since
   /// 1970.
   public init(_ rules: [MessageRule], epoch: UInt64 = 0) {
     self.rules = rules

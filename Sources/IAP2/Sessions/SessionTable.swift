@@ -1,4 +1,4 @@
-/// Stores the External Accessory sessions of one link, and each session's unread bytes.
+/// Stores one link's External Accessory sessions, and each session's unread bytes.
 ///
 /// The list is linear, because an accessory has only a few sessions. Bytes are passed on by swapping buffers, so that
 /// reading copies nothing and a session with steady traffic allocates nothing.
@@ -29,7 +29,7 @@ struct SessionTable {
     var unread = 0
     /// The time at which the session reached its limit of unread bytes.
     var fullSince: Instant?
-    /// The time before which nothing may be written, because the accessory may need the delay.
+    /// The time until which nothing may be written, because the accessory may need the delay.
     var holdsWritesUntil: Instant?
     /// Whether a write was cut short and its writer is waiting for room.
     var wantsRoom = false
@@ -126,13 +126,13 @@ struct SessionTable {
     heldUntil = entries.compactMap(\.holdsWritesUntil).min()
   }
 
-  /// The time at which the session that has been full the longest became full.
+  /// When a session became full, for the one that has been full the longest.
   var fullSince: Instant? {
     if fullCount == 0 { return nil }
     return entries.compactMap(\.fullSince).min()
   }
 
-  /// Ends a session. The session is kept while its inbox has unread bytes; if inboxes are never collected, the oldest
+  /// Ends a session. The session is kept while its inbox has unread bytes; if inboxes are never read, the oldest
   /// sessions are dropped.
   mutating func end(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
