@@ -8,19 +8,19 @@ package struct KernelModule: Sendable {
   /// The kernel setting that builds the module, such as "CONFIGFS_FS".
   package let setting: String
 
-  /// The module with the file system in which gadgets are created.
+  /// The module that provides the file system in which gadgets are created.
   package static let configFS = KernelModule(name: "configfs", setting: "CONFIGFS_FS")
   package static let gadgets = KernelModule(name: "libcomposite", setting: "USB_CONFIGFS")
   /// The module that provides the files of a gadget's endpoints.
   package static let functionFS = KernelModule(name: "usb_f_fs", setting: "USB_CONFIGFS_F_FS")
   /// The module that provides a device port connected to a host port of the same machine.
   package static let dummyController = KernelModule(name: "dummy_hcd", setting: "USB_DUMMY_HCD")
-  /// The module that implements the host's end of USB/IP.
+  /// The module that implements the host's side of USB/IP.
   package static let virtualHost = KernelModule(name: "vhci-hcd", setting: "USBIP_VHCI_HCD")
   /// The driver of Bluetooth adapters on USB.
   package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
 
-  /// The command that loads the module or, if this kernel does not have the module, other advice.
+  /// The command that loads the module or, if this kernel does not have the module, advice on what to do instead.
   package var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
 
   func remedy(in modules: String) -> String {

@@ -7,7 +7,7 @@ struct USBDescriptors: Equatable {
   var configurations: [Configuration] = []
 
   struct Configuration: Equatable {
-    /// The number that selects the configuration, bConfigurationValue.
+    /// The number that selects this configuration, bConfigurationValue.
     var value: UInt8
     var interfaces: [USBInterface] = []
   }
@@ -21,13 +21,13 @@ struct DescriptorError: Error, Equatable, CustomStringConvertible {
     (self.offset, self.problem) = (offset, problem)
   }
 
-  /// Text such as "byte 18: the configuration claims 900 bytes, and 32 are there".
+  /// A message such as "byte 18: the configuration claims 900 bytes, and 32 are there".
   var description: String { "byte \(offset): \(problem)" }
 }
 
 extension USBDescriptors {
-  /// Parses untrusted descriptors: every length is checked against the actual bytes, and a wrong length is an error
-  /// with its offset. Descriptors of unknown types are skipped. Wrong counts are ignored, because counting the
+  /// Parses untrusted descriptors: every length is checked against the actual bytes, and a wrong length causes an error
+  /// that contains the offset. Descriptors of unknown types are skipped. Wrong counts are ignored, because counting the
   /// descriptors themselves is enough.
   ///
   /// ```swift
@@ -97,7 +97,7 @@ extension USBDescriptors.Configuration {
       guard !interfaces.isEmpty else {
         throw DescriptorError(at, "an endpoint descriptor comes before any interface descriptor")
       }
-      // Bits 11 and above give the transactions per microframe, which bulk endpoints do not use.
+      // Bits 11 and above hold the number of transactions per microframe, which bulk endpoints do not use.
       let size = part.littleEndian16(at: at + 4) & 0x7FF
       interfaces[interfaces.endIndex - 1].endpoints.append(
         USBEndpoint(address: part[at + 2], attributes: part[at + 3], packetSize: size))

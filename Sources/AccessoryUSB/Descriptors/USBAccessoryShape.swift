@@ -16,8 +16,8 @@ public struct USBAccessoryShape: Equatable, Sendable {
   public var serial: String
   /// The speed of the accessory's port.
   public var speed = USBSpeed.high
-  /// The protocols whose sessions have their own endpoints (native transport); for each of them there is an interface
-  /// named after the protocol.
+  /// The protocols whose sessions have their own endpoints (native transport); each of these protocols has an interface
+  /// named after it.
   public var nativeProtocols: [String] = []
 
   static let interfaceName = "iAP Interface"
@@ -31,7 +31,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
     static let native: UInt8 = 5
   }
 
-  /// Endpoint numbers end at 15, and iAP2 uses two of them.
+  /// The highest endpoint number is 15, and iAP2 uses two endpoints.
   static let mostNativeProtocols = 13
 
   /// Creates a shape with the default numbers.
@@ -76,7 +76,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
       + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
   }
 
-  /// The descriptor of the only configuration, which is self-powered, and all its descriptors.
+  /// The descriptor of the only configuration, which is self-powered, and all descriptors inside it.
   var configurationDescriptor: [UInt8] {
     let body = interfaces(at: speed).flatMap { $0.descriptor(namedBy: $0.nameIndex) }
     let total = UInt16(9 + body.count)
@@ -132,7 +132,7 @@ extension USBInterface {
   }
 }
 
-// USB's numbers are little-endian, USB/IP's big-endian.
+// Numbers are little-endian on USB, and big-endian in USB/IP.
 
 extension FixedWidthInteger {
   var littleEndianBytes: [UInt8] { withUnsafeBytes(of: littleEndian) { Array($0) } }

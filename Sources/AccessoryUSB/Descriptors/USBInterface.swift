@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One alternate setting of one interface, as a configuration descriptor declares it.
+/// One alternate setting of one interface, as declared in a configuration descriptor.
 struct USBInterface: Equatable, Sendable {
   var number: UInt8
   var alternate: UInt8 = 0
@@ -94,7 +94,7 @@ public enum USBSpeed: Equatable, Sendable {
 
 enum IAPFinding: Equatable {
   case accessory(IAPInterfaces)
-  /// The device is almost an accessory; the sentence fragment names what is missing.
+  /// The device lacks something that accessories have; the sentence fragment says what is missing.
   case nearMiss(String)
   case unrelated
 }
@@ -103,7 +103,7 @@ enum IAPFinding: Equatable {
 struct IAPInterfaces: Equatable {
   var configuration: UInt8
   var main: BulkPair
-  /// The usable native transports: the first alternate setting with a bulk pair of each interface.
+  /// The usable native transports: for each interface, the first alternate setting that has a bulk pair.
   var natives: [BulkPair] = []
 }
 
@@ -111,7 +111,7 @@ extension USBDescriptors {
   /// Looks for an interface that carries iAP2.
   ///
   /// - Parameter active: the current configuration. The current configuration is preferred, because selecting another
-  /// configuration takes all other interfaces away from the programs that use them.
+  ///   configuration takes all other interfaces away from the programs that use them.
   func findIAP(active: UInt8?) -> IAPFinding {
     let ordered = configurations.filter { $0.value == active } + configurations.filter { $0.value != active }
     var reason: String?

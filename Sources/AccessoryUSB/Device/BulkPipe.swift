@@ -2,15 +2,15 @@ import AccessoryCore
 
 /// Carries the bulk transfers of a ``BulkPipe`` over a USB/IP connection or a gadget's endpoints.
 protocol BulkCarrier: AnyObject {
-  /// Sends bytes of the accessory immediately if no earlier bytes are waiting. Returns how many were accepted; the pipe
-  /// keeps the others.
+  /// Sends the accessory's bytes immediately if no earlier bytes are waiting. Returns how many bytes were accepted; the
+  /// pipe keeps the others.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int
   func pipeHasBytes(_ pipe: BulkPipe)
   func pipeTakesBytes(_ pipe: BulkPipe)
   func pipeIsClosed(_ pipe: BulkPipe)
 }
 
-/// The accessory's end of a pair of bulk endpoints, as a channel for the session layer.
+/// The accessory's side of a pair of bulk endpoints, as a channel for the session layer.
 ///
 /// Each `send` is one transfer, which waits until the host reads. Bytes from the host are delivered as they arrive.
 /// While the accessory has paused reading, the carrier does not complete the host's transfer: this is how a USB device
@@ -28,7 +28,8 @@ final class BulkPipe: Channel {
   let keepsTransfersApart = true
   private let loop: any EventLoop
   // Overlapping access is not checked: a pipe belongs to one loop and makes no calls while it changes.
-  /// This is a strong reference until the end, because a weak one would slow down all reference counting of the object.
+  /// The reference is strong until the channel ends, because a weak one would slow down all reference counting of the
+  /// object.
   @exclusivity(unchecked) private var carrier: (any BulkCarrier)?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false

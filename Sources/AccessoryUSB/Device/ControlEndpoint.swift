@@ -2,7 +2,8 @@
 ///
 /// The device is addressed (configuration 0) or configured (1). When configured, each interface is in the most recently
 /// selected alternate setting, initially 0. A request that is not allowed in a state is answered with a stall, as
-/// chapter 9 of the USB specification requires. The effect that a request has on the accessory is returned as well.
+/// chapter 9 of the USB specification requires. The result also includes the effect that a request has on the
+/// accessory.
 struct ControlEndpoint {
   /// A setup packet: the eight bytes that begin every control transfer.
   struct Setup: Equatable {
@@ -12,7 +13,7 @@ struct ControlEndpoint {
     var index: UInt16
     var length: UInt16
 
-    /// Reads a setup packet from its eight bytes in their order on the bus.
+    /// Reads a setup packet from its eight bytes, in the order in which they appear on the bus.
     init(_ bytes: ArraySlice<UInt8>) {
       precondition(bytes.count == 8, "a setup packet has eight bytes")
       self.init(littleEndian: bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
@@ -82,7 +83,7 @@ struct ControlEndpoint {
       return (.data([]), .chosen(interface: interface.number, alternate: interface.alternate))
     case (0x02, 1) where setup.value == 0 && isConfigured:
       return (.data([]), .haltCleared(endpoint: UInt8(truncatingIfNeeded: setup.index)))
-    // Remote wake-up, and halts set by the host, have no effect here.
+    // Remote wake-up requests and halts set by the host have no effect here.
     case (0x00, 1), (0x00, 3), (0x02, 3): return (.data([]), .nothing)
     default: return (.stall, .nothing)
     }

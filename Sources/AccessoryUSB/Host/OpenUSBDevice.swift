@@ -2,10 +2,11 @@ import AccessoryCore
 import CLibUSB
 import Glibc
 
-/// An open device whose iAP interface is claimed, and its own libusb context.
+/// An open device whose iAP interface is claimed, with a libusb context of its own.
 ///
-/// The device is opened and released on the thread of its ``BlockingUSBCalls`` and used on a loop in between, never by
-/// both at once. The exceptions are clearing halts and claiming native transports, during which the loop continues.
+/// The device is opened and released on the thread of its ``BlockingUSBCalls`` and used on a loop in between, but never
+/// by that thread and the loop at once. The exceptions are clearing halts and claiming native transports, during which
+/// the loop continues.
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
@@ -19,9 +20,9 @@ final class OpenUSBDevice: @unchecked Sendable {
   private let descriptor: Int32
   private let node: String
 
-  /// How long an accessory must send nothing before its next bytes count as new.
+  /// How long an accessory must be silent before later bytes count as belonging to a new session.
   private static let silence: UInt32 = 10
-  /// The number of reads after which an accessory that never stops sending is used anyway.
+  /// The maximum number of reads; after that, an accessory that never stops sending is used anyway.
   private static let mostStaleReads = 32
 
   /// Opens the device and claims its interface. Opening blocks.
@@ -122,8 +123,8 @@ final class OpenUSBDevice: @unchecked Sendable {
   /// The detection sequence, which an accessory sends once a second until it is answered.
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
-  /// Reads and drops bytes that an earlier session left in the accessory's endpoint, until nothing more arrives. A
-  /// detection sequence at the end is kept, because the accessory sent it when the device was opened.
+  /// Reads and drops bytes that an earlier session left in the accessory's endpoint, until nothing more arrives. If the
+  /// last bytes are a detection sequence, they are kept, because the accessory sent them when the device was opened.
   private func drain() {
     var buffer = [UInt8](repeating: 0, count: USBChannel.readSize)
     var tail: [UInt8] = []
@@ -140,14 +141,14 @@ final class OpenUSBDevice: @unchecked Sendable {
       staleCount += Int(count)
       tail = Array((tail + buffer[..<Int(count)].suffix(Self.detection.count)).suffix(Self.detection.count))
       if code == LIBUSB_ERROR_PIPE.rawValue { libusb_clear_halt(handle, interfaces.main.incoming.address) }
-      // If the device is gone or fails, the next attempt to use it reports that again.
+      // If the device is gone or fails, the next attempt to use the device reports the problem again.
       if code != 0, code != LIBUSB_ERROR_PIPE.rawValue { return }
     }
   }
 
   /// Releases everything. Releasing blocks and must be the last call.
   func giveBack() {
-    // Without this, the device would not notice that a program has ended until the next program opens it.
+    // Without this call, the device would not notice that a program has ended until the next program opens the device.
     libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     libusb_release_interface(handle, Int32(interfaces.main.number))
     libusb_close(handle)

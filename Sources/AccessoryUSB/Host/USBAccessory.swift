@@ -2,7 +2,7 @@ import AccessoryCore
 import CUdev
 import Glibc
 
-/// A USB device that is an accessory or almost one, and everything that can be known without opening it.
+/// A USB device that is or resembles an accessory, and everything that can be learned without opening the device.
 public struct USBAccessory: Equatable, Sendable {
   /// The device's directory in sysfs, which is named after the port.
   public var path: String
@@ -145,7 +145,7 @@ enum USBEnumeration {
 }
 
 extension String {
-  /// The text without line breaks and the blanks around numbers in sysfs.
+  /// The text without the line breaks and blanks that surround numbers in sysfs.
   fileprivate var trimmed: Substring {
     let kept = drop { $0.isWhitespace }
     return kept.lastIndex { !$0.isWhitespace }.map { kept[...$0] } ?? ""

@@ -19,7 +19,7 @@ public final class USBCable {
   private var pump: USBEventPump?
   private var main: USBChannel?
   private var nativeChannels: [UInt8: USBChannel] = [:]
-  /// Channels that wait until an earlier channel on the same interface is forgotten.
+  /// Channels that wait until an earlier channel on the same interface has been removed.
   private var waiting: [UInt8: USBChannel] = [:]
   /// Transfers of the main channel that must still be cancelled.
   private var abandoned: AbandonedTransfers?
@@ -41,7 +41,7 @@ public final class USBCable {
     keptAlive = self
   }
 
-  /// How many bytes of an earlier session were dropped before this one.
+  /// The number of bytes left over from an earlier session that were dropped before this session.
   public var staleCount: Int { device.staleCount }
 
   /// The cable as the session layer sees it. The cable's main channel is not started.
@@ -87,8 +87,8 @@ public final class USBCable {
   private func begin(_ channel: USBChannel, _ native: BulkPair) {
     nativeChannels[native.number] = channel
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
-    // Claiming the native transport is deferred to a later turn, so that this turn's messages are sent first, such as
-    // the acceptance of the accessory.
+    // Claiming the native transport is deferred to a later turn, so that messages of the current turn, such as the
+    // acceptance of the accessory, are sent first.
     loop.schedule(after: .zero) {
       device.calls.run {
         let result = Result { () throws(USBHostError) in try device.begin(native) }
@@ -123,7 +123,7 @@ public final class USBCable {
     device.calls.run {
       abandoned?.takeBack(device.context)
       device.giveBack()
-      // The empty call wakes a loop that may be waiting for the release.
+      // The empty block wakes a loop that may be waiting for the device to be released.
       loop.execute {}
     }
     keptAlive = nil

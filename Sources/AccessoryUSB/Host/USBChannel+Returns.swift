@@ -61,7 +61,7 @@ extension USBChannel {
       return sent(transfer, before)
     }
     outstanding -= before - left
-    // The other transfers in this direction also return; all are submitted again in their original order.
+    // The other transfers in this direction also return; then all of them are submitted again in their original order.
     unsent.insert(transfer, at: unsent.firstIndex { $0.order > transfer.order } ?? unsent.endIndex)
   }
 

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import CLibUSB
 
-/// The host's end of a pair of bulk endpoints, for iAP2 or for a native transport.
+/// The host's side of a pair of bulk endpoints, for iAP2 or for a native transport.
 ///
 /// Several transfers are in flight in each direction, so that the bus never waits for this program. Transfers that
 /// return while libusb handles events are queued and handled afterwards, so that no handler runs inside libusb.
@@ -10,12 +10,13 @@ import CLibUSB
 /// **Errors.** A halted endpoint is cleared, and a transfer that failed on the wire is repeated, in both cases only
 /// after the other transfers in that direction have returned, to keep the bytes in order. After ``mostFailures``
 /// consecutive failures, the channel fails. When the device is unplugged, the channel ends with ``ChannelEnd/lost(_:)``
-/// after delivering the device's bytes, or immediately while reading is paused. libusb reports the unplugging for
-/// transfers in flight; if there are none, the device's descriptor reports it.
+/// after delivering the device's bytes, or immediately while reading is paused. libusb reports that the device was
+/// unplugged through the transfers in flight; if there are none, the device's descriptor reports it.
 ///
-/// **Native transport.** Its endpoints exist only after the alternate setting was selected, which blocks and therefore
-/// runs on another thread; bytes that are sent before ``opened(_:)`` wait. An accessory can end a session only with a
-/// halt, so a halt that recurs right after it was cleared ends the channel in an orderly way.
+/// **Native transport.** The endpoints of a native transport exist only after the alternate setting was selected.
+/// Selecting it blocks and therefore runs on another thread; bytes that are sent before ``opened(_:)`` wait. An
+/// accessory can end a session only with a halt, so if a halt recurs right after it was cleared, the channel ends in an
+/// orderly way.
 ///
 /// **Closing.** Accepted bytes are still sent, for at most ``closingTime``; then the ``USBCable`` releases the
 /// interface.
@@ -54,11 +55,11 @@ final class USBChannel: Channel {
   let loop: any PollingLoop
   let place: Place
   private(set) var isOpen: Bool
-  /// Called once, when libusb has no pointer to this channel any more and the handler is released.
+  /// Called once, when libusb no longer has a pointer to this channel and the handler is released.
   private var idle: ((USBChannel, AbandonedTransfers) -> Void)?
   let calls: BlockingUSBCalls
-  // From here on, overlapping access is not checked. A channel belongs to one loop; while it changes these properties,
-  // it calls only libusb, which does not call back when a transfer is submitted.
+  // From here on, overlapping access is not checked. A channel belongs to one loop; while the channel changes these
+  // properties, it calls only libusb, which does not call back when a transfer is submitted.
   @exclusivity(unchecked) var state = State.made
   @exclusivity(unchecked) var incoming = USBDirection()
   @exclusivity(unchecked) var outgoing = USBDirection()
@@ -66,7 +67,7 @@ final class USBChannel: Channel {
   @exclusivity(unchecked) var returned: [USBTransfer] = []
   /// Received transfers, in order, that have not been delivered yet.
   @exclusivity(unchecked) var held: [USBTransfer] = []
-  /// Transfers to submit, perhaps again, as soon as the direction works.
+  /// Transfers to submit or resubmit as soon as the direction works.
   @exclusivity(unchecked) var unsent: [USBTransfer] = []
   @exclusivity(unchecked) var writers: [USBTransfer] = []
   /// Completed transfers whose memory can be reused.
@@ -164,7 +165,7 @@ final class USBChannel: Channel {
     return count
   }
 
-  /// The number of bytes that the device has not read, including those that it never will.
+  /// The number of bytes that the device has not read, including those that it will never read.
   var undelivered: Int { outstanding + lost }
 
   /// Stops receiving once the transfers in flight are full.
@@ -230,7 +231,7 @@ final class USBChannel: Channel {
     }
   }
 
-  /// Handles a transfer that the device has read or that will not be sent any more.
+  /// Handles a transfer that the device has read or that will no longer be sent.
   func sent(_ transfer: USBTransfer, _ count: Int) {
     outstanding -= count
     if spare.count < 4 { spare.append(transfer) }
@@ -253,13 +254,13 @@ final class USBChannel: Channel {
 
   static let unplugged = ChannelEnd.lost("the accessory was unplugged")
 
-  /// Handles a hang-up of the device's descriptor. Transfers in flight will return with their received bytes, and
-  /// report the unplugging themselves.
+  /// Handles a hang-up of the device's descriptor. Transfers in flight will return with their received bytes, and will
+  /// themselves report that the device was unplugged.
   func deviceHungUp() {
     if incoming.inFlight == 0, outgoing.inFlight == 0 { fail(Self.unplugged) }
   }
 
-  /// Keeps only the first reason for the end; the handler is notified in a later turn.
+  /// Records why the channel ended, unless an earlier reason was recorded; the handler is notified in a later turn.
   func fail(_ reason: ChannelEnd) {
     guard end == nil else { return }
     end = reason
@@ -276,7 +277,7 @@ final class USBChannel: Channel {
     switch state {
     case .started(let handler):
       let unread = held.reduce(early.count) { $0 + $1.bytes.count }
-      // See ``Channel`` for the rule about an end while reading is paused.
+      // See ``Channel`` for the rule that applies if a channel ends while reading is paused.
       guard unread == 0 || isPaused && (end != .closedByPeer || senderWaits) else { return }
       over()
       handler.channel(self, endedWith: end.dropping(unread: unread))
@@ -303,8 +304,8 @@ final class USBChannel: Channel {
   /// Releases the transfers in a later turn, because the handler that closed the channel may still be reading from a
   /// transfer's buffer.
   ///
-  /// The thread that releases the device cancels the transfers of the main channel: in the kernel, cancelling blocks
-  /// all other use of the device, and over USB/IP each cancellation asks another machine.
+  /// The thread that releases the device cancels the main channel's transfers: in the kernel, cancelling blocks all
+  /// other use of the device, and over USB/IP each cancellation takes a round trip to another machine.
   func giveBackIfIdle() {
     guard case .over = state, isOpen, !place.isNative || incoming.inFlight == 0 && outgoing.inFlight == 0 else {
       return

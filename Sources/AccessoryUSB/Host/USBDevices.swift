@@ -15,7 +15,7 @@ import Glibc
 public final class USBDevices: DescriptorHandler {
   /// A change in the devices on USB.
   public enum Change: Equatable, Sendable {
-    /// An accessory was plugged in, or a device that is almost an accessory.
+    /// An accessory, or a device that resembles one, was plugged in.
     case arrived(USBAccessory)
     /// A device has changed; the second value is the device before the change.
     case changed(USBAccessory, from: USBAccessory)
@@ -39,7 +39,7 @@ public final class USBDevices: DescriptorHandler {
   /// The devices that are plugged in now, in port order.
   public var accessories: [USBAccessory] { known.values.sorted { $0.path < $1.path } }
 
-  /// Starts, and reports everything that is already there.
+  /// Starts, and reports all devices that are already plugged in.
   ///
   /// - Throws: ``USBHostError`` if libudev cannot be used.
   public func start() throws {
@@ -98,14 +98,14 @@ public final class USBDevices: DescriptorHandler {
     let isRemoval = udev_device_get_action(device).map { String(cString: $0) } == "remove"
     let (loop, this) = (loop, LoopBound(Observer(devices: self), on: loop))
     // The look-up runs on a worker thread: reading sysfs blocks while the kernel configures a device, for seconds if
-    // the device does not answer. Removals take the same route, to preserve the order.
+    // the device does not answer. Removals are passed through the same thread, to preserve the order.
     BlockingUSBCalls.deviceLookups.run {
       let seen = isRemoval ? nil : USBEnumeration.accessory(at: path)
       loop.execute { this.value.devices?.saw(seen, at: path) }
     }
   }
 
-  /// Refers to an observer that may be released during the look-up.
+  /// Refers weakly to an observer, which may be released during the look-up.
   private struct Observer {
     weak var devices: USBDevices?
   }

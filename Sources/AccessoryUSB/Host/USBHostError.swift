@@ -9,7 +9,7 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Another program or driver has claimed the interface.
   case claimed
   case gone
-  /// The device is almost an accessory; the text says what is missing.
+  /// The device lacks something that accessories have; the text says what is missing.
   case nearMiss(String)
   /// libusb or the kernel refused another operation.
   case refused(String, reason: String)
@@ -90,7 +90,7 @@ final class BlockingUSBCalls: @unchecked Sendable {
     if code == 0 {
       pthread_detach(thread)
     } else {
-      // The system has no threads left: blocking the loop is better than never making the calls.
+      // The system cannot create another thread: blocking the loop is better than never making the calls.
       Unmanaged.passUnretained(self).release()
       main()
     }
@@ -111,8 +111,8 @@ final class BlockingUSBCalls: @unchecked Sendable {
 
 /// USB as a host, for the whole process.
 public enum USBHost {
-  /// Whether every device that was opened has been released, and its kernel driver attached again. Before it ends, a
-  /// program should run its loops until this is true.
+  /// Whether every device that was opened has been released, and its kernel driver attached again. Before a program
+  /// exits, it should run its loops until this is true.
   public static var isIdle: Bool { openDevices.load(ordering: .acquiring) == 0 }
 
   static let openDevices = Atomic<Int>(0)

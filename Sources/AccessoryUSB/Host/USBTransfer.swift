@@ -109,7 +109,7 @@ final class USBTransfer {
 final class AbandonedTransfers: @unchecked Sendable {
   private var transfers: [USBTransfer]
 
-  /// Takes transfers over from a loop, which releases its own references.
+  /// Takes over transfers from a loop, which releases its own references to them.
   init(_ transfers: [USBTransfer]) {
     self.transfers = transfers
     for transfer in transfers { transfer.ended = nil }

@@ -3,8 +3,8 @@ import AccessoryCore
 /// Keeps the devices of one USB/IP server attached to the kernel: a device that disappears is attached again when it
 /// returns.
 ///
-/// The server gets one request at a time, without blocking; between requests, the kernel's table is checked. A device
-/// that the rules refuse is reported once, and then ignored until its list entry changes.
+/// Requests are sent to the server one at a time, without blocking; between requests, the kernel's table is checked. A
+/// device that the rules refuse is reported once, and then ignored until its list entry changes.
 ///
 /// ```swift
 /// let plugs = KernelPlugs(host: "127.0.0.1", port: 3240, rules: rules, on: loop) { event in print(event) }
@@ -13,7 +13,7 @@ import AccessoryCore
 /// ```
 package final class KernelPlugs {
   package enum Event: Equatable, Sendable {
-    /// A device was attached at this kernel port.
+    /// A device was attached to this kernel port.
     case attached(busID: String, port: Int)
     case detached(busID: String)
     /// A problem prevents this device, or any device of the server, from being plugged in.
@@ -31,7 +31,7 @@ package final class KernelPlugs {
   private var onEvent: ((Event) -> Void)?
   private var controller: VirtualHostController?
   private var plugged: [String: Int] = [:]
-  /// Devices accepted before there was a controller.
+  /// Devices that were accepted before a controller existed.
   private var waiting: [String: USBIPInquiry.Taken] = [:]
   private var refused: [String: USBIPOffer] = [:]
   private var timer: LoopTimer?

@@ -4,7 +4,7 @@
 /// accessories are attached, and only from trusted servers.
 package struct PlugRules: Sendable {
   package var takesAnyDevice: Bool
-  /// Checks a server through a connection to it. Called on the worker thread, after the server has answered.
+  /// Checks a server, given a connection to it. Called on the worker thread, after the server has answered.
   package var judge: @Sendable (_ connection: Int32) -> Verdict
 
   package enum Verdict: Equatable, Sendable {

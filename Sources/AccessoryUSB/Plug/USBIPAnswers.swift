@@ -52,8 +52,8 @@ public enum USBIPAnswers {
     return [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0] + name + [UInt8](repeating: 0, count: 32 - name.count)
   }
 
-  /// Returns how many bytes of an answer to ``importRequest(_:)`` to read next: a refusal is short, and bytes after the
-  /// device belong to the kernel.
+  /// Returns how many bytes to read next of an answer to ``importRequest(_:)``: a refusal is short, and bytes after the
+  /// device's record belong to the kernel.
   package static func importSize(_ bytes: [UInt8]) -> Int {
     bytes.count >= 8 && bytes.bigEndian32(at: 4) == 0 ? 8 + USBIPOffer.recordSize : 8
   }
@@ -66,7 +66,7 @@ public enum USBIPAnswers {
     guard count <= mostDevices else {
       throw Problem(description: "it lists \(count) devices, more than \(mostDevices)")
     }
-    // The list is parsed only when it is complete; each new piece is checked again.
+    // The list is parsed only when it is complete; completeness is checked whenever more bytes arrive.
     var places: [(record: Range<Int>, interfaces: Range<Int>)] = []
     var at = 12
     for _ in 0..<count {
@@ -105,9 +105,9 @@ public enum USBIPAnswers {
 
 /// Reads a device's descriptors over the connection that imported it, before the kernel receives that connection.
 enum USBIPDescriptors {
-  /// Devices have one configuration, rarely two.
+  /// Most devices have one configuration, and a few have two.
   static let mostConfigurations = 8
-  /// Transfers are numbered from here, because the kernel begins with 1.
+  /// Transfer numbers start here, because the kernel's own numbers start at 1.
   static let firstSequence: UInt32 = 0x7FFF_0000
   private static let headerSize = 48
 
@@ -125,8 +125,8 @@ enum USBIPDescriptors {
     return out + [0x80, 0x06, index, kind.rawValue, 0, 0] + length.littleEndianBytes
   }
 
-  /// Returns how many bytes of an answer to a request for `length` bytes to read next: later bytes are another answer
-  /// or belong to the kernel.
+  /// Returns how many bytes to read next of an answer to a request for `length` bytes: later bytes are part of another
+  /// answer or belong to the kernel.
   static func answerSize(_ bytes: [UInt8], length: UInt16) -> Int {
     bytes.count < headerSize ? headerSize : headerSize + min(Int(bytes.bigEndian32(at: 24)), Int(length))
   }

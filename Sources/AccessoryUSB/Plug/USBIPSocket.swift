@@ -40,7 +40,7 @@ package final class USBIPSocket: Sendable {
         (descriptor, self.deadline) = (made, deadline)
         return
       }
-      // ETIMEDOUT is the system's error for a connection that timed out.
+      // The system reports ETIMEDOUT for a connection that timed out.
       last = errno == EINPROGRESS ? ETIMEDOUT : errno
       close(made)
     }
@@ -77,7 +77,7 @@ package final class USBIPSocket: Sendable {
     }
     try rules.check(descriptor, isFinal: true)
     if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
-    // The kernel would interpret an expired time limit as the end of the device.
+    // The kernel would conclude from an expired time limit that the device is gone.
     Self.setTimeLimit(.zero, of: descriptor)
     return offer
   }

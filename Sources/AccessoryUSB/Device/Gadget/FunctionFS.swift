@@ -68,7 +68,7 @@ final class FunctionFS {
       let count = read(control, &bytes, bytes.count)
       if count >= 0 { return FunctionFSEvent.read(bytes[..<count]) }
       switch errno {
-      // If the host has since abandoned a setup, the kernel reports that once.
+      // If the host has abandoned a setup in the meantime, the kernel reports that once.
       case EINTR, EIDRM: continue
       case EAGAIN: return []
       default: throw GadgetError("read endpoint 0 of FunctionFS", code: errno)
@@ -78,8 +78,8 @@ final class FunctionFS {
 
   /// Answers the last setup. The answer is dropped if the host has abandoned the setup.
   ///
-  /// This call blocks until the host has read a data stage, so an accessory should answer few requests with data;
-  /// currently it answers none.
+  /// This call blocks until the host has read the data stage, so an accessory should answer few requests with data;
+  /// currently no request is answered with data.
   func reply(_ reply: GadgetControl.Reply) {
     switch reply {
     case .data(let bytes): _ = write(control, bytes, bytes.count)

@@ -51,7 +51,7 @@ package final class Gadget {
     try system.check()
     let name = owner.gadget(number)
     try system.checkFree(controller, for: name)
-    // FunctionFS names are short, and the whole machine shares them.
+    // FunctionFS names are short, and must be unique on the whole machine.
     let instance = "easim-\(owner.pid)-\(number)"
     let folder = GadgetFolder(system.gadgets[name])
     let missing = try folder.make(GadgetLayout(shape, instance: instance))
@@ -132,8 +132,8 @@ package final class Gadget {
     endpoints?.stop(.lost("unplugged"))
   }
 
-  /// Called after a cable was closed, at the end of each of two waits: first for its last bytes to be sent, then for
-  /// the unplugged time.
+  /// Called twice after a cable was closed: once the cable's last bytes should have been sent, and again once the
+  /// accessory has been unplugged long enough.
   private func timeCame() {
     if isBound { return leave() }
     guard let onEvent else { return }
@@ -178,7 +178,7 @@ package final class Gadget {
     let (reply, effect) = control.handle(event)
     if let reply { functions.reply(reply) }
     switch effect {
-    // A native transport needs two alternate settings, but FunctionFS has only the first.
+    // A native transport needs two alternate settings, but FunctionFS supports only the first.
     case .nothing, .chosen, .haltCleared: break
     case .restarted: endpoints?.begin(packetSize: functions.packetSize ?? 512)
     case .stopped: endpoints?.stop(.closedByPeer)

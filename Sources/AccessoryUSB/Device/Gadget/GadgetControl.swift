@@ -37,8 +37,8 @@ enum FunctionFSEvent: Equatable {
 ///
 /// The kernel answers standard requests (descriptors, addresses, configurations, halts) and only reports them; it
 /// passes on all others. All requests are passed to the same ``ControlEndpoint`` that a USB/IP device uses, so that
-/// both kinds of devices behave alike. If the kernel has answered a request itself, this type reconstructs the request
-/// that the host must have sent.
+/// USB/IP devices and gadgets behave alike. If the kernel has answered a request itself, this type reconstructs the
+/// request that the host must have sent.
 ///
 /// The kernel keeps few events and drops those that a later one makes obsolete: an `enable` can mean a `disable` and an
 /// `enable`, and an `unbind` replaces everything before it. Every event is therefore valid in every state.

@@ -4,7 +4,7 @@ import Glibc
 /// The bulk endpoints of a gadget: connects their transfers with the accessory's channel.
 ///
 /// The states are: off (the host has not configured the device), waiting (configured, but no program transfers
-/// anything), carrying a cable, leaving (the accessory has closed the cable, and its last bytes are being sent), and
+/// anything), carrying a cable, leaving (the accessory has closed the cable, and the last bytes are being sent), and
 /// ended.
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting, as
@@ -19,7 +19,8 @@ import Glibc
 /// USB does not notify a device when a host program ends. After a period of silence the probes are therefore queued
 /// again, and a host that reads none of them for the same period is considered gone, unless the bus is suspended.
 ///
-/// Each selection by the host starts a generation. Bytes of an older generation are neither delivered nor sent.
+/// Each time the host selects the configuration or the alternate setting, a new generation starts. Bytes of an older
+/// generation are neither delivered nor sent.
 final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private enum State {
     case off
@@ -36,7 +37,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   }
 
   private static let probeCount = 2
-  /// How long the host may read nothing before probes are queued, and how long it then has to read one.
+  /// How long the host may read nothing before probes are queued, and how much time the host then has to read one.
   static let silence = Duration.seconds(5)
 
   private let queue: any TransferQueue
@@ -51,7 +52,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var arrived: [UInt8] = []
   private var readsUnderWay = 0
   private var writesUnderWay = 0
-  /// Bytes taken from the channel for which there was no room.
+  /// Bytes that were taken from the channel but did not fit into a write.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
   /// The empty packets to write before anything else: they end a transfer of full packets, or are probes.
   private var emptyPacketsOwed = 0
@@ -96,7 +97,8 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   func stop(_ end: ChannelEnd) {
     let before = state
-    // The host has an acknowledgement of these bytes, so losing them is not an orderly end.
+    // These bytes have already been acknowledged to the host, so a channel that loses them has not ended in an orderly
+    // way.
     let unread = arrived.count
     state = .off
     generation += 1
@@ -191,7 +193,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
     }
   }
 
-  /// Returns what to write next; unchanged until its write has started.
+  /// Returns what to write next; the result stays the same until the write has started.
   private func nextWrite() -> (bytes: ArraySlice<UInt8>, endsTransfer: Bool)? {
     if emptyPacketsOwed > 0 { return ([], true) }
     if let held { return held }
@@ -222,7 +224,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   // MARK: The channel
 
-  /// Accepts no bytes, because they must stay in memory until the kernel has written them.
+  /// This method accepts no bytes, because they must stay in memory until the kernel has written them.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int { 0 }
 
   func pipeHasBytes(_ pipe: BulkPipe) {

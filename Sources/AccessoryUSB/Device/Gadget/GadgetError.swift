@@ -5,7 +5,7 @@ import Glibc
 package enum GadgetError: Error, Equatable, Sendable {
   /// This machine has no port that can act as a USB device.
   case noControllers
-  /// There is no such controller; the second value lists the existing ones.
+  /// The controller does not exist; the second value lists the existing ones.
   case noController(String, existing: [String])
   /// No controller was named, and there are several.
   case severalControllers([String])

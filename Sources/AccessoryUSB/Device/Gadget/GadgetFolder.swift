@@ -38,7 +38,7 @@ struct GadgetFolder {
     switch step {
     case .folder(let place):
       if mkdir(folder[place].path, 0o755) == 0 { return true }
-      // The kernel tries to load the module, and reports this error if the module does not exist.
+      // The kernel tries to load the module, and reports this error if it cannot find the module.
       if errno == ENOENT, place.hasPrefix("functions/") { throw .noFunctionFS }
       throw GadgetError("make \(folder[place].path)", code: errno)
     case .file(let name, let text):

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// The folders where the kernel shows gadgets and USB device controllers. Tests use their own folders.
+/// The folders in which the kernel lists gadgets and USB device controllers. Tests use folders of their own.
 package struct GadgetSystem: Sendable {
   package var configfs = "/sys/kernel/config"
   /// A folder that has an entry for each USB device controller.
@@ -49,7 +49,7 @@ package struct GadgetSystem: Sendable {
     for name in gadgets.names where name != gadget {
       if GadgetFolder(gadgets[name]).controller == controller { throw .taken(controller, by: .gadget(name)) }
     }
-    // Gadgets that are kernel modules, such as g_ether, claim the first controller.
+    // Gadgets that are implemented as kernel modules, such as g_ether, claim the first controller.
     if let driver = SystemFolder(path: controllers)[controller].read("function"), !driver.isEmpty,
       !driver.hasPrefix("configfs-gadget")
     {
@@ -113,7 +113,7 @@ struct SystemFolder: Equatable {
   /// The sorted names in the folder; empty if the folder does not exist.
   var names: [String] { Folder.names(in: path) ?? [] }
 
-  /// Returns the contents of a file, up to `limit` bytes.
+  /// Returns the contents of a file, at most `limit` bytes.
   func bytes(_ name: String, atMost limit: Int) -> [UInt8]? {
     let file = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }

@@ -16,7 +16,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   private static let readSize = 1024
 
   weak var handler: (any TransferHandler)?
-  /// Called before completions are reported, because the events of endpoint 0 come first.
+  /// Called before completions are reported, because the events of endpoint 0 must be handled first.
   var willReport: () -> Void = {}
   private let files: (incoming: Int32, outgoing: Int32)
   private let events: Int32
@@ -120,7 +120,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
 
   private static func problem(_ code: Int32) -> TransferProblem {
     switch code {
-    // The endpoint is not configured (EAGAIN: the file does not wait for that), or the transfer was ended by
+    // The endpoint is not configured (the file returns EAGAIN instead of waiting), or the transfer was ended by
     // unplugging, unbinding or cancelling.
     case EAGAIN, ESHUTDOWN, ENODEV, ECONNRESET, ECANCELED, EINTR: .away
     default: .failed(code)
@@ -183,7 +183,7 @@ protocol TransferHandler: AnyObject {
 }
 
 enum TransferProblem: Error, Equatable {
-  /// The host is not using the endpoint now, or the transfer was cancelled. Such an outcome is not a failure.
+  /// The host is not using the endpoint now, or the transfer was cancelled. Neither case is a failure.
   case away
   /// The kernel's error number for any other problem.
   case failed(Int32)

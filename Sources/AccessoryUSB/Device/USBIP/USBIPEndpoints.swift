@@ -2,8 +2,9 @@
 /// channel.
 ///
 /// The iAP2 pair gets a channel when the host first uses it. A native transport's pair has a channel from the selection
-/// of alternate setting 1 until the host selects another setting or the accessory closes the channel. After such a
-/// close the pair is halted, which is the only signal a USB device can give, until the host selects a setting again.
+/// of alternate setting 1 until the host selects another setting or the accessory closes the channel. After the
+/// accessory closes the channel, the pair stays halted until the host selects a setting again; a halt is the only
+/// signal that a USB device can give.
 final class USBIPEndpoints {
   let interface: UInt8
   /// The protocol whose sessions the pair carries; nil for the iAP2 pair.
@@ -12,9 +13,9 @@ final class USBIPEndpoints {
   // Overlapping access is not checked in this type: a pair belongs to one loop and makes no calls while it changes.
   @exclusivity(unchecked) private(set) var pipe: BulkPipe?
   @exclusivity(unchecked) private var isHalted: Bool
-  /// The transfers in which the host waits for bytes, in order.
+  /// The transfers with which the host is waiting for bytes, in order.
   @exclusivity(unchecked) private var readers: [(sequence: UInt32, length: Int)] = []
-  /// The transfers whose bytes the accessory does not accept yet, in order.
+  /// The transfers whose bytes the accessory has not accepted yet, in order.
   @exclusivity(unchecked) private var writers: [(sequence: UInt32, data: [UInt8])] = []
   @exclusivity(unchecked) private(set) var heldBytes = 0
 
@@ -48,7 +49,7 @@ final class USBIPEndpoints {
     return pipe
   }
 
-  /// Handles the accessory closing its channel: the host receives the bytes sent so far, and then a halt.
+  /// Called when the accessory has closed its channel: the host receives the bytes sent so far, and then a halt.
   func close() {
     isHalted = true
   }
@@ -88,8 +89,8 @@ final class USBIPEndpoints {
     readers.isEmpty ? nil : readers.removeFirst()
   }
 
-  /// Returns the next transfer for which the accessory has bytes, and the bytes; they are nil if the endpoint no longer
-  /// exists.
+  /// Returns the next transfer for which the accessory has bytes, together with these bytes, which are nil if the
+  /// endpoint no longer exists.
   func nextRead() -> (sequence: UInt32, piece: ArraySlice<UInt8>?)? {
     guard let (sequence, length) = readers.first else { return nil }
     let piece = pipe?.take(length)
@@ -98,8 +99,8 @@ final class USBIPEndpoints {
     return (sequence, piece)
   }
 
-  /// Returns the next transfer whose bytes the accessory accepts, and the bytes; they are nil if the endpoint no longer
-  /// exists.
+  /// Returns the next transfer whose bytes the accessory accepts, together with these bytes, which are nil if the
+  /// endpoint no longer exists.
   func nextWrite() -> (sequence: UInt32, data: [UInt8]?)? {
     guard !writers.isEmpty, isHalted || pipe?.takesBytes == true else { return nil }
     let (sequence, data) = writers.removeFirst()

@@ -4,7 +4,7 @@ import AccessoryFormats
 /// The requests of a client that has no device yet, and the answers. All numbers are big-endian.
 enum USBIPHandshake: Equatable {
   case list
-  /// Imports this device until the connection ends.
+  /// Imports this device for as long as the connection lasts.
   case take(busID: String)
 
   /// The version that Linux has used since 2009: 1.1.1.
@@ -112,11 +112,11 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// A step that a USB/IP server is waiting for a client to take. Each step has a time limit, because the client occupies
-/// a device or a connection that others may need.
+/// A step that a USB/IP server expects a client to take. Each step has a time limit, because the client occupies a
+/// device or a connection that others may need.
 ///
 /// A client that has a device and no pending step may be silent indefinitely: a kernel sends nothing while no program
-/// uses the device. TCP's keep-alive detects when a silent client is gone.
+/// uses the device. TCP keep-alive detects that a silent client is gone.
 enum USBIPDebt: CaseIterable {
   /// The client has connected but not sent its request.
   case request

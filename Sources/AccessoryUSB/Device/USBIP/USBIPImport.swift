@@ -4,22 +4,23 @@ import AccessoryCore
 /// imported the device.
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting of
-/// the iAP interface, so each program that opens the device finds the accessory newly plugged in. The cable ends with
-/// the connection, with the next such selection, when the accessory closes it, or when the host has cancelled all its
-/// reads and requested nothing for ``hostPatience``. In the last case the host's program has ended, which USB does not
-/// report.
+/// the iAP interface, so each program that opens the device finds the accessory newly plugged in. The cable ends when
+/// the connection ends, when the host makes the next such selection, when the accessory closes the cable, or when the
+/// host has cancelled all its reads and requested nothing for ``hostPatience``. In the last case the host's program has
+/// ended, which USB does not report.
 ///
 /// A native channel of the cable begins when the host selects alternate setting 1 of a native transport. The channel
-/// ends with any other selection, with the cable, or when the accessory closes it.
+/// ends when the host selects any other setting, when the cable ends, or when the accessory closes the channel.
 final class USBIPImport: BulkCarrier {
-  /// The maximum number of pending transfers; no host uses as many.
+  /// The maximum number of pending transfers; no host needs that many.
   private static let mostPending = 1024
   /// The maximum number of bytes that the accessory may leave unread on all endpoints together. The limit is as large
-  /// as Linux's limit for the pending transfers of all its programs. A transfer beyond it is answered with ENOMEM.
+  /// as Linux's limit for the pending transfers of all its programs. A transfer beyond this limit is answered with
+  /// ENOMEM.
   static let mostHeld = 16 << 20
-  /// The number of waiting answer bytes at which the server stops sending bytes to the host.
+  /// The number of unsent answer bytes at which the server stops sending accessory bytes to the host.
   private static let fullOutbox = 256 * 1024
-  /// The number of waiting answer bytes at which the client's requests are no longer read. A client that reads its
+  /// The number of unsent answer bytes at which the client's requests are no longer read. A client that reads its
   /// answers never reaches this.
   private static let mostAnswers = 2 << 20
   /// How long a host that has cancelled all its reads may request nothing. Programs that read with a time limit send a
@@ -44,7 +45,7 @@ final class USBIPImport: BulkCarrier {
   private var nativeListener: Cable.Listener?
   private let pairs: [USBIPEndpoints]
   @exclusivity(unchecked) private var quiet: LoopTimer?
-  /// The step that the client must take now; the timer fires if it takes too long.
+  /// The step that the client must take now; the timer fires if the client takes too long.
   @exclusivity(unchecked) private var debt: USBIPDebt? = .firstTransfer
   @exclusivity(unchecked) private var debtTimer: LoopTimer?
   @exclusivity(unchecked) private var wasUsed = false
@@ -140,7 +141,7 @@ final class USBIPImport: BulkCarrier {
     (debt, hasPaid) = (next, false)
   }
 
-  /// Whether so many answers are unread that no more requests should be read.
+  /// Whether so many answers are still unread that no more requests should be read.
   var isBehind: Bool { outbox.count > Self.mostAnswers }
 
   func writable() {
@@ -176,7 +177,7 @@ final class USBIPImport: BulkCarrier {
   private func endCable(_ end: ChannelEnd) {
     quiet?.cancel()
     nativeListener = nil
-    // The main channel ends first, because the accessory watches for that.
+    // The main channel ends first, because that is what the accessory watches for.
     for pair in pairs { pair.leave()?.end(end) }
     for pair in pairs { serve(pair) }
     if !isReceiving { flush() }
@@ -213,8 +214,8 @@ final class USBIPImport: BulkCarrier {
     }
   }
 
-  /// Begins or ends a session of native transport for the host. Without a cable, or if the accessory refuses the
-  /// session, the endpoints are halted.
+  /// Begins or ends a native transport session for the host. Without a cable, or if the accessory refuses the session,
+  /// the endpoints are halted.
   private func choose(_ alternate: UInt8, of interface: UInt8) {
     guard let pair = natives.first(where: { $0.interface == interface }), let name = pair.protocolName else { return }
     pair.leave()?.end(.closedByPeer)

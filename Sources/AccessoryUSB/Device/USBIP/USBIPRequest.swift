@@ -13,7 +13,7 @@ enum USBIPRequest: Equatable {
     /// How many bytes the host sends, or the maximum that it accepts.
     var length: Int
     var setup: ControlEndpoint.Setup
-    /// The position of the host's bytes in the buffer from which the request was read.
+    /// Where the host's bytes are in the buffer from which the request was read.
     var data: Range<Int>
   }
 
@@ -21,7 +21,7 @@ enum USBIPRequest: Equatable {
   static let longestTransfer = 1 << 20
   static let headerSize = 48
 
-  /// Parses a request that begins at `start`; returns nil while it is incomplete. Wrong requests are recognised by
+  /// Parses a request that begins at `start`; returns nil while it is incomplete. Invalid requests are recognised by
   /// their headers, so that the server never waits for the rest of an excessively long request.
   static func read(_ bytes: RawSpan, at start: Int) throws(USBIPError) -> (Self, end: Int)? {
     guard bytes.byteCount - start >= headerSize else { return nil }
@@ -55,8 +55,8 @@ enum USBIPRequest: Equatable {
     add(3, sequence, UInt32(bitPattern: status), UInt32(count), to: &out)
   }
 
-  /// Encodes the answer to an unlink request, which tells whether the transfer was still pending. If so, the transfer
-  /// itself is not answered.
+  /// Encodes the answer to an unlink request; the answer tells whether the transfer was still pending. If so, the
+  /// transfer itself is not answered.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
     // The status is -ECONNRESET, as a Linux server answers.
     add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)

@@ -14,7 +14,7 @@ import AccessoryCore
 public final class USBIPServer {
   /// How long a client may take to send a request, and how long to read the answer.
   package static let patience = Duration.seconds(10)
-  /// How long a client that has a device may leave a transfer half sent, or answers to transfers unread.
+  /// How long a client that has a device may leave a transfer incomplete, or answers to transfers unread.
   package static let transferPatience = Duration.seconds(30)
   /// The maximum number of clients without a device: those that have sent no request yet or do not read the answer. If
   /// another client connects, the longest-waiting one is disconnected, so that silent clients cannot block others.
@@ -229,7 +229,7 @@ private final class USBIPClient: ChannelHandler {
     }
     guard export.held == nil else { return leave(with: USBIPHandshake.taken(nil, status: .busy)) }
     let answer = USBIPHandshake.taken(export.device, status: .done)
-    // The answer is the first few hundred bytes on a connection, which is useless if it cannot accept so few.
+    // The answer is the first few hundred bytes on a connection; a connection that cannot accept so few is useless.
     guard channel.send(answer.span.bytes) == answer.count else { return leave() }
     let held = USBIPImport(
       export.device.shape, on: channel, loop: loop, onEvent: { [weak export] in export?.use($0) },
