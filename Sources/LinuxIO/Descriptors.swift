@@ -1,9 +1,9 @@
 import AccessoryCore
 import Glibc
 
-/// A failed system call: the attempted action and the system's reason.
+/// A failed system call: what was attempted, and the reason that the system gives.
 public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The action as a sentence fragment, such as "open /dev/ttyUSB0".
+  /// What was attempted, as a sentence fragment such as "open /dev/ttyUSB0".
   public let action: String
   /// The system's error number.
   public let code: Int32
@@ -29,7 +29,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A descriptor that is closed unless it is released, so that no return path of a function leaks it.
+/// A descriptor that is closed unless it is released, so that no return path of a function leaks the descriptor.
 package struct OwnedDescriptor: ~Copyable {
   package let number: Int32
 
@@ -48,7 +48,7 @@ package struct OwnedDescriptor: ~Copyable {
   }
 }
 
-/// A descriptor and its watch, which end together, in the right order, when this object is closed or released.
+/// A descriptor and its watch; closing or releasing this object first cancels the watch and then closes the descriptor.
 final class WatchedDescriptor {
   /// The descriptor; negative once it is closed.
   private(set) var number: Int32

@@ -2,9 +2,9 @@
 
 import Glibc
 
-// System calls missing from Swift's Glibc module, and functions of CLinux, are declared by hand instead of imported. If
-// a module imports a C module of this package, every module that can import ExternalAccessory also needs that C module:
-// a target with `#if canImport(ExternalAccessory)` would fail to compile unless it depends on easim itself.
+// System calls that are missing from Swift's Glibc module, and CLinux functions, are declared by hand instead of
+// imported. If a module imports a C module of this package, every module that imports ExternalAccessory also needs that
+// C module. A target with `#if canImport(ExternalAccessory)` would fail to compile unless it depends on easim itself.
 
 @_extern(c) func epoll_create1(_ flags: Int32) -> Int32
 @_extern(c) func eventfd(_ count: UInt32, _ flags: Int32) -> Int32

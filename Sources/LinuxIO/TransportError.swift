@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// The reason why an address cannot be used now or at all; it covers every medium.
+/// The reason why an address cannot be used now or at all, for every medium.
 public enum TransportError: Error, Equatable, Sendable {
   /// ``Transports`` opens only streams, and the address belongs to another medium.
   case notAStream(Address)
@@ -15,18 +15,18 @@ public enum TransportError: Error, Equatable, Sendable {
   /// Another process uses the address; the value is its process ID, if it could be determined.
   case inUse(Address, pid: Int32?)
   case timedOut(Address, after: Duration)
-  /// The address is not on this machine, and that was not allowed.
+  /// The address is on another machine, which was not allowed.
   case remoteNotAllowed(Address)
   /// The accessory belongs to another user of this machine, which is not allowed; the text names the user.
   case otherUser(Address, String)
-  /// The system denies this user access; the fix is a command or an action that helps.
+  /// The system denies this user access; `fix` is a command or an action that solves the problem.
   case notPermitted(Address, String, fix: String?)
   /// The address has the right form but cannot work; the text is the reason.
   case unusable(Address, String)
   /// The other end closed the cable before the iAP2 link was up.
   case noLink(Address, String)
   /// The cable ended after its link was up and before the accessory was ready. The values are the number of consecutive
-  /// links that ended like this, the last message on the last link, and how that link ended.
+  /// links that ended this way, the last message on the last link, and the reason why that link ended.
   case unfinished(Address, links: Int, last: String, String)
   /// The accessory disconnected while it was being opened.
   case left(Address)
@@ -49,7 +49,7 @@ public enum TransportError: Error, Equatable, Sendable {
   /// Whether the reason is that the accessory belongs to another user of this machine.
   public var isAboutUsers: Bool { if case .otherUser = self { true } else { false } }
 
-  /// Whether a retry may help without any action by the user.
+  /// Whether a retry may succeed without any action by the user.
   public var mayPass: Bool {
     switch self {
     case .nobodyThere, .inUse, .timedOut, .notPermitted, .noLink, .unfinished, .failed, .system: true

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// Opens stream addresses: unix sockets, TCP, pseudo terminals and serial lines. `MediumTable` of AccessoryCables opens
-/// every kind of address and uses this for streams.
+/// Opens stream addresses: unix sockets, TCP, pseudo terminals and serial lines. `MediumTable` in AccessoryCables opens
+/// every kind of address and uses this type for streams.
 ///
 /// ```swift
 /// let listener = try Transports.listen(at: Address(parsing: "unix:/tmp/glasses.sock"), on: loop) { event in
@@ -86,8 +86,8 @@ public enum Transports {
     }
   }
 
-  /// Returns true if a host is this machine, given as a number or as `localhost`. A name that must be looked up counts
-  /// as another machine.
+  /// Returns true if a host is this machine, given as a number or as `localhost`. A host name that must be looked up
+  /// counts as another machine.
   package static func isThisMachine(_ host: String) -> Bool {
     areHere(NameResolver.known(host, port: 0))
   }
@@ -117,7 +117,7 @@ public enum Transports {
   }
 }
 
-/// A result that is known immediately but delivered in a later turn, like all results.
+/// A result that is known immediately but, like all results, delivered in a later turn.
 final class DelayedAnswer: Connecting {
   private var cable: Cable?
   private var timer: LoopTimer?
@@ -186,7 +186,7 @@ public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
     self.process = process
   }
 
-  /// Text such as "process 1234 of user 1000 on unix:/tmp/a.sock", or only the address.
+  /// A text such as "process 1234 of user 1000 on unix:/tmp/a.sock", or only the address.
   public var description: String { process.map { "\($0) on \(address)" } ?? "\(address)" }
 }
 

@@ -11,8 +11,9 @@ import Glibc
 /// ```
 ///
 /// The bytes go to a temporary file in the same folder, which replaces the file once they are on the disk. The mode of
-/// an existing file is kept, and so is its owner if the system permits; a link is followed and kept. Files that cannot
-/// be replaced are written directly: `-` (stdout), pipes, and the descriptors and devices in /dev and /proc.
+/// an existing file is kept, and so is its owner if the system permits. If the path is a link, the link stays and its
+/// target is replaced. Files that cannot be replaced are written directly: `-` (stdout), pipes, and the descriptors and
+/// devices in /dev and /proc.
 public final class WholeFile: Sendable {
   private enum Place {
     /// A file that will be replaced; `folder` and `path` contain no links.
@@ -41,7 +42,7 @@ public final class WholeFile: Sendable {
     while let last = folder.popLast(), last != "/" {}
     if folder.isEmpty { folder = target.hasPrefix("/") ? "/" : "." }
     place = .file(folder: folder, path: target)
-    // The folder may be full or not writable, which should be known now and not after an hour.
+    // The folder may be full or not writable, and users should learn this now rather than after an hour.
     let trial = try Self.temporary(in: folder, for: path)
     close(trial.descriptor)
     unlink(trial.path)
@@ -163,7 +164,7 @@ public enum FileWriting {
       let code = errno
       switch code {
       case EINTR: break
-      // Another program has put this terminal or pipe into nonblocking mode.
+      // The terminal or pipe was put into nonblocking mode by another program.
       case EAGAIN:
         var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&waiting, 1, -1)

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// A socket that its owner has closed, kept until the other end closes it too.
+/// A socket that its owner has closed, kept until the peer closes the connection too.
 ///
 /// Closing a socket with unread bytes sends a reset instead of an orderly end. This socket is therefore only shut down
 /// for writing. Arriving bytes are read and dropped until the other end closes or the time limit expires. Only the loop
@@ -38,7 +38,7 @@ package final class ClosingSocket: DescriptorHandler {
   }
 }
 
-/// A terminal that its owner has closed, kept until its last bytes are sent.
+/// A terminal that its owner has closed, kept until the last bytes are sent.
 ///
 /// Closing a serial line blocks in the kernel until its bytes are sent, which would hold up the loop. The terminal is
 /// therefore closed after its bytes are sent, or when the time limit expires. Like ``ClosingSocket``, the object does
@@ -68,7 +68,7 @@ final class ClosingTerminal {
     if loop.now < limit {
       loop.schedule(after: Self.tick) { self.look() }
     } else {
-      // The line does not accept bytes; unsent bytes would block the close for half a minute.
+      // The line does not accept bytes, so unsent bytes would block `close` for half a minute.
       tcflush(descriptor, TCOFLUSH)
     }
   }

@@ -1,21 +1,21 @@
 import AccessoryCore
 import Glibc
 
-/// A channel over a descriptor that carries a stream: a connected socket, an end of a pty, a serial line.
+/// A channel over a descriptor that carries a stream: a connected socket, one side of a pty, or a serial line.
 ///
 /// The channel buffers no bytes itself. Bytes that `send` accepts are in the kernel; arriving bytes are read into the
 /// loop's buffer once per turn, so that a peer that sends without pause cannot starve others. The channel waits for
 /// room to write only after a `send` was incomplete.
 ///
-/// **The end.** Only reading ends the channel, so that everything sent before the other end closed is delivered first.
-/// A broken pipe in `send` only stops sending, and ends the channel once everything is read. The end is
-/// ``ChannelEnd/closedByPeer`` at EOF, and ``ChannelEnd/lost(_:)`` after a reset. A terminal that hangs up ends with
-/// the value chosen at its creation. Bluetooth sockets have no EOF: Linux reports an orderly close as a reset, so on a
-/// medium with frames a reset counts as a close.
+/// **How a channel ends.** Only reading ends the channel, so that everything that the peer sent before closing is
+/// delivered first. A broken pipe in `send` only stops sending; the channel ends once everything is read. The channel
+/// ends with ``ChannelEnd/closedByPeer`` at EOF, and with ``ChannelEnd/lost(_:)`` after a reset. The channel of a
+/// terminal that hangs up ends with the value chosen when the channel was created. Bluetooth sockets have no EOF: Linux
+/// reports an orderly close as a reset, so on a medium with frames a reset counts as an orderly close.
 ///
 /// While reading is paused the kernel still reports half-closes, hang-ups and errors. The channel then follows the rule
-/// documented in ``Channel``. If the end has to wait for ``resumeReading()``, the kernel is not polled again, because
-/// that would keep the loop awake.
+/// documented in ``Channel``. If the report has to wait for ``resumeReading()``, the kernel is not polled again,
+/// because that would keep the loop awake.
 ///
 /// **Closing.** Accepted bytes are still sent: ``ClosingSocket`` or ``ClosingTerminal`` keeps the descriptor open
 /// briefly after ``close()``, although the channel itself ends immediately.
@@ -26,7 +26,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     /// A connected stream socket whose medium carries frames, like Bluetooth's RFCOMM: each `send` begins a frame,
     /// which holds up to `longest` bytes.
     case frames(longest: Int)
-    /// A terminal; `hangUp` is the channel's end after a hang-up.
+    /// A terminal; `hangUp` is what the channel reports after a hang-up.
     case terminal(hangUp: ChannelEnd)
 
     var isSocket: Bool {
@@ -36,7 +36,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       }
     }
 
-    /// Returns true if the kernel's error only means that the other end has closed.
+    /// Returns true if the kernel's error only means that the peer has closed the connection.
     fileprivate func isClose(_ code: Int32) -> Bool {
       if case .frames = self { [ECONNRESET, ENOTCONN, EPIPE].contains(code) } else { false }
     }
@@ -50,7 +50,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     case over
   }
 
-  /// Whether the medium carries frames. A stream may join and split transfers.
+  /// Whether the medium carries frames. Without frames, transfers may be joined and split.
   public var keepsTransfersApart: Bool { longestTransfer != nil }
 
   /// The maximum size of a frame, if the medium carries frames.
@@ -58,7 +58,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     if case .frames(let longest) = medium { longest } else { nil }
   }
 
-  /// Called once when the channel has ended, whether or not its owner called ``close()``.
+  /// Called once when the channel has ended, whether or not the owner called ``close()``.
   public var whenOver: (() -> Void)?
 
   private let loop: any PollingLoop
@@ -71,7 +71,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
-  /// Set when nothing more can be sent; the read side then ends the channel.
+  /// Set when nothing more can be sent; the channel then ends through reading.
   @exclusivity(unchecked) private var sendFailure: Int32?
   /// The error that the kernel reported while reading was paused; the kernel reports an error only once.
   @exclusivity(unchecked) private var reported: Int32 = 0
@@ -182,7 +182,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Continues to read.
   public func resumeReading() {
     loop.preconditionCurrent()
-    // At the next pause there may be fewer unread bytes, so the kernel is polled for half-closes again.
+    // At the next pause fewer bytes may be unread, so the kernel is polled for half-closes again.
     (isPaused, isHalfClosed) = (false, false)
     updateInterest()
   }
@@ -201,13 +201,12 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     reportOver()
   }
 
-  /// Ends a socket's connection in both directions, as if the other end had closed it: the handler is notified of the
-  /// end.
+  /// Ends a socket's connection in both directions, as if the peer had closed it: the handler is notified.
   public func hangUp() {
     guard descriptor >= 0 else { return }
     shutdown(descriptor, Int32(SHUT_RDWR))
-    // RFCOMM reports the end only when the other end has confirmed it, which never happens if that end is out of range.
-    // Changing the watch makes the kernel report the end immediately.
+    // RFCOMM reports that a connection has ended only when the peer has confirmed it, which never happens if the peer
+    // is out of range. Changing the watch makes the kernel report this immediately.
     if case .started(_, let watch) = state { watch.change(to: interest) }
   }
 
@@ -241,11 +240,11 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     }
   }
 
-  /// Handles the end, or half-close, of the other end while reading is paused.
+  /// Called when the peer has closed or half-closed the connection while reading is paused.
   private func endWhilePaused(_ handler: any ChannelHandler) {
     let unread = unreadCount
     if unread == 0 { return receive(handler) }
-    // A half-closed other end may still receive.
+    // A peer that has half-closed the connection may still receive.
     guard let sendFailure else { return }
     let pending = pendingError
     if pending != 0 { reported = pending }
@@ -276,7 +275,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       return
     }
     receive(handler)
-    // The other end still exists but receives nothing.
+    // The peer still exists but receives nothing.
     guard case .started = state, unreadCount == 0 else { return }
     over()
     handler.channel(self, endedWith: end(sendFailure))
@@ -292,7 +291,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     var code = count == 0 ? 0 : errno
     if code == EINTR { return }
     if code == EAGAIN {
-      // RFCOMM has no half-close, and after an error that was already reported, a read behaves as if nothing has
+      // RFCOMM has no half-close, and after an error that was already reported, a read behaves as if nothing had
       // arrived yet.
       guard case .frames = medium, let sendFailure else { return }
       code = reported == 0 ? sendFailure : reported
@@ -301,7 +300,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end(code))
   }
 
-  /// Returns the end that matches the result of a read: 0 for EOF, or an error.
+  /// Returns how the channel ended, based on the result of a read: 0 for EOF, or an error.
   private func end(_ code: Int32) -> ChannelEnd {
     if case .terminal(let hangUp) = medium, [0, EIO, EPIPE].contains(code) { return hangUp }
     if medium.isClose(code) { return .closedByPeer }

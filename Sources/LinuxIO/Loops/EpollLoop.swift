@@ -26,15 +26,15 @@ import Synchronization
 /// While the loop is not running, any one thread may set it up and tear it down. While it is running, everything except
 /// ``execute(_:)`` and ``stop()`` must be called on its thread.
 ///
-/// A loop retains its watches and the work of its timers, and these usually retain the loop: close channels and cancel
-/// watches and timers before you release a loop.
+/// A loop retains its watches and the work of its timers, and these usually retain the loop: so close channels and
+/// cancel watches and timers before you release a loop.
 public final class EpollLoop: PollingLoop, @unchecked Sendable {
   /// The size of the read buffer: enough for any packet of the link, whose length is at most 64 KiB.
   private static let readBufferSize = 128 * 1024
 
   /// The loop's random numbers; use them only on the loop.
   public var random: SeededRandom
-  /// The number of turns. A test uses it to check that an idle loop sleeps.
+  /// The number of turns so far. A test uses this number to check that an idle loop sleeps.
   @exclusivity(unchecked) public private(set) var turns = 0
 
   private let inbox = Inbox<LoopWork>()
@@ -142,7 +142,8 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
         return code
       }
       thread = made
-      // The thread also sets this when it starts; until then, the caller must not count as the loop's thread.
+      // The new thread also sets this property when it starts; until then, the caller must not count as the loop's
+      // thread.
       runner.store(made, ordering: .releasing)
       return 0
     }
@@ -158,8 +159,8 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   }
 
   /// Ends the current run after its turn, or the next run before its first turn; may be called from any thread. On any
-  /// thread except the loop's, it returns when the thread of ``start()`` has ended. Work given to ``execute(_:)`` that
-  /// has not run yet waits for the next run.
+  /// thread except the loop's, it returns when the thread of ``start()`` has ended. Any work that was given to
+  /// ``execute(_:)`` and has not run yet waits for the next run.
   public func stop() {
     stopIsAsked.store(true, ordering: .releasing)
     registry.wake()

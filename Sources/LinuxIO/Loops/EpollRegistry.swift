@@ -5,11 +5,11 @@ import Glibc
 /// epoll refuses.
 ///
 /// Requested readiness is reported in every turn while it lasts. epoll reports a hang-up even if it is not requested,
-/// so a paused channel would keep the loop busy. A watch without interest therefore receives a hang-up once, and again
-/// only after its interest has changed. A half-close is reported in every turn while it is requested, so a watcher that
-/// has seen it should stop requesting it.
+/// so a paused channel would keep the loop busy. A watch that requests nothing therefore receives a hang-up once, and
+/// again only after its interest has changed. A half-close is reported in every turn while it is requested, so a
+/// watcher that has seen it should stop requesting it.
 final class EpollRegistry {
-  /// The token of the loop's own wake-up event.
+  /// The token that identifies the loop's own wake-up event.
   private static let wakeUp = WatchTable.Token.max
   /// The maximum number of events per turn. Further events are reported in the next turn; the kernel orders them
   /// fairly.
@@ -21,7 +21,7 @@ final class EpollRegistry {
   // Overlapping access is not checked: the table belongs to one loop and makes no calls while it changes.
   @exclusivity(unchecked) private var table = WatchTable()
   private let polled: PolledDescriptors
-  /// Watches whose interest could not be changed, because the kernel had no memory.
+  /// Watches whose interest could not be changed, because the kernel was out of memory.
   private var unchanged: [EpollWatch] = []
   /// The interval in nanoseconds after which a failed change is tried again.
   private static let retryInterval: Int64 = 10_000_000

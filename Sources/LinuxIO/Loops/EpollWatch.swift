@@ -41,8 +41,8 @@ final class EpollWatch: DescriptorWatch {
 }
 
 extension EpollWatch {
-  /// Releases the handler together with the loop: the handler may retain this watch, so that neither would ever be
-  /// freed.
+  /// Releases the handler when the loop is released: the handler may retain this watch, and otherwise neither would
+  /// ever be freed.
   func loopIsGone() {
     handler = nil
   }
@@ -64,7 +64,7 @@ struct WatchTable {
   private var slots: [Slot] = []
   private var free: [Int] = []
 
-  /// Reserves a number. The watch follows with ``put(_:at:)``, because it needs to know its number.
+  /// Reserves a number. The watch is stored later with ``put(_:at:)``, because it needs to know its number first.
   mutating func reserve() -> Token {
     let index = free.popLast() ?? slots.endIndex
     if index == slots.endIndex { slots.append(Slot()) }

@@ -1,14 +1,14 @@
 import AccessoryCore
 import Glibc
 
-/// Reports signals as events of a loop, used to turn Ctrl-C into an orderly end.
+/// Reports signals as events of a loop, for example to shut down in an orderly way on Ctrl-C.
 ///
 /// ```swift
 /// let watch = try SignalWatch([SIGINT, SIGTERM], on: loop) { signal in simulator.detach() }
 /// ```
 ///
 /// The watch blocks the signals on the calling thread and on all threads that it starts later. The signals would still
-/// interrupt earlier threads, so create the watch before starting threads.
+/// interrupt threads that were started earlier, so create the watch before starting threads.
 public final class SignalWatch {
   private let source: WatchedDescriptor
 
@@ -24,12 +24,12 @@ public final class SignalWatch {
     self.source = source
     // The watch lasts until it is closed, even if its creator does not retain it.
     try source.watch(for: .readable, on: loop) { _ in
-      // A signalfd_siginfo has 128 bytes, of which the first four are the number of the signal.
+      // A signalfd_siginfo has 128 bytes, of which the first four are the signal's number.
       var info = [UInt32](repeating: 0, count: 32)
       while read(source.number, &info, 128) == 128 { onEvent(Int32(info[0])) }
     }
   }
 
-  /// Stops watching. The signals stay blocked, because a pending one must not end the process now.
+  /// Stops watching. The signals stay blocked, because a pending signal must not terminate the process.
   public func close() { source.close() }
 }

@@ -53,8 +53,8 @@ package final class Monitor<State>: @unchecked Sendable {
     let end = limit.map(Self.time)
     pthread_mutex_lock(lock.mutex)
     defer { pthread_mutex_unlock(lock.mutex) }
-    // Each call gets `&state` separately, because a function around the whole loop would hold exclusive access during
-    // the wait, while other threads change the state.
+    // Each call gets `&state` separately, because passing it to one function for the whole loop would hold exclusive
+    // access during the wait, while other threads change the state.
     while true {
       if let result = body(&state) { return result }
       if var end {
@@ -78,7 +78,7 @@ package final class Monitor<State>: @unchecked Sendable {
 /// Starts threads for system calls that may block without limit.
 package enum Worker {
   /// Runs `work` on a new thread. The thread blocks all signals except SIGPIPE, which the kernel sends to the writing
-  /// thread, and the signals of a crash.
+  /// thread, and crash signals.
   ///
   /// - Throws: an error if no thread can be created.
   package static func start(_ work: @escaping @Sendable () -> Void) throws(SystemError) {
@@ -111,7 +111,7 @@ package enum Worker {
   }
 }
 
-/// Collects work that other threads give to a loop, until the loop takes all of it at once.
+/// Collects work that other threads give to a loop, until the loop takes all of the work at once.
 ///
 /// Two arrays are swapped, so that steady traffic allocates nothing here. A flag outside the lock also tells whether
 /// there is work, because a loop checks twice in every turn and rarely finds any.
@@ -133,8 +133,8 @@ final class Inbox<Work>: @unchecked Sendable {
 
   var isEmpty: Bool { !isFilled.load(ordering: .acquiring) }
 
-  /// Calls `body` with the work that was added so far, in order. Work added during this waits for the next call. Call
-  /// this only on the loop.
+  /// Calls `body` with the work that was added so far, in order. Work added during the call waits for the next call.
+  /// Call this only on the loop.
   func takeAll(_ body: (Work) -> Void) {
     if isEmpty { return }
     given.withLock { given in

@@ -3,7 +3,7 @@ import AccessoryFormats
 import Glibc
 import Synchronization
 
-/// The event loop in virtual time, which has no thread and no descriptors, and jumps from deadline to deadline.
+/// The event loop in virtual time. This loop has no thread and no descriptors, and jumps from deadline to deadline.
 ///
 /// Nothing happens until one of its run methods is called. The work then happens in the order in which it was
 /// scheduled, so two runs with the same seed are identical to the byte. A virtual day with little work takes a second.
@@ -17,11 +17,11 @@ import Synchronization
 /// One turn runs the work passed to ``execute(_:)``, and then the timers that are due; if there is neither, it jumps to
 /// the next deadline first. Only one thread may use the loop at a time; only ``execute(_:)`` may be called from others.
 public final class VirtualLoop: EventLoop, @unchecked Sendable {
-  /// The error for work that keeps scheduling more work at the same instant; it is thrown instead of hanging.
+  /// Thrown, instead of hanging, if work keeps scheduling more work at the same instant.
   public struct Livelock: Error, Equatable, CustomStringConvertible {
     /// The instant at which the work repeats.
     public let instant: Instant
-    /// The number of turns made at that instant.
+    /// The number of turns that ran at that instant.
     public let turns: Int
 
     /// Creates an error about one instant.
@@ -86,7 +86,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     inbox.isEmpty ? timers.earliest.map { max($0, now) } : now
   }
 
-  /// Makes one turn, jumping to the next deadline if there is nothing to do before it.
+  /// Runs one turn, jumping to the next deadline if nothing is due earlier.
   ///
   /// - Returns: false if there was nothing to do.
   @discardableResult
@@ -106,7 +106,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     while let timer = timers.popDue(at: now, armedBefore: mark) { timer.fire() }
   }
 
-  /// Runs until `condition` holds, which is checked before the first turn and after each one.
+  /// Runs until `condition` holds; the condition is checked before the first turn and after each one.
   ///
   /// - Parameter limit: the maximum virtual time to pass; unlimited by default.
   /// - Returns: false if nothing was left to do or the limit was reached first; in the latter case, the time is then
@@ -124,7 +124,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     return true
   }
 
-  /// Does all work within `duration`, and then advances the time to its end.
+  /// Does all work that is due within `duration`, and advances the time by `duration`.
   public func advance(by duration: Duration) throws(Livelock) {
     try run(until: { false }, limit: duration)
   }
@@ -132,7 +132,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   /// Runs until nothing is scheduled.
   ///
   /// - Parameter limit: how much virtual time may pass. A peer that always has a timer, such as a watchdog, is never
-  /// idle.
+  ///   idle.
   /// - Returns: false if the limit was reached first.
   @discardableResult
   public func runUntilQuiet(limit: Duration = .seconds(86_400)) throws(Livelock) -> Bool {
@@ -150,7 +150,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   /// Drops all scheduled work without running it.
   ///
   /// Scheduled work retains its owners, which retain the loop. A caller that releases a loop with scheduled work must
-  /// call this; otherwise all of them would stay in memory.
+  /// call this; otherwise the work, its owners and the loop would stay in memory.
   public func dropWork() {
     timers.cancelAll()
     inbox.takeAll { _ in }

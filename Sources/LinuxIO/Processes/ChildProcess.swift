@@ -9,13 +9,13 @@ import Glibc
 /// child.closeInput()       // it ends, and the handler is notified
 /// ```
 ///
-/// **The end.** The handler is notified once, after all of the program's output. Processes that the program left behind
-/// have ended by then: a guardian process sends them SIGTERM, and kills the remaining ones a second later. The output
-/// of these processes during this second may be lost.
+/// **When the program ends.** The handler is notified once, after all of the program's output. Processes that the
+/// program left behind have ended by then: a guardian process sends them SIGTERM, and kills the remaining ones a second
+/// later. Anything that these processes print during this second may be lost.
 ///
 /// **Stopping it.** ``closeInput()`` and ``terminate(grace:)`` end the program in an orderly way; signals go to its
-/// whole group. Releasing the last reference immediately kills the program and everything it started, and so does the
-/// end of this process, for any reason. No zombie remains.
+/// whole group. The program and everything it started are killed immediately when the last reference to this object is
+/// released, and when this process ends for any reason. No zombie remains.
 public final class ChildProcess {
   private enum State {
     case running
@@ -26,13 +26,13 @@ public final class ChildProcess {
 
   /// How often to check whether the program has ended, if the system offers no descriptor for this.
   private static let tick = Duration.milliseconds(20)
-  /// The maximum number of reads after the program's end. A pipe holds less, so this only cuts off output of other
-  /// processes.
+  /// The maximum number of reads after the program has ended. A pipe holds less than that, so the limit cuts off only
+  /// the output of other processes.
   private static let drainingReads = 16
 
   /// The process ID of the guardian, which ends in the same way as the program.
   public let processID: Int32
-  /// Whether the handler has not been notified of the end yet.
+  /// Whether the handler has not yet been notified that the program has ended.
   public var isRunning: Bool { state != .over }
 
   private let loop: any PollingLoop
@@ -111,7 +111,7 @@ public final class ChildProcess {
   /// Whether ``write(_:)`` may still accept something.
   public var takesInput: Bool { input != nil }
 
-  /// Ends the program's input, after all bytes written so far.
+  /// Closes the program's input, after all bytes written so far.
   public func closeInput() {
     input = nil
     writerWaits = false
@@ -183,8 +183,8 @@ public final class ChildProcess {
 
   // MARK: - The end
 
-  /// Gives the program the time `grace` to end, then sends SIGTERM and, after the same time again, SIGKILL. Close its
-  /// input to ask it to end.
+  /// Gives the program the time `grace` to end, then sends SIGTERM and, after the same time again, SIGKILL. To ask the
+  /// program to end, close its input.
   public func terminate(grace: Duration) {
     guard state == .running, terminator == nil else { return }
     terminator = loop.schedule(after: grace) { [weak self] in
@@ -246,9 +246,9 @@ public protocol ChildProcessHandler: AnyObject {
   /// Called when there is room again after a partial `write`.
   func childTakesInput(_ child: ChildProcess)
 
-  /// Called when the program stopped reading, though it may continue printing.
+  /// Called when the program has stopped reading; the program may continue printing.
   func childClosedInput(_ child: ChildProcess)
 
-  /// Called when the program has ended, and all of its output was reported.
+  /// Called when the program has ended and all of its output has been reported.
   func child(_ child: ChildProcess, endedWith ending: ProcessEnding)
 }

@@ -22,7 +22,7 @@ package struct LineSplitter {
     }
   }
 
-  /// Handles the end of the output: calls `emit` with the last line if it does not end with a line feed.
+  /// Call this when the output has ended: calls `emit` with the last line if that line does not end with a line feed.
   package mutating func end(_ emit: (String) -> Void) {
     if !rest.isEmpty { finish(emit) }
   }

@@ -2,13 +2,13 @@ import Glibc
 
 /// A program to start, with its arguments, without a shell.
 public struct ProcessCommand: Equatable, Sendable {
-  /// The program: a path, or a name that is searched for in ``folder`` and on PATH.
+  /// The program: a path, or a name that is looked up in ``folder`` and on PATH.
   public var program: String
   /// The arguments, without the program's own name.
   public var arguments: [String]
   /// All environment variables of the program.
   public var environment: [String: String]
-  /// The folder in which the program is searched for and runs; nil means this process's own folder.
+  /// The folder in which the program is looked up and runs; nil means this process's working directory.
   public var folder: String?
 
   /// Creates a command. `environment` is added to the short list of variables that every program gets
@@ -63,10 +63,11 @@ public struct ProcessCommand: Equatable, Sendable {
 
 /// Finds the file of a program.
 public enum ProgramFinder {
-  /// Returns the file that `program` names. A path is relative to `folder`; a name is searched for in `folder` first
-  /// and then on PATH.
+  /// Returns the file that `program` names. A path is relative to `folder`; a name is looked up in `folder` first and
+  /// then on PATH.
   ///
-  /// - Throws: the system's reason for the best candidate: a missing file, a missing permission or the like.
+  /// - Throws: the reason why the most likely candidate cannot be run, such as a missing file or a missing
+  ///   permission.
   static func find(_ program: String, beside folder: String?, path: String) throws(SystemError) -> String {
     func place(_ name: String, in folder: String?) -> String {
       name.hasPrefix("/") ? name : folder.map { "\($0)/\(name)" } ?? "./\(name)"
@@ -78,7 +79,7 @@ public enum ProgramFinder {
       return file
     }
     var code = ENOENT
-    // An empty entry of PATH means this process's folder.
+    // An empty entry in PATH means this process's working directory.
     let entries = path.split(separator: ":", omittingEmptySubsequences: false).map { $0.isEmpty ? "." : String($0) }
     for entry in (folder.map { [$0] } ?? []) + entries {
       let file = "\(entry)/\(program)"
@@ -128,8 +129,8 @@ struct ProcessSpawn: ~Copyable {
   /// The pipe on which signals for the program are written; closing it ends everything immediately.
   let leash: OwnedDescriptor
 
-  /// Starts `command`. The program gets exactly three pipes and no other descriptor; no signal is blocked or ignored in
-  /// it, even if this process blocks or ignores some.
+  /// Starts `command`. The program gets exactly three pipes and no other descriptor; it starts with no signal blocked
+  /// or ignored, even if this process blocks or ignores some.
   init(_ command: ProcessCommand) throws(SystemError) {
     let path = try ProgramFinder.find(command.program, beside: command.folder, path: command.searchPath)
     let input = try Pipe(keeping: .writing)
@@ -198,7 +199,7 @@ private struct Pipe: ~Copyable {
   }
 }
 
-/// Strings in C's form: zero-terminated, in a list that ends with nil.
+/// Zero-terminated C strings, in a list that ends with nil.
 private struct CStrings: ~Copyable {
   let pointers: [UnsafeMutablePointer<CChar>?]
 

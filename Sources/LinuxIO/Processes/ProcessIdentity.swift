@@ -42,7 +42,7 @@ public struct ProcessIdentity: Hashable, Sendable {
   }
 }
 
-/// Reads small files in one call: cards, locks, the system's tables.
+/// Reads small files, such as cards, locks and the system's tables, in one call.
 package enum SmallFile {
   package static let limit = 64 * 1024
 
@@ -64,11 +64,11 @@ package enum SmallFile {
   }
 }
 
-/// Reports the end of a process, for any reason, without polling.
+/// Reports, without polling, that a process has ended for any reason.
 public final class ProcessWatch {
   private let source: WatchedDescriptor
 
-  /// Watches a process; nil if it has already ended, or if the system cannot report its end.
+  /// Watches a process; nil if the process has already ended, or if the system cannot report when it ends.
   public init?(_ process: ProcessIdentity, on loop: any PollingLoop, ended: @escaping () -> Void) {
     let descriptor = clinux_open_process(process.pid)
     guard descriptor >= 0 else { return nil }
@@ -126,7 +126,7 @@ enum ProcessTable {
     }
   }
 
-  /// Returns the process that has a descriptor that links to `target`.
+  /// Returns the process that has a descriptor linked to `target`.
   private static func holder(of target: String) -> Int32? {
     processes().first { pid in
       (Folder.names(in: "/proc/\(pid)/fd") ?? []).contains {

@@ -3,9 +3,9 @@ import Glibc
 
 /// A lock on the file `PATH.lock`, held as long as a listener listens at PATH.
 ///
-/// Without the lock, two processes that find the socket of a dead process would both replace it, and the second would
-/// remove the first's socket. The kernel releases the lock when the process ends for any reason; the next process
-/// reuses the file of a killed one.
+/// Without the lock, two processes that find the socket of a dead process would both replace that socket, and the
+/// second process would remove the first one's socket. The kernel releases the lock when the process ends for any
+/// reason; the next process reuses the lock file of a killed one.
 ///
 /// The file contains one line, `easim PID`. A file with other contents is not easim's and is left alone.
 final class PathLock {
@@ -17,7 +17,7 @@ final class PathLock {
   }
 
   private static let mark = "easim "
-  /// How often to reopen the file if its owner has just removed it.
+  /// How many times to reopen the file if its owner has just removed it.
   private static let attempts = 100
 
   private let path: String
@@ -71,7 +71,7 @@ final class PathLock {
     guard isStill(file, at: path) else { return false }
     let text = Array("\(mark)\(getpid())\n".utf8)
     ftruncate(file, 0)
-    // A failed write only leaves the ID out of another process's message.
+    // If the write fails, the only effect is that another process's message lacks the ID.
     _ = text.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
     return true
   }

@@ -1,11 +1,12 @@
 import AccessoryCore
 import Glibc
 
-/// Connects a stream socket: looks up the name if needed, tries each address in turn, never blocks, and reports once.
+/// Connects a stream socket: looks up the name if needed, tries each address in turn without blocking, and reports one
+/// result.
 final class SocketConnector: Connecting, DescriptorHandler {
   typealias Completion = (Transports.Answer) -> Void
 
-  /// How long to wait if a unix listener's backlog is full; the kernel does not report when it has room again.
+  /// How long to wait if a unix listener's backlog is full; the kernel does not report when the backlog has room again.
   private static let retryPause = Duration.milliseconds(10)
 
   enum Destination {
@@ -129,8 +130,8 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private func succeed(_ socket: Int32) {
     SocketOptions.apply(options, to: socket)
     let peer = PeerDescription(address: address, process: PeerProcess(ofUnixSocket: socket))
-    // The kernel knows the user of a unix listener. The user of a TCP listener is known only after it has accepted the
-    // connection.
+    // The kernel knows the user of a unix listener. The user of a TCP listener is known only after the listener has
+    // accepted the connection.
     if case .unix = address, !options.allowsOtherUsers, let reason = TrustedUsers().refusal(ofServer: peer.process) {
       close(socket)
       return finish(.failure(.otherUser(address, reason)))
@@ -213,7 +214,7 @@ struct SocketAddress {
 enum NameResolver {
   struct Failure: Error { let reason: String }
 
-  /// Returns the addresses of a number or of `localhost`; nil for a name that would have to be looked up.
+  /// Returns the addresses for a numeric host or `localhost`; nil for a name that would have to be looked up.
   static func known(_ host: String, port: UInt16) -> [SocketAddress]? {
     let hosts = host.lowercased() == "localhost" ? ["127.0.0.1", "::1"] : [host]
     let addresses = hosts.flatMap { (try? lookUp($0, port: port, flags: AI_NUMERICHOST).get()) ?? [] }

@@ -17,7 +17,8 @@ final class SocketListener: Listener, DescriptorHandler {
   private let loop: any PollingLoop
   private let options: TransportOptions
   private let family: Family
-  /// Called with each event. The closure is released at the end, because its owner often retains the listener.
+  /// Called with each event. The closure is released when the listener ends, because the closure's owner often retains
+  /// the listener.
   private var onEvent: ((ListenerEvent) -> Void)?
   private var descriptor: Int32
   private var watch: (any DescriptorWatch)?
@@ -150,7 +151,7 @@ package enum TCPListener {
     let socket = try OwnedDescriptor(
       Glibc.socket(name.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
       "make a TCP socket")
-    // SO_REUSEADDR ignores connections of a predecessor that are still closing.
+    // With SO_REUSEADDR, a previous listener's connections that are still closing do not prevent binding.
     SocketOptions.set(SO_REUSEADDR, of: SOL_SOCKET, to: 1, on: socket.number)
     guard name.with({ bind(socket.number, $0, $1) }) == 0 else { throw SystemError.last("take the port") }
     return socket

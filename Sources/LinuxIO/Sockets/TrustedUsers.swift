@@ -2,14 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import Glibc
 
-/// The users of this machine that are trusted at the other end of a socket: root, this process's user and, when sudo
-/// made this process root's, the user who called sudo.
+/// The users of this machine who are trusted at the other end of a socket: root, this process's user and, if this
+/// process was started through sudo, the user who called sudo.
 package struct TrustedUsers: Equatable, Sendable {
   private let users: Set<UInt32>
 
-  /// - Parameters:
-  ///   - user: this process's user.
-  ///   - sudoUser: the value that sudo left in `SUDO_UID`, used only if this process is root's.
+  /// - Parameters: - user: this process's user. - sudoUser: the value that sudo left in `SUDO_UID`, used only if this
+  ///   process runs as root.
   package init(user: UInt32 = geteuid(), sudoUser: String? = getenv("SUDO_UID").map { String(cString: $0) }) {
     let caller = user == 0 ? sudoUser.flatMap { UInt32($0) } : nil
     users = Set([0, user] + (caller.map { [$0] } ?? []))
@@ -17,7 +16,7 @@ package struct TrustedUsers: Equatable, Sendable {
 
   package func contains(_ user: UInt32) -> Bool { users.contains(user) }
 
-  /// Returns all trusted users for a sentence, such as "root and user 1000". `word` is put before the last one.
+  /// Returns all trusted users as part of a sentence, such as "root and user 1000". `word` is put before the last user.
   package func names(_ word: String = "and") -> String {
     let others = users.filter { $0 != 0 }.sorted().map { "user \($0)" }
     return (["root"] + others).joined(separator: " \(word) ")
@@ -32,7 +31,8 @@ extension TrustedUsers {
     return contains(process.user) ? nil : other(process.user)
   }
 
-  /// Checks the other end of a TCP connection. Other machines are subject to ``TransportOptions/allowsRemote``.
+  /// Checks the other end of a TCP connection. Whether other machines are allowed depends on
+  /// ``TransportOptions/allowsRemote``.
   package func refusal(of peer: TCPPeer) -> String? {
     switch peer {
     case .remote: nil
@@ -57,7 +57,7 @@ extension TrustedUsers {
 /// The user at the other end of a TCP connection.
 ///
 /// TCP does not transmit the user. If both ends are on one machine, the kernel knows the user of the process that
-/// created the other socket, at the accepting and at the connecting end.
+/// created the other socket, for both the accepting and the connecting side.
 ///
 /// `sock_diag` asks the kernel about this one socket. If the kernel has no such interface, `/proc/net/tcp` and `tcp6`
 /// are read, which takes milliseconds per connection, so a flood of connections would hold up the loop.
@@ -75,12 +75,13 @@ extension TrustedUsers {
 package enum TCPPeer: Hashable, Sendable {
   /// The other socket is on this machine, and a process of this user created it.
   case user(UInt32)
-  /// The other socket is on this machine and belongs to no process: it is not accepted yet, or already closed.
+  /// The other socket is on this machine and belongs to no process, because it has not been accepted yet or is already
+  /// closed.
   case unknown
   case remote
 
-  /// How often the tables are read if a local socket is not in them. The tables are read in pieces, so a line can be
-  /// missed while others appear and disappear.
+  /// How many times the tables are read if a local socket is not in them. The tables are read in pieces, so a line can
+  /// be missed while others appear and disappear.
   private static let attempts = 3
 
   /// Finds the owner of the socket at the other end of this connected socket.
@@ -95,7 +96,7 @@ package enum TCPPeer: Hashable, Sendable {
     if let owner = far.owner(connectedTo: near) {
       self = owner.hasProcess ? .user(owner.user) : .unknown
     } else if near.owner(connectedTo: far) != nil {
-      // The interface works, so no process has the socket at the other end.
+      // The kernel's interface works but found nothing, so no process has the socket at the other end.
       self = far.isHere(for: near) ? .unknown : .remote
     } else {
       self.init(at: far, connectedTo: near) { TCPSocketTable.read($0) }
@@ -115,7 +116,7 @@ package enum TCPPeer: Hashable, Sendable {
   }
 }
 
-/// A TCP address and port. An IPv4 address written as an IPv6 one (`::ffff:127.0.0.1`) equals the IPv4 address.
+/// A TCP address and port. An IPv4 address in IPv6 form (`::ffff:127.0.0.1`) is equal to the plain IPv4 address.
 struct TCPEndpoint: Hashable, Sendable {
   /// The address: 4 or 16 bytes in network order.
   let host: [UInt8]
@@ -195,7 +196,7 @@ struct TCPSocketTable {
 
   struct Owner: Equatable {
     var user: UInt32
-    /// Whether a process owns the socket; without one, the user is 0 and meaningless.
+    /// Whether a process owns the socket; if none does, the user is 0 and meaningless.
     var hasProcess: Bool
   }
 
@@ -205,8 +206,8 @@ struct TCPSocketTable {
   /// Reads the current table; empty if it cannot be read.
   static func read(_ kind: Kind) -> Self { Self(kind: kind, text: SmallFile.read(kind.rawValue, limit: .max) ?? []) }
 
-  /// Returns the owner of the socket at one end of a connection; nil if there is no such line, or it is unreadable. A
-  /// process's socket is preferred to one in TIME_WAIT.
+  /// Returns the owner of the socket at one end of a connection; nil if the table has no line for the socket, or the
+  /// line is unreadable. A socket that belongs to a process is preferred to one in TIME_WAIT.
   func owner(of end: TCPEndpoint, connectedTo other: TCPEndpoint) -> Owner? {
     guard let end = end.text(in: kind), let other = other.text(in: kind) else { return nil }
     let ends = Array(": \(end) \(other) ".utf8)
@@ -222,7 +223,7 @@ struct TCPSocketTable {
     return found
   }
 
-  /// Finds the next occurrence of these bytes. The table may have ten thousand lines, so other lines are not parsed.
+  /// Finds the next occurrence of these bytes. A table may have ten thousand lines, so other lines are not parsed.
   private func place(of bytes: [UInt8], from start: Int) -> Int? {
     text.withUnsafeBytes { all in
       bytes.withUnsafeBytes { wanted in

@@ -1,11 +1,11 @@
 import AccessoryCore
 import Glibc
 
-/// Listens on a unix socket for the user's own processes, in a file of mode 0600.
+/// Listens on a unix socket, whose file has mode 0600, for the user's own processes.
 ///
-/// The socket file of a dead process is replaced, but not one that a process listens on. To check without disturbing a
-/// listener, a datagram socket tries to connect: a live listener answers "wrong type", a dead one "refused". A
-/// ``PathLock`` keeps two processes from replacing the file at the same time.
+/// A dead process's socket file is replaced, but a socket on which a process listens is not. To check without
+/// disturbing a listener, a datagram socket tries to connect: a live listener answers "wrong type", a dead one
+/// "refused". A ``PathLock`` keeps two processes from replacing the file at the same time.
 package enum UnixListener {
   static func open(
     path: String, on loop: any PollingLoop, options: TransportOptions, onEvent: @escaping (ListenerEvent) -> Void
@@ -66,9 +66,9 @@ package enum UnixListener {
 
   enum Occupant {
     case live
-    /// The path has the socket of a process that has ended, or nothing.
+    /// The path is unused, or leads to the socket of a process that has ended.
     case dead
-    /// The path has a file of a different kind.
+    /// The path leads to a file that is not a socket.
     case other
   }
 

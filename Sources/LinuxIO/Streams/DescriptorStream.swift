@@ -3,7 +3,7 @@ import Glibc
 
 /// A ``ByteStream`` over descriptors: stdin and stdout, or a connected socket.
 ///
-/// The loop never waits for a descriptor. Descriptors that are shared with other processes are not put into nonblocking
+/// The loop never blocks on a descriptor. Descriptors that are shared with other processes are not put into nonblocking
 /// mode, because the mode belongs to the open file, not to the descriptor. Each kind is read and written differently:
 ///
 /// | kind | read | written |
@@ -22,7 +22,7 @@ package final class DescriptorStream: ByteStream {
   private var isWanted = false
   private var isOffering = false
   private var isAskedAgain = false
-  /// The end of the input, which is reported after the kept bytes.
+  /// How the input ended; this is reported after the kept bytes.
   private var end: InputEnd?
 
   private enum InputEnd {
@@ -62,7 +62,7 @@ package final class DescriptorStream: ByteStream {
   package init(takingSocket socket: Int32, after read: [UInt8] = [], on loop: any PollingLoop) throws {
     self.loop = loop
     kept.append(contentsOf: read)
-    // epoll accepts a descriptor only once, and the directions end separately.
+    // The descriptor is duplicated: epoll accepts a descriptor only once, and the directions end separately.
     let other = fcntl(socket, F_DUPFD_CLOEXEC, 0)
     let code = errno
     do {
@@ -210,7 +210,7 @@ protocol ByteSink: AnyObject {
   /// Called once, in a later turn, with the error.
   var broke: (Int32) -> Void { get set }
   var isFlushed: () -> Void { get set }
-  /// Accepts as many bytes as there is room for.
+  /// Accepts as many bytes as fit.
   func write(_ bytes: RawSpan) -> Int
   func finish()
   func close()

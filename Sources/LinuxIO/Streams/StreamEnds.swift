@@ -31,7 +31,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
   func descriptorReady(_ readiness: Readiness) {
     guard isWanted, !readiness.isDisjoint(with: [.readable, .hangup]) else { return }
     let (count, code) = loop.withReadBuffer { buffer -> (Int, Int32) in
-      // At most half a buffer is read, to limit the bytes kept if the reader accepts none.
+      // At most half a buffer is read, to limit how many bytes are kept if the reader accepts none.
       let room = buffer.count / 2
       let count =
         kind == .socket
@@ -42,7 +42,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
       return (count, code)
     }
     if count > 0 || (count < 0 && (code == EAGAIN || code == EINTR)) { return }
-    // When the other end of a terminal is closed, reading fails with an error.
+    // When the other side of a terminal is closed, reading fails with an error.
     ended(count == 0 || code == EIO && kind == .terminal ? 0 : code)
   }
 
@@ -118,7 +118,7 @@ final class PolledSink: ByteSink, DescriptorHandler {
 
   func finish() {
     guard watch != nil else { return }
-    // Without this, a socket shared with other processes would stay open until the last of them closes it.
+    // Without this call, a socket shared with other processes would stay open until the last of them closes it.
     if isSocket, owns { shutdown(descriptor, Int32(SHUT_WR)) } else { close() }
     loop.schedule(after: .zero) { [weak self] in self?.isFlushed() }
   }
@@ -137,7 +137,7 @@ final class ThreadSource: ByteSource {
 
   private struct State {
     var isWanted = false
-    /// Whether a block was read that the loop has not taken yet.
+    /// Whether a block has been read but not yet taken by the loop.
     var isFull = false
     var isClosed = false
   }

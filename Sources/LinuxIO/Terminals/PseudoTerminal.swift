@@ -4,12 +4,12 @@ import Glibc
 /// Offers an accessory on a pseudo terminal, for any program that can open a serial line.
 ///
 /// A pty does not report when its other end is opened, so an inotify watch is used: the first opening counts as
-/// plugging in. Each host gets its own terminal: as soon as one is opened, the path leads to a new one, without the
-/// bytes and settings of the last host.
+/// plugging in. Each host gets its own terminal: as soon as a terminal is opened, the path leads to a new one, without
+/// the bytes and settings of the last host.
 ///
-/// When the host closes the terminal, the simulator's side ends with ``ChannelEnd/closedByPeer``, because a terminal
-/// cannot end any other way. When the simulator closes its end, the host reads EOF, and the kernel drops what the host
-/// has not read, as when a cable is unplugged.
+/// When the host closes the terminal, the simulator's channel ends with ``ChannelEnd/closedByPeer``, because a terminal
+/// cannot report any other reason. When the simulator closes its side, the host reads EOF, and the kernel drops
+/// whatever the host has not read, as if a cable were unplugged.
 final class PtyListener: Listener, DescriptorHandler {
   private struct Waiting {
     let end: Int32
@@ -20,7 +20,8 @@ final class PtyListener: Listener, DescriptorHandler {
   let address: Address
   private let link: TerminalLink
   private let loop: any PollingLoop
-  /// Called with each event. The closure is released at the end, because its owner often retains the listener.
+  /// Called with each event. The closure is released when the listener ends, because the closure's owner often retains
+  /// the listener.
   private var onEvent: ((ListenerEvent) -> Void)?
   private var notifications: Int32
   private var watch: (any DescriptorWatch)?
@@ -119,7 +120,7 @@ final class PtyListener: Listener, DescriptorHandler {
   }
 }
 
-/// A pseudo terminal: the simulator's end, and the name with which the other end is opened.
+/// A pseudo terminal: the simulator's side, and the name with which the other side is opened.
 ///
 /// The terminal is raw from the start, so that bytes that a host sends before setting it up are not echoed.
 struct PseudoTerminal: ~Copyable {
@@ -134,7 +135,7 @@ struct PseudoTerminal: ~Copyable {
     self.end = end
   }
 
-  /// Returns the simulator's end and closes everything else.
+  /// Returns the descriptor of the simulator's side and closes everything else.
   consuming func takeEnd() -> Int32 {
     end.release()
   }
@@ -142,9 +143,9 @@ struct PseudoTerminal: ~Copyable {
 
 /// A symbolic link to a pseudo terminal. The link keeps its path while the terminal's number changes.
 ///
-/// A killed accessory leaves its link behind, and the kernel soon reuses the number for another accessory or a shell.
-/// Such a terminal is younger than the link, which shows that the link is stale: the change time of a terminal's file
-/// is its creation time, which traffic does not change.
+/// A killed accessory leaves its link behind, and the kernel soon reuses the number for another accessory or a shell. A
+/// terminal with a reused number is younger than the link, which shows that the link is stale: the change time of a
+/// terminal's file is its creation time, which traffic does not change.
 struct TerminalLink {
   let path: String
 
@@ -170,7 +171,7 @@ struct TerminalLink {
     return (changed.tv_sec, changed.tv_nsec) > (made.tv_sec, made.tv_nsec)
   }
 
-  /// Points the link at a terminal instead of at `former`. The path always leads to a terminal, and only links of this
+  /// Points the link to a terminal instead of `former`. The path always leads to a terminal, and only links of this
   /// process and stale links are removed: the file at the path is moved aside and examined.
   func point(to terminal: String, from former: String?, for address: Address) throws(TransportError) {
     let new = try makeBeside(to: terminal, for: address)

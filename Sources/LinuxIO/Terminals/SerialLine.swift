@@ -29,7 +29,7 @@ enum RawTerminal {
     return terminal
   }
 
-  /// Makes a terminal raw. On the simulator's end of a pty this affects the other end, which is the actual terminal.
+  /// Makes a terminal raw. On the simulator's side of a pty, this affects the other side, which is the actual terminal.
   static func makeRaw(_ descriptor: Int32, baud: speed_t? = nil) throws(SystemError) {
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else { throw .last("read the settings of the terminal") }
@@ -110,7 +110,8 @@ enum BaudRate {
   ]
 }
 
-/// Opens serial lines. A serial line has no other end to wait for, so opening it counts as connecting, at either end.
+/// Opens serial lines. On a serial line there is no peer to wait for, so opening the line counts as connecting, for
+/// both roles.
 enum SerialLine {
   static func open(path: String, baud: Int?, on loop: any PollingLoop) throws(TransportError) -> DescriptorChannel {
     let address = Address.serial(path: path, baud: baud)
@@ -121,8 +122,8 @@ enum SerialLine {
   }
 }
 
-/// A simulator on a serial line. The line is opened immediately and accepted in the next turn, which completes the
-/// listener's work.
+/// A listener for a simulator on a serial line. The line is opened immediately and reported as accepted in the next
+/// turn; the listener then has nothing more to do.
 final class SerialListener: Listener {
   let address: Address
   private var channel: DescriptorChannel?
