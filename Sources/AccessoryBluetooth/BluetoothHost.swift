@@ -1,14 +1,14 @@
 import AccessoryCore
 import LinuxIO
 
-/// Bluetooth for the Apple device's role: lists the paired accessories, connects to them, and accepts those that
-/// connect.
+/// Bluetooth for the Apple device's role: lists the paired accessories, connects to them, and accepts connections from
+/// them.
 ///
-/// When both ends connect at the same time, this end keeps the first connection and closes the other. The accessory
-/// keeps both connections until one ends, so both ends use the one that this end keeps. When a device connects,
+/// When both ends connect at the same time, the host keeps the first connection and closes the other. The accessory
+/// keeps both connections until one ends, so both ends use the one that the host keeps. When a device connects,
 /// ``BlueZ/Event/device(_:from:)`` is emitted, and the connection waits for ``connect(to:completion:)``.
 package final class BluetoothHost {
-  /// How long one attempt to connect may take.
+  /// The time limit for one attempt to connect.
   package static var attemptLimit: Duration { RFCOMMDial.timeout }
 
   /// How long a connection made by an accessory waits for ``connect(to:completion:)``.
@@ -17,9 +17,9 @@ package final class BluetoothHost {
   /// The connection to BlueZ, shared by all objects on this loop.
   package let blueZ: BlueZ
   private var service: OfferedService?
-  /// The current connections, by device path; `isMadeByDevice` tells whether the device opened the connection.
+  /// The current connections, keyed by device path; `isMadeByDevice` tells whether the device opened the connection.
   private var live: [String: (isMadeByDevice: Bool, channel: () -> DescriptorChannel?)] = [:]
-  /// Connections made by accessories that are waiting for ``connect(to:completion:)``.
+  /// Connections that accessories have made and that are waiting for ``connect(to:completion:)``.
   private var waiting: [String: (BusDescriptor, LoopTimer)] = [:]
   private var attempts: [String: Attempt] = [:]
 

@@ -1,8 +1,8 @@
 import AccessoryCore
 
 /// A connection to BlueZ, the Bluetooth service of Linux. The connection reports changes of adapters and devices, calls
-/// BlueZ with typed errors, and offers services. All objects on a loop share one connection, because BlueZ gives a
-/// service to one D-Bus client only.
+/// BlueZ with typed errors, and offers services. All objects on a loop share one connection, because BlueZ allows only
+/// one D-Bus client to offer a service.
 ///
 /// When BlueZ restarts, adapters and devices disappear and come back, and services are registered again.
 ///
@@ -13,7 +13,7 @@ import AccessoryCore
 /// ```
 package final class BlueZ {
   package enum Event: Equatable, Sendable {
-    /// BlueZ answers. Adapters and devices were reported before this event.
+    /// BlueZ has answered. Adapters and devices were reported before this event.
     case available
     case unavailable(BluetoothError)
     case adapter(BluetoothAdapter)
@@ -22,8 +22,8 @@ package final class BlueZ {
     /// A device has changed or connected; the second value is its previous state.
     case device(BluetoothDevice, from: BluetoothDevice)
     case deviceGone(BluetoothDevice)
-    /// For this reason, devices cannot connect to the ``BluetoothHost`` on this machine; the host can still connect to
-    /// them.
+    /// Devices cannot connect to the ``BluetoothHost`` on this machine, for the given reason; the host can still
+    /// connect to devices.
     case cannotAccept(BluetoothError)
   }
 
@@ -36,7 +36,7 @@ package final class BlueZ {
     }
   }
 
-  /// The state of the connection to the service.
+  /// The state of the connection to BlueZ.
   package enum State: Equatable, Sendable {
     /// The connection was not started, or is still waiting for the first answer.
     case starting
@@ -54,7 +54,7 @@ package final class BlueZ {
 
   private let place: MessageBus.Place
   private(set) var bus: MessageBus?
-  /// BlueZ's unique name on the bus, such as `:1.5`; empty while BlueZ has none.
+  /// BlueZ's unique name on the bus, such as `:1.5`; empty while BlueZ is not running.
   private(set) var owner = ""
   package private(set) var objects = BluetoothObjects()
   private var observers: [() -> Observer?] = []
@@ -143,8 +143,8 @@ package final class BlueZ {
     guard signal.values.count == 3, let before = signal.values[1].text, let owner = signal.values[2].text else {
       return
     }
-    // If a new instance of the service takes over the name, only one signal arrives, and the registrations with the old
-    // one are lost as well.
+    // If a new instance of the service takes over the name, only one signal arrives, although the registrations with
+    // the old instance are lost in this case too.
     if !before.isEmpty { becomeUnavailable(.noService) }
     self.owner = owner
     if !owner.isEmpty { load() }
@@ -159,7 +159,7 @@ package final class BlueZ {
 
   private func load() {
     // The bus daemon answers this call before BlueZ answers the next one. If the next call has to start BlueZ, a signal
-    // announces its name.
+    // announces BlueZ's name.
     let daemon = "org.freedesktop.DBus"
     bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
       if case .success(let values) = answer { self?.owner = values.first?.text ?? "" }
@@ -208,7 +208,7 @@ package final class BlueZ {
     }
   }
 
-  /// The adapter that a path under `/org/bluez` belongs to.
+  /// The adapter to which a path under `/org/bluez` belongs.
   private static func adapterName(_ path: String) -> String? {
     path.split(separator: "/").dropFirst(2).first.map(String.init)
   }

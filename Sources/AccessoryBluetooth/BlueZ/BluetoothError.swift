@@ -10,7 +10,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   /// This machine has no Bluetooth adapter, or none with the given name.
   case noAdapter(String?)
   case adapterOff(String)
-  /// Another process offers the same service: BlueZ gives each service to one process only.
+  /// Another process offers the same service: BlueZ allows only one process to offer a service.
   case serviceTaken
   case notPaired(String)
   case outOfRange

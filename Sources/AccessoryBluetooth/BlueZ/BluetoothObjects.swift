@@ -18,7 +18,7 @@ package struct BluetoothAdapter: Equatable, Sendable {
   package var isPowered = false
   package var isDiscoverable = false
   package var isPairable = false
-  /// After how many seconds the adapter stops being discoverable; 0 means never.
+  /// The number of seconds after which the adapter stops being discoverable; 0 means never.
   package var discoverableTimeout: UInt32 = 0
 
   /// The adapter's name, for example "hci0".
@@ -51,7 +51,7 @@ package struct BluetoothDevice: Equatable, Sendable {
   package var isBlocked = false
   /// The UUIDs of the device's services, in lower case.
   package var services: [String] = []
-  /// The signal strength in dBm, while the device is seen by a scan.
+  /// The signal strength in dBm, available while a scan sees the device.
   package var signal: Int?
 
   /// Creates a device from its path alone; nil if the path does not belong to a device.
@@ -69,7 +69,7 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// Whether this is an accessory: a device that offers the accessory service.
   package var isAccessory: Bool { services.contains(AccessoryService.accessory) }
 
-  /// Whether this is an Apple device, or plays one: it offers the device service.
+  /// Whether this is a real or simulated Apple device: a device that offers the device service.
   package var isAppleDevice: Bool { services.contains(AccessoryService.device) }
 
   /// The device's name, or its address if it has no name.
@@ -102,7 +102,7 @@ enum BlueZPath {
     path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path
   }
 
-  /// The address in the path of a device; nil for any other path.
+  /// The address contained in a device's path; nil for any other path.
   static func device(_ path: String) -> BluetoothDeviceAddress? {
     let name = last(path)
     guard name.hasPrefix("dev_") else { return nil }
@@ -110,7 +110,8 @@ enum BlueZPath {
   }
 }
 
-/// The adapters and devices of BlueZ, kept up to date from its answers and signals. This type uses no bus and no clock.
+/// The adapters and devices that BlueZ knows, kept up to date from BlueZ's answers and signals. This type uses no bus
+/// and no clock.
 ///
 /// Signals may arrive in any order: the change or removal of an unknown device is ignored.
 package struct BluetoothObjects: Equatable, Sendable {
@@ -141,7 +142,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return device.isPaired ? nil : .notPaired("\(device.address)")
   }
 
-  /// Applies the complete result of `GetManagedObjects`: anything that it does not list has been removed.
+  /// Applies the complete result of `GetManagedObjects`: anything that the result does not list has been removed.
   mutating func replace(with answer: [BusValue]) -> [BlueZ.Event] {
     var events: [BlueZ.Event] = []
     let objects = answer.first?.dictionary ?? [:]

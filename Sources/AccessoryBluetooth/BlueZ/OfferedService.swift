@@ -146,7 +146,7 @@ final class RegisteredObject {
   }
 
   private func export() {
-    // The object is registered once each time the service starts.
+    // The object is registered once each time BlueZ starts.
     guard object == nil, let bus = blueZ.bus else { return }
     do {
       object = try bus.export(path) { [weak self] call in

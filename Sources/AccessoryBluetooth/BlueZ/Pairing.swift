@@ -1,9 +1,9 @@
 import AccessoryCore
 
 /// Scans for devices. A scan either reports the devices that it finds, or pairs with one device as soon as it finds
-/// that device, and marks it as trusted.
+/// that device, and marks the device as trusted.
 ///
-/// The device is trusted as soon as it is seen: BlueZ forgets a device that is neither paired nor trusted when the scan
+/// The device is marked as soon as it is seen: BlueZ forgets a device that is neither paired nor trusted when the scan
 /// ends, even in the middle of the pairing.
 package final class Pairing {
   package enum Event {
@@ -12,7 +12,7 @@ package final class Pairing {
     case begun(BluetoothDevice)
     /// The device is paired, and may connect from now on.
     case paired(BluetoothDevice)
-    /// The device is not paired; the scan has ended.
+    /// Pairing failed, and the scan has ended.
     case failed(BluetoothError)
   }
 
@@ -31,7 +31,7 @@ package final class Pairing {
   private var adapter: BluetoothAdapter?
   private var phase = Phase.starting
 
-  /// How long pairing may take. The user may have to compare numbers.
+  /// The time limit for pairing, during which the user may have to compare numbers.
   private static var pairingLimit: Duration { .seconds(120) }
 
   /// Starts as soon as BlueZ answers.

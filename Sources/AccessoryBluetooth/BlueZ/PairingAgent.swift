@@ -13,7 +13,7 @@ package final class PairingAgent {
     case passkey(device: String, answer: (UInt32?) -> Void)
     /// The user is asked whether the device may use this service.
     case service(device: String, uuid: String, answer: (Bool) -> Void)
-    /// The text is shown to the user, who enters it on the other device.
+    /// This text is shown to the user, who enters it on the other device.
     case show(device: String, String)
     /// The other device gave up, and the last question needs no answer.
     case cancelled

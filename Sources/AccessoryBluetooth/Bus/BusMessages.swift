@@ -79,7 +79,7 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   case closed(String)
   /// libsystemd, which speaks D-Bus, cannot be loaded.
   case noLibrary(String)
-  /// A function of sd-bus failed; the values are the function's action and the system's error number.
+  /// An sd-bus function failed; the values are what the function was meant to do and the system's error number.
   case failed(String, code: Int32)
 
   package var description: String {

@@ -1,7 +1,7 @@
 import CSystemd
 import Glibc
 
-/// A value of a D-Bus message.
+/// A value in a D-Bus message.
 ///
 /// ```swift
 /// let options: [BusValue] = [.properties(["Role": .string("server"), "Channel": .uint16(3)])]
@@ -142,7 +142,7 @@ func readValues(of message: OpaquePointer) throws(BusError) -> [BusValue] {
   return values
 }
 
-/// The next value at this level of a message, or nil at its end.
+/// The next value at this level of a message; nil if there are no more values.
 private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
   var type: CChar = 0
   var contents: UnsafePointer<CChar>?
@@ -208,7 +208,7 @@ func append(_ values: [BusValue], to message: OpaquePointer) throws(BusError) {
 private func append(_ value: BusValue, to message: OpaquePointer) throws(BusError) {
   switch value {
   case .string(let text), .objectPath(let text):
-    // Text on D-Bus must not contain zero bytes, because C would cut it at the first one.
+    // Text on D-Bus must not contain zero bytes, because C would end the text at the first one.
     let result = text.withCString { sd_bus_message_append_basic(message, value.typeCode, $0) }
     _ = try checked(result, "write a message")
   case .bool(let truth): try appendBasic(value, Int32(truth ? 1 : 0), to: message)

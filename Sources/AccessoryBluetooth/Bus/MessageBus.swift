@@ -5,8 +5,8 @@ import Glibc
 
 /// A connection to a D-Bus bus on an event loop: method calls, signals, and objects that other programs may call.
 ///
-/// The loop watches sd-bus's descriptor and sets a timer for its deadline; there is no extra thread. Messages are
-/// delivered after sd-bus has returned, so a handler may call the bus or close it.
+/// The loop watches sd-bus's descriptor and sets a timer for sd-bus's next deadline; there is no extra thread. Messages
+/// are delivered after sd-bus has returned, so a handler may call the bus or close it.
 ///
 /// ```swift
 /// let bus = try MessageBus(.system, on: loop) { error in print("D-Bus is gone: \(error)") }
@@ -16,7 +16,7 @@ import Glibc
 /// ```
 package final class MessageBus: TimerHandler {
   package enum Place: Equatable, Sendable {
-    /// The system bus, or the bus that DBUS_SYSTEM_BUS_ADDRESS names.
+    /// The system bus, or the bus named by DBUS_SYSTEM_BUS_ADDRESS.
     case system
     /// The bus at a D-Bus address, such as `unix:path=/tmp/bus`.
     case address(String)
@@ -52,8 +52,8 @@ package final class MessageBus: TimerHandler {
     let bus = try Self.open(place)
     raw = bus
     timer.handler = self
-    // The descriptor is duplicated, because sd-bus closes its own descriptor when the bus ends, and the watch must be
-    // cancelled first.
+    // The descriptor is duplicated, because sd-bus closes its own when the bus ends, and a watch must be cancelled
+    // before its descriptor is closed.
     descriptor = fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 3)
     do {
       watch = try loop.watch(descriptor, for: .readable, Readiness(of: self))
@@ -72,10 +72,10 @@ package final class MessageBus: TimerHandler {
   }
 
   /// Waits for up to a second until the daemon has read everything that was sent, then closes the connection. The
-  /// daemon answers in order, so its answer to one last call proves that it has read everything before it.
+  /// daemon answers in order, so its answer to one last call proves that it has read everything that was sent earlier.
   private static func finish(_ bus: OpaquePointer) {
     let daemon = "org.freedesktop.DBus"
-    // Until the bus is ready, nothing has been sent to the daemon, and sd-bus would wait 90 s for it.
+    // Until the bus is ready, nothing has been sent to the daemon, and sd-bus would wait 90 s for the daemon.
     if sd_bus_is_ready(bus) > 0, let message = try? makeCall(bus, daemon, "/org/freedesktop/DBus", daemon, "GetId", [])
     {
       var reply: OpaquePointer?
@@ -254,7 +254,7 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Sets the watch and the timer according to what sd-bus is waiting for.
+  /// Sets the watch and the timer to match what sd-bus is waiting for.
   private func settle() {
     guard let raw, let watch else { return }
     let events = sd_bus_get_events(raw)
@@ -318,7 +318,8 @@ package final class BusSlot {
       if let kept { this.deliver(kept) }
       sd_bus_message_unref(kept)
     }
-    // Returning 1 means that the message was handled. Signals are passed to other rules in either case.
+    // Returning 1 means that the message was handled. Signals are passed to other rules whether or not this function
+    // returns 1.
     return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
   }
 }

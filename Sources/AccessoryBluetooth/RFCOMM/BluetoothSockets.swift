@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// The source of Bluetooth connections: the kernel, or a test.
+/// What makes Bluetooth connections: the kernel, or a substitute in tests.
 package protocol BluetoothSockets: Sendable {
   /// Begins to connect, and returns a descriptor that becomes writable when the attempt succeeds or fails.
   ///
@@ -12,7 +12,7 @@ package protocol BluetoothSockets: Sendable {
     _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32
 
-  /// Whether an RFCOMM channel of this machine is free for listening.
+  /// Whether an RFCOMM channel on this machine is free to listen on.
   func isFree(channel: UInt8) -> Bool
 }
 
@@ -48,7 +48,7 @@ package struct KernelSockets: BluetoothSockets {
 extension DescriptorChannel {
   /// The maximum length of an iAP2 packet, which fits into one RFCOMM frame between this machine and most others. The
   /// two ends of a connection agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, Android
-  /// 990. If the ends agree on less, a packet takes two frames.
+  /// 990. If the ends agree on a shorter length, a packet takes two frames.
   ///
   /// Packets of 667 bytes would fit L2CAP's default everywhere, but 10,000 bytes would then take 16 frames instead of
   /// 11, and an echo would be 8 % slower (`docs/dev/performance.md`).

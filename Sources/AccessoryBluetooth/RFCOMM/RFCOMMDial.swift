@@ -35,7 +35,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
   private var pause: LoopTimer?
   private var busyTries = 0
 
-  /// How long a whole attempt may take. Paging a device that is out of range takes about five seconds.
+  /// The time limit for a whole attempt. Paging a device that is out of range takes about five seconds.
   static var timeout: Duration { .seconds(15) }
   private static var busyPause: Duration { .milliseconds(40) }
   private static var mostBusyTries: Int { 10 }
@@ -54,7 +54,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     self.remote = remote
     self.completion = completion
     limit = loop.schedule(after: Self.timeout) { [unowned self] in finish(.failure(.timedOut)) }
-    // The attempt starts in a later turn, so that an immediate failure is reported only after this function has
+    // The attempt starts in a later turn, so that even an immediate failure is reported only after this function has
     // returned.
     pause = loop.schedule(after: .zero) { [unowned self] in open(.serviceDiscovery, .connectingSDP) }
   }

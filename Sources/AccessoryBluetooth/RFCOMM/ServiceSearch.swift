@@ -107,7 +107,7 @@ enum DataElement: Equatable {
 
   private static let deepest = 8
 
-  /// Reads all elements from bytes; nil if the bytes are truncated or nested too deeply.
+  /// Reads all elements from bytes; nil if the bytes are truncated or the elements nested too deeply.
   static func readAll(_ bytes: [UInt8]) -> [DataElement]? { readAll(bytes[...], depth: 0) }
 
   private static func readAll(_ bytes: ArraySlice<UInt8>, depth: Int) -> [DataElement]? {
