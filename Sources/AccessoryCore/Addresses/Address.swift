@@ -8,8 +8,8 @@ import AccessoryFormats
 /// print(address)   // tcp:[::1]:7000
 /// ```
 ///
-/// A '#' or '/' in a serial number in a local directory is written `%23` or `%2F`, and a '%' before one of these codes
-/// `%25`.
+/// In the serial number of a `local:` address, '#' is written `%23`, '/' is written `%2F`, and a '%' before one of
+/// these codes is written `%25`.
 ///
 /// ``init(parsing:)`` reads ``description`` back to the same value.
 public enum Address: Hashable, Sendable {
@@ -37,12 +37,13 @@ public enum Address: Hashable, Sendable {
     case any
     case product(vendor: UInt16, product: UInt16)
     case serial(String)
-    /// The port where the accessory is plugged in: `1-2.4` is bus 1, port 2 of the root hub, port 4 of the hub at that
-    /// port.
+    /// The port where the accessory is plugged in: `1-2.4` means bus 1, port 2 of the root hub, and port 4 of the hub
+    /// at that port.
     case port(bus: Int, path: [Int])
   }
 
-  /// The maximum length of a unix socket path in bytes: the kernel's field holds 108 and ends with a zero.
+  /// The maximum length of a unix socket path in bytes: the kernel's field holds 108 bytes, including a terminating
+  /// zero.
   public static let longestUnixPath = 107
 
   /// The prefix of an address, which determines the medium.
@@ -124,7 +125,7 @@ extension Address.USBSelector: CustomStringConvertible {
   }
 }
 
-/// A mistake in an address: the problem, its position, and the nearest correct form.
+/// A mistake in an address: what is wrong, where, and the nearest correct form.
 ///
 /// ```
 /// unknown kind 'unx' in the address 'unx:/tmp/a.sock' (byte 0): did you mean 'unix:/tmp/a.sock'?
@@ -134,7 +135,7 @@ public struct AddressError: Error, Equatable, Sendable {
   public let text: String
   /// The wrong part; empty if something is missing.
   public let part: String
-  /// The offset of the wrong part in bytes of UTF-8.
+  /// The offset of the wrong part in UTF-8 bytes.
   public let offset: Int
   /// The problem as a sentence fragment that names the part, such as "the port '99999' is above 65535".
   public let problem: String

@@ -13,7 +13,7 @@ extension Address {
   }
 }
 
-/// The grammar of addresses. The parts are slices of the original text, so that an error has its position.
+/// The grammar of addresses. The parts are slices of the original text, so that an error can report the position.
 struct AddressParser {
   let text: String
 
@@ -73,7 +73,8 @@ extension AddressParser {
     return error(kind, "unknown kind '\(kind)' (the kinds are \(Self.kinds.joined(separator: ", ")))", nil)
   }
 
-  /// Returns the kind alone if that is a complete address, such as `usb:`, which means any USB accessory.
+  /// Returns the address that consists of the kind alone, such as `usb:`, which means any USB accessory. If the kind
+  /// alone is no address, returns its form with placeholders.
   private func shortestForm(_ kind: String) -> String? {
     (try? AddressParser(text: "\(kind):").parse())?.description ?? Address.Kind(rawValue: kind)?.form
   }
@@ -116,7 +117,7 @@ extension AddressParser {
   }
 
   private func serial(_ rest: Substring) throws(AddressError) -> Address {
-    // A comma in a directory's name does not begin a baud rate.
+    // A comma with a '/' after it belongs to a directory's name and does not begin a baud rate.
     guard let comma = rest.lastIndex(of: ","), !rest[comma...].contains("/") else {
       return .serial(path: try path(rest, kind: "serial"), baud: nil)
     }

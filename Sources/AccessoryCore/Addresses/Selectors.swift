@@ -53,7 +53,7 @@ struct USBSelectorParser {
       }
       ports.append(port)
     }
-    // USB allows seven tiers: the root, five hubs and the device.
+    // USB allows seven tiers: the root hub, five further hubs and the device.
     guard ports.count <= 6 else { throw parser.error(path, "the port path has more than six steps", "usb:\(bus)-1.2") }
     return .port(bus: busNumber, path: ports)
   }
@@ -108,7 +108,7 @@ extension Address {
     public var adapter: String?
     /// The device at the other end; nil means any.
     public var device: BluetoothDeviceAddress?
-    /// The host to which a simulated accessory connects, instead of waiting for one.
+    /// The host to which a simulated accessory connects, instead of waiting for a host.
     public var dials: BluetoothDeviceAddress?
 
     /// Creates a selector; if all parts are nil, it matches everything.

@@ -1,8 +1,8 @@
 /// A stream of bytes whose two directions end separately: stdin and stdout of a program, or a connected socket. A
 /// ``Channel`` ends as a whole.
 ///
-/// A stream belongs to one loop. The stream reads only when requested, and keeps the bytes that its handler does not
-/// accept (at most those of one read).
+/// A stream belongs to one loop. The stream reads only when requested, and keeps the bytes that the handler does not
+/// accept (at most those from one read).
 package protocol ByteStream: AnyObject {
   /// Sets the handler. Nothing is read before ``resumeReading()``.
   func start(_ handler: any ByteStreamHandler)
@@ -12,13 +12,13 @@ package protocol ByteStream: AnyObject {
 
   func pauseReading()
 
-  /// The number of bytes that were read but not accepted by the handler yet.
+  /// The number of bytes that were read but have not yet been accepted by the handler.
   var unread: Int { get }
 
   /// Accepts bytes to send and returns how many. After a partial send the handler is notified when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
-  /// Ends the output once all accepted bytes are written. Then, in a later turn, the handler is notified.
+  /// Closes the output once all accepted bytes are written, and notifies the handler in a later turn.
   func endOutput()
 
   /// Releases both directions and the handler. Bytes accepted for a socket are still sent.
@@ -32,7 +32,8 @@ package protocol ByteStreamHandler: AnyObject {
   /// until ``ByteStream/resumeReading()``.
   func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int
 
-  /// Called when there is no more input, and all received bytes were accepted. The reason is nil after an orderly end.
+  /// Called when there is no more input and all received bytes have been accepted. The reason is nil after an orderly
+  /// end.
   func stream(_ stream: any ByteStream, inputEndedBecause reason: String?)
 
   /// Called when there is room again after a partial send.

@@ -56,7 +56,7 @@ public struct Cable {
     if case .none = nativeChannels { false } else { true }
   }
 
-  /// Opens the native channel that carries a protocol's sessions. Only the device's end calls this.
+  /// Opens the native channel that carries a protocol's sessions. Only the device calls this.
   public func openNativeChannel(for protocolName: String) throws(NativeChannelRefusal) -> any Channel {
     guard case .opened(let open) = nativeChannels else {
       throw NativeChannelRefusal("this cable has no native channels")
@@ -64,7 +64,7 @@ public struct Cable {
     return try open(protocolName)
   }
 
-  /// Calls `onEvent` for every native channel that the device opens later. Only the accessory's end calls this method;
+  /// Calls `onEvent` for every native channel that the device opens later. Only the accessory calls this method;
   /// `onEvent` is never called if the medium has no native channels.
   public func onNativeChannel(_ onEvent: @escaping Listener) {
     if case .received(let begin) = nativeChannels { begin(onEvent) }
@@ -84,7 +84,7 @@ public struct Cable {
     return Cable(main: wrapMain(main), nativeChannels: outer, isDedicated: isDedicated)
   }
 
-  /// Returns this cable with another main channel and the same native channels.
+  /// Returns this cable with a different main channel and the same native channels.
   public func with(main: any Channel) -> Cable {
     Cable(main: main, nativeChannels: nativeChannels, isDedicated: isDedicated)
   }
@@ -95,7 +95,7 @@ public struct NativeChannelRefusal: Error, Equatable, Sendable, CustomStringConv
   /// A sentence fragment for messages, such as "this cable has no native channels".
   public let description: String
 
-  /// The refusal of a second session: each native channel carries one session at a time.
+  /// A second session is refused, because each native channel carries one session at a time.
   public static let inUse = NativeChannelRefusal("another session uses its native channel")
 
   /// Creates a refusal with this reason.

@@ -1,13 +1,13 @@
-/// Observes one channel of a cable at one end, for a transcript, a capture or a check of the wire, without changing
-/// anything.
+/// Observes one channel of a cable at one end without changing anything, for a transcript, a capture or a check of what
+/// is on the wire.
 public protocol CableWitness: AnyObject {
-  /// Called when the owner of this end has started to receive.
+  /// Called when the owner of this end has started to receive bytes.
   func began(_ owner: any ChannelHandler)
 
-  /// Called when bytes sent by `end` have passed; on a native channel, these are one transfer.
+  /// Called when bytes sent by `end` have passed; on a native channel, the bytes of one call are one transfer.
   func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant)
 
-  /// Called when a fault acted on a packet that `end` sent.
+  /// Called when a fault has affected a packet that `end` sent.
   func struck(_ packet: RawSpan, by fault: String, from end: Cable.End, at time: Instant)
 
   /// Called when the owner of this end has handled bytes that it received.
@@ -155,7 +155,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     handler?.channelIsWritable(self)
   }
 
-  /// Reports the end of the inner channel and passes it to the handler.
+  /// Reports that the inner channel has ended, and tells the handler.
   public func channel(_ channel: any Channel, endedWith ending: ChannelEnd) {
     witness.ended(at: end, ending, at: loop.now)
     let last = handler
@@ -164,14 +164,13 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   }
 }
 
-/// Pauses cables while the file of a transcript or capture cannot be written as fast as bytes pass.
+/// Pauses cables while a transcript or capture cannot be written to its file as fast as bytes pass.
 ///
 /// A transcript or capture must be complete. The writer of a transcript or capture closes the gate when too much is
 /// waiting to be written, and opens it again afterwards. While the gate is closed, nothing is read from the cables and
-/// `send` accepts nothing. To the other end of a cable, the line looks idle, so that end may give up when its own
-/// timeouts expire.
+/// `send` accepts nothing. To the peer, the line looks idle, so the peer may give up when its own timeouts expire.
 ///
-/// A gate belongs to the loop of its cables.
+/// A gate belongs to the same loop as its cables.
 public final class CableGate {
   /// Whether cables may send and receive.
   public private(set) var isOpen = true
@@ -192,7 +191,7 @@ public final class CableGate {
     for entry in channels { entry.object?.gateClosed() }
   }
 
-  /// Resumes all cables. Call this in a separate turn, because waiting senders send immediately.
+  /// Resumes all cables. Call this method in a turn of its own, because waiting senders send immediately.
   public func open() {
     guard !isOpen else { return }
     isOpen = true

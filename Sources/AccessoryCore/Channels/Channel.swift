@@ -8,52 +8,52 @@
 /// there is room again; this suits media that complete transfers (USB) and media that become ready (sockets).
 ///
 /// A channel is started once with ``start(_:)``, sends and receives any number of times, and ends exactly once: either
-/// through ``close()`` by its owner, after which the handler is not called any more, or through
+/// through ``close()`` by the owner, after which the handler is no longer called, or through
 /// ``ChannelHandler/channel(_:endedWith:)``, after which `send` accepts nothing.
 ///
-/// **The end while reading is paused.** If no bytes are unread, the end is reported immediately. If bytes are unread,
-/// an orderly end waits for ``resumeReading()``, because those bytes are delivered first. In two cases the end does not
-/// wait, and the unread bytes are dropped:
+/// **If the channel ends while reading is paused.** If no bytes are unread, the end is reported immediately. If bytes
+/// are unread, an orderly end is reported only after ``resumeReading()``, because those bytes are delivered first. In
+/// two cases the report does not wait, and the unread bytes are dropped:
 ///
-/// - the other end is lost through a reset, a hang-up or an unplugged device;
-/// - the other end is gone and a `send` was partial, so that the owner would wait for room forever.
+/// - the peer is lost through a reset, a hang-up or an unplugged device;
+/// - the peer is gone and a `send` was partial, so that the owner would wait for room forever.
 ///
 /// An end that drops unread bytes is never ``ChannelEnd/closedByPeer``, and its text contains the number of unread
 /// bytes.
 ///
 /// Faults and transcripts are channels that wrap another channel.
 public protocol Channel: AnyObject {
-  /// Whether one `send` is one transfer on the medium, as on USB. If it is, a sender sends packets one by one;
-  /// otherwise the sender may combine packets in one `send`. Readers must not rely on this.
+  /// Whether one `send` is one transfer on the medium, as on USB. If so, packets are sent one by one; otherwise a
+  /// sender may combine packets in one `send`. Readers must not rely on this.
   var keepsTransfersApart: Bool { get }
 
   /// How many bytes of one `send` the medium carries in one frame; nil if the medium has no frames. Packets that fit
   /// into a frame are cheaper.
   var longestTransfer: Int? { get }
 
-  /// Starts to receive. The handler is retained until the end, and never called from within `start` or `send`.
+  /// Starts to receive. The handler is retained until the channel ends, and never called from within `start` or `send`.
   func start(_ handler: any ChannelHandler)
 
-  /// Accepts bytes to send, from the front, and returns how many; 0 if there is no room, or if there is no other end.
-  /// After a partial send, `channelIsWritable` is called when there is room again.
+  /// Accepts bytes to send, from the front, and returns how many were accepted; 0 if there is no room, or if the peer
+  /// is gone. After a partial send, `channelIsWritable` is called when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
-  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both it accepted. The method spares
-  /// senders from copying a large body after a small head. On media that keep transfers apart, head and body may become
-  /// two transfers.
+  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both it accepted. With this method,
+  /// senders need not copy a large body behind a small head. On media that keep transfers apart, head and body may
+  /// become two transfers.
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 
-  /// The number of accepted bytes that have not reached the other end yet; 0 if the medium does not report this.
-  /// Sessions without acknowledgements use this number.
+  /// The number of accepted bytes that have not reached the peer yet; 0 if the medium does not report this. Sessions
+  /// without acknowledgements use this number.
   var undelivered: Int { get }
 
-  /// Stops calls of `received` until ``resumeReading()``; also stops the other end's sending, if the medium can do so.
+  /// Stops calls of `received` until ``resumeReading()``; also makes the peer stop sending, if the medium can do so.
   func pauseReading()
 
   /// Continues to receive after ``pauseReading()``.
   func resumeReading()
 
-  /// Ends the channel from this end. Accepted bytes are still sent if the medium allows it. Closing an ended channel
+  /// Closes the channel at this end. Accepted bytes are still sent if the medium allows it. Closing an ended channel
   /// does nothing.
   func close()
 }
@@ -74,7 +74,7 @@ extension Channel {
 
 /// Receives the events of a channel. Calls come on the channel's loop, never from inside a call to the channel.
 public protocol ChannelHandler: AnyObject {
-  /// Called when bytes arrived. The bytes are valid until this call returns; copy what is needed longer.
+  /// Called when bytes have arrived. The bytes are valid until this call returns; copy whatever is needed longer.
   func channel(_ channel: any Channel, received bytes: RawSpan)
 
   /// Called when there is room again after a partial `send`.
@@ -86,14 +86,14 @@ public protocol ChannelHandler: AnyObject {
 
 /// The reason why a channel has ended.
 public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The other end closed the channel in an orderly way, or was unplugged.
+  /// The peer closed the channel in an orderly way, or was unplugged.
   case closedByPeer
-  /// The other end vanished without closing the channel, because of a reset, a hang-up or a device that disappeared.
+  /// The peer vanished without closing the channel, because of a reset, a hang-up or a device that disappeared.
   case lost(String)
   /// This end failed; the text contains the system's reason.
   case failed(String)
 
-  /// Returns the end to report for a paused channel that drops `unread` bytes. Only a loss drops bytes, so
+  /// Returns the value to report for a paused channel that drops `unread` bytes. Only a loss may drop bytes, so
   /// ``closedByPeer`` becomes a loss.
   public func dropping(unread: Int) -> ChannelEnd {
     if unread == 0 { return self }

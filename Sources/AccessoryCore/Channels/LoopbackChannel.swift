@@ -1,8 +1,8 @@
-/// One end of a cable that exists in memory, with both ends on one virtual or real loop.
+/// One end of an in-memory cable, with both ends on one virtual or real loop.
 ///
-/// A send is delivered in a later turn, after the latency plus the time that its bytes take at the line's rate. The
-/// receiving end holds bytes up to a capacity; when it is full, the sender waits. If one end is closed, the other still
-/// receives the bytes sent before. ``LoopbackCable/cut(_:)`` unplugs the cable.
+/// Sent bytes are delivered in a later turn, after the latency plus the time that the bytes take at the line's rate.
+/// The receiving end holds bytes up to a capacity; when it is full, the sender waits. If one end is closed, the other
+/// still receives the bytes that were sent earlier. ``LoopbackCable/cut(_:)`` unplugs the cable.
 ///
 /// The owner retains an end while it is in use; a started end retains its handler until the channel ends.
 public final class LoopbackChannel: Channel, TimerHandler {
@@ -20,8 +20,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
   private let inbound: LoopbackPipe
   private let outbound: LoopbackPipe
   private let delivery: LoopTimer
-  // Sending and receiving run for every packet, so this type skips exclusivity checks and weak references. The omission
-  // is safe because both ends belong to one loop, and each end clears the other's reference to it when it is released.
+  // Sending and receiving run for every packet, so this type skips exclusivity checks and weak references. This is safe
+  // because both ends belong to one loop, and an end that is released clears the other end's reference to it.
   @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
@@ -87,7 +87,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Accepts as many bytes as there is room for.
+  /// Accepts as many bytes as fit.
   public func send(_ bytes: RawSpan) -> Int {
     loop.preconditionCurrent()
     guard state != .over else { return 0 }
@@ -118,7 +118,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
     scheduleDelivery()
   }
 
-  /// Closes this end; the other end still receives the bytes sent before.
+  /// Closes this end; the other end still receives the bytes that were sent earlier.
   public func close() {
     loop.preconditionCurrent()
     if state == .over { return }
@@ -152,10 +152,10 @@ public final class LoopbackChannel: Channel, TimerHandler {
     scheduleDelivery()
   }
 
-  /// Delivers bytes or the end when they are due.
+  /// Delivers bytes, or reports that the channel has ended, when this is due.
   public func timerFired(_ timer: LoopTimer) {
-    // Bytes that handlers send during this delivery are delivered in the next turn, so that one pair cannot occupy a
-    // turn.
+    // Bytes that handlers send during this delivery are delivered in the next turn, so that one pair of ends cannot
+    // monopolize a turn.
     var left = inbound.arrived(at: loop.now)
     while left > 0, !isPaused, let handler {
       let block = inbound.nextBlock(limit: left)
@@ -192,8 +192,8 @@ public struct LoopbackCable {
   /// The right end of the cable.
   public let right: LoopbackChannel
 
-  /// Unplugs the cable: bytes in transit are lost, and both ends report their end in a later turn, unless they are
-  /// closed.
+  /// Unplugs the cable: bytes in transit are lost, and both channels report in a later turn that they have ended,
+  /// unless they are closed.
   public func cut(_ end: ChannelEnd = .lost("unplugged")) {
     left.cut(end)
     right.cut(end)
@@ -209,7 +209,7 @@ public struct LoopbackCable {
 /// let accessory = Cable(main: pair.left, onNativeChannel: { channels.onEvent = $0 })
 /// ```
 public final class LoopbackNativeChannels {
-  /// Called, after the latency, for each channel that the device opens. Channels opened without a listener are closed.
+  /// Called, after the latency, for each channel that the device opens. Without a listener, such channels are closed.
   public var onEvent: Cable.Listener?
 
   private let loop: any EventLoop
@@ -238,7 +238,7 @@ public final class LoopbackNativeChannels {
     return cable.right
   }
 
-  /// Unplugs the cable: both ends of every channel end.
+  /// Unplugs the cable: every channel ends on both sides.
   public func cut() {
     for entry in open { entry.cable.cut() }
     open = []

@@ -1,8 +1,9 @@
-/// One direction of a loopback cable, which holds the bytes sent but not received yet, and their arrival times.
+/// One direction of a loopback cable. The pipe holds the bytes that were sent but not received yet, and their arrival
+/// times.
 ///
-/// Bytes are appended to one buffer and delivered from another; the two are swapped when the second is empty. A
-/// receiver's span thus stays valid while its handler sends more into the same pipe, and once the buffers are large
-/// enough, nothing is moved or allocated.
+/// Bytes are appended to one buffer and delivered from another; the two are swapped when the second is empty. The span
+/// that a receiver reads therefore stays valid while more bytes are sent into the same pipe, and once the buffers are
+/// large enough, nothing is moved or allocated.
 final class LoopbackPipe {
   private struct Segment {
     var arrival: Instant
@@ -24,7 +25,7 @@ final class LoopbackPipe {
   @exclusivity(unchecked) private var draining = ByteTank()
   @exclusivity(unchecked) private var drained = 0
   @exclusivity(unchecked) private var segments = Queue<Segment>()
-  /// The time at which the last byte that was sent leaves the sender.
+  /// The time at which the most recently sent byte leaves the sender.
   @exclusivity(unchecked) private var lineIsFree = Instant.origin
   @exclusivity(unchecked) private var lost = 0
   @exclusivity(unchecked) private var ending: (end: ChannelEnd, arrival: Instant)?
@@ -50,7 +51,7 @@ final class LoopbackPipe {
 
   // MARK: - Sending
 
-  /// Accepts as many of `bytes` as there is room for, and returns their number.
+  /// Accepts as many of `bytes` as fit, and returns how many were accepted.
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     let count = min(bytes.byteCount, capacity - held)
     guard count > 0 else { return 0 }
@@ -61,7 +62,7 @@ final class LoopbackPipe {
       return count
     }
     lineIsFree = max(lineIsFree, now)
-    // A transfer arrives as a whole; in a stream, the first bytes do not wait for the last.
+    // A transfer arrives as a whole; in a stream, the first bytes arrive without waiting for the last.
     let step = keepsTransfersApart ? count : max(Self.leastStep, bytesPerSecond / 100)
     var left = count
     while left > 0 {
@@ -82,7 +83,8 @@ final class LoopbackPipe {
     }
   }
 
-  /// Ends the pipe in an orderly way: accepted bytes arrive first, then the end.
+  /// Closes the pipe in an orderly way: accepted bytes are delivered before the receiver is told that the pipe has
+  /// ended.
   func finish(_ end: ChannelEnd, now: Instant) {
     if ending == nil { ending = (end, arrival(of: max(lineIsFree, now))) }
   }
@@ -105,8 +107,8 @@ final class LoopbackPipe {
 
   // MARK: - Receiving
 
-  /// Returns the time at which the next bytes (if the receiver wants them) or the end will arrive. If `endWaits` is
-  /// set, the end comes after all bytes.
+  /// Returns when the next bytes (if the receiver wants them) or the closing of the pipe will arrive. If `endWaits` is
+  /// set, the closing arrives after all bytes.
   func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
     if let next = segments.first {
       if wantsBytes { return next.arrival }
@@ -125,7 +127,7 @@ final class LoopbackPipe {
     return count
   }
 
-  /// Returns the bytes to deliver next: at most `limit` of those that have arrived. The bytes stay valid until
+  /// Returns the bytes to deliver next, at most `limit` of those that have arrived. The bytes stay valid until
   /// ``received(_:)``.
   func nextBlock(limit: Int) -> UnsafeRawBufferPointer {
     if drained == draining.count {
@@ -150,8 +152,8 @@ final class LoopbackPipe {
     }
   }
 
-  /// Returns the end once it has arrived. If `waits` is set, the end is returned only after all bytes; otherwise
-  /// remaining bytes are dropped.
+  /// Returns how the pipe was closed, once the closing has arrived. If `waits` is set, this is returned only after all
+  /// bytes; otherwise the remaining bytes are dropped.
   func arrivedEnd(at now: Instant, waits: Bool) -> ChannelEnd? {
     guard let ending, ending.arrival <= now else { return nil }
     if segments.isEmpty { return ending.end }
@@ -159,7 +161,7 @@ final class LoopbackPipe {
   }
 }
 
-/// A buffer that grows only while it is being filled, so it never moves while it is being read.
+/// A buffer that grows only while it is being filled, so the bytes never move while they are being read.
 private struct ByteTank: ~Copyable {
   var count = 0
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)

@@ -9,7 +9,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
   private enum State {
     case made
     case open
-    /// The channel accepts everything, delivers nothing, and never ends by itself.
+    /// The channel is disconnected: it accepts everything, delivers nothing, and never ends by itself.
     case severed
     case over
   }
@@ -19,7 +19,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
   // Overlapping access is not checked, because this runs for every packet, on one loop.
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
-  /// The timer that reports the end in a later turn.
+  /// The timer that reports in a later turn that the channel has ended.
   private var ending: LoopTimer?
 
   /// Creates a channel around `inner`.
@@ -123,7 +123,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     handler?.channelIsWritable(self)
   }
 
-  /// Passes the end of the inner channel to the handler.
+  /// Tells the handler that the inner channel has ended.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     leave()?.channel(self, endedWith: end)
   }

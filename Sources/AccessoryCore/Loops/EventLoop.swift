@@ -5,11 +5,11 @@ import AccessoryFormats
 /// Code on a loop needs no locks, because it never runs concurrently with other code on the same loop. Code on other
 /// threads may use only ``execute(_:)``.
 ///
-/// There are two kinds: `EpollLoop` runs in real time and handles descriptors; `VirtualLoop` has no descriptors and
-/// jumps from deadline to deadline. Code that only needs an `EventLoop` runs on both, so that half a second on a wire
-/// takes microseconds in a test.
+/// There are two kinds of loops: `EpollLoop` runs in real time and handles descriptors; `VirtualLoop` has no
+/// descriptors and jumps from deadline to deadline. Code that only needs an `EventLoop` runs on both, so that half a
+/// second on a wire takes microseconds in a test.
 public protocol EventLoop: AnyObject, Sendable {
-  /// The time of this turn, which does not change during the turn's work.
+  /// The time of the current turn; it does not change during the turn.
   var now: Instant { get }
 
   /// Whether the caller runs on this loop.
@@ -51,13 +51,13 @@ extension EventLoop {
 
 /// A loop that can also wait for descriptors.
 public protocol PollingLoop: EventLoop {
-  /// Watches `descriptor` for `interest` until the watch is cancelled. The caller closes the descriptor after
-  /// cancelling. Call this only on the loop.
+  /// Watches `descriptor` for `interest` until the watch is cancelled. The caller must cancel the watch before closing
+  /// the descriptor. Call this method only on the loop.
   func watch(
     _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
   ) throws -> any DescriptorWatch
 
-  /// Lends the loop's only read buffer. The buffer's contents are valid until `body` returns; copy what is needed
+  /// Lends the loop's only read buffer. The buffer's contents are valid until `body` returns; copy whatever is needed
   /// longer. The buffer cannot be borrowed twice at the same time.
   func withReadBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result
 }
@@ -76,10 +76,10 @@ public struct Readiness: OptionSet, Sendable {
   public static let readable = Readiness(rawValue: 1)
   /// There is room to write.
   public static let writable = Readiness(rawValue: 2)
-  /// The other end is gone, or the descriptor has an error. A hang-up is always reported, never requested.
+  /// The peer is gone, or the descriptor has an error. A hang-up is always reported, never requested.
   public static let hangup = Readiness(rawValue: 4)
-  /// The other end will send no more, although earlier bytes may still be unread. Request this without ``readable``,
-  /// which includes EOF.
+  /// The peer will send no more, although earlier bytes may still be unread. Request this without ``readable``, which
+  /// includes EOF.
   public static let halfClosed = Readiness(rawValue: 8)
 }
 
@@ -91,16 +91,16 @@ public protocol DescriptorHandler: AnyObject {
 
 /// A watch on a descriptor.
 public protocol DescriptorWatch: AnyObject {
-  /// Changes the conditions to wait for. Even without any interest, a hang-up is reported.
+  /// Changes the conditions to wait for. A hang-up is reported even if no condition is requested.
   func change(to interest: Readiness)
 
-  /// Ends the watch; no call follows, not even from the turn in progress.
+  /// Ends the watch; the handler is not called again, not even in the current turn.
   func cancel()
 }
 
 /// Carries a value that belongs to a loop across threads that must not use it.
 ///
-/// Swift's compiler cannot see that a loop is one thread; this type declares it, and checks it at every access.
+/// Swift's compiler cannot see that a loop runs on one thread; this type asserts it, and checks every access.
 ///
 /// ```swift
 /// let box = LoopBound(connection, on: loop)

@@ -1,4 +1,4 @@
-/// Stores the timers of one loop in a binary heap, earliest first, with a stable order among equal deadlines.
+/// Stores one loop's timers in a binary heap, earliest first, with a stable order among equal deadlines.
 ///
 /// Both kinds of loops use this queue, so that timers with equal deadlines fire in the order in which they were armed,
 /// in virtual and in real time. A timer that was moved to a later time stays in place until its old time; cancelled
@@ -16,7 +16,7 @@ public final class TimerQueue {
   }
 
   // Overlapping access is not checked for the queue and its timers: they belong to one loop, their methods make no
-  // outside calls, and the checks took a third of a timer's cost.
+  // outside calls, and the checks accounted for a third of a timer's cost.
   @exclusivity(unchecked) private var heap: [Entry] = []
   @exclusivity(unchecked) private var nextOrder: UInt64 = 0
 
@@ -70,7 +70,7 @@ public final class TimerQueue {
     siftUp(heap.count - 1)
   }
 
-  /// Brings an active entry to the top: drops cancelled ones, and moves those with a new time to their place.
+  /// Brings an active entry to the top: drops cancelled entries, and moves entries with a new time to their new place.
   private func settle() {
     while !heap.isEmpty {
       let queued = heap[0].deadline
@@ -100,7 +100,7 @@ public final class TimerQueue {
     return removed
   }
 
-  // In a buffer, entries are swapped without reference counting of their timers.
+  // In an unsafe buffer, entries are swapped without reference counting of their timers.
 
   private func siftDown() {
     heap.withUnsafeMutableBufferPointer { heap in
@@ -137,8 +137,8 @@ public final class LoopTimer {
   /// The time at which the timer will fire; nil while it is not armed.
   @exclusivity(unchecked) public private(set) var deadline: Instant?
 
-  /// The deadline under which the queue holds the timer; it may be earlier than `deadline` after a move to a later
-  /// time.
+  /// The deadline under which the queue holds the timer; after a move to a later time, this may be earlier than
+  /// `deadline`.
   @exclusivity(unchecked) var queuedAt: Instant?
   /// Whether the timer releases its work when it has fired or is cancelled, because the work usually retains the
   /// timer's owner.
@@ -153,7 +153,8 @@ public final class LoopTimer {
     self.work = work
   }
 
-  /// Arms the timer, or moves it. Moving to a later time costs two stores: the queue handles the move at the old time.
+  /// Arms the timer, or moves it. Moving to a later time takes only two memory writes: the queue handles the move at
+  /// the old time.
   public func arm(at instant: Instant) {
     precondition(work != nil, "a timer from schedule(after:) cannot be rearmed: create one with makeTimer")
     deadline = instant
@@ -173,7 +174,7 @@ public final class LoopTimer {
     if isOneShot { work = nil }
   }
 
-  /// Does the timer's work, after the timer was removed from the queue.
+  /// Does the timer's work, after the timer has been removed from the queue.
   public func fire() {
     if let handler { return handler.timerFired(self) }
     let due = work

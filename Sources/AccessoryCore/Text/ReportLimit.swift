@@ -21,7 +21,7 @@ package struct MessageRate: Equatable, Sendable {
   /// The time at which ``handleTimeout(now:)`` must be called.
   package var deadline: Instant? { held > 0 ? start.map { $0 + Self.period } : nil }
 
-  /// Takes a message; returns true if it should be reported.
+  /// Counts a message; returns true if the message should be reported.
   package mutating func note(now: Instant) -> Bool {
     if held == 0, start.map({ $0 + Self.period <= now }) ?? true { (start, reported) = (now, 0) }
     if reported < Self.most {
@@ -33,8 +33,8 @@ package struct MessageRate: Equatable, Sendable {
   }
 
   /// Must be called at ``deadline``. Returns how many messages were not reported. If there were unreported messages,
-  /// the next period begins immediately and reports no messages individually, so that a flood causes one line every ten
-  /// seconds.
+  /// the next period begins immediately and reports no messages individually, so that a flood of messages causes only
+  /// one line every ten seconds.
   package mutating func handleTimeout(now: Instant) -> Int {
     guard let deadline, deadline <= now else { return 0 }
     return take(startingAgainAt: now)
@@ -47,7 +47,7 @@ package struct MessageRate: Equatable, Sendable {
   }
 }
 
-/// Reports messages of one kind on a loop, at most ten in ten seconds, followed by the number of the others.
+/// Reports messages of one kind on a loop: at most ten in ten seconds, followed by the number of unreported messages.
 ///
 /// ```swift
 /// let refusals = ReportLimit("refused devices", on: loop) { print($0) }
@@ -103,7 +103,7 @@ package final class ReportLimit {
   }
 }
 
-/// The first thousand sentences in order, and the number of later ones, because a program may repeat a mistake
+/// Keeps the first thousand sentences in order, but only counts later ones, because a program may repeat a mistake
 /// endlessly.
 package struct BoundedLog: Sendable {
   static let most = 1_000

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The system's monotonic clock, counted from the creation of this value, so that instants stay small enough to read.
+/// The system's monotonic clock, counted from when this value was created, so that instants stay small enough to read.
 package struct MonotonicClock: Sendable {
   private let origin = Self.reading
 
@@ -16,11 +16,11 @@ package struct MonotonicClock: Sendable {
 }
 
 extension EventLoop {
-  /// The Unix time at the zero of this loop's clock, derived from the current system time.
+  /// The Unix time at which this loop's clock was 0, derived from the current system time.
   package var systemEpoch: UInt64 { UInt64(max(0, Int64(time(nil)) - now.nanoseconds / 1_000_000_000)) }
 }
 
-/// A second of the Gregorian calendar in UTC, as libc counts it.
+/// A date and time of the Gregorian calendar in UTC, to the second, in libc's representation.
 public struct CalendarTime: Equatable, Sendable {
   /// The year, month and day.
   public let year: Int, month: Int, day: Int

@@ -1,10 +1,11 @@
 /// Diagnoses bytes that differ from the expected bytes of a stream.
 ///
-/// The diagnosis goes through the received segments in order (``StreamSegments``) and tracks the expected place in the
+/// The diagnosis examines the received segments in order (``StreamSegments``) and tracks the expected place in the
 /// stream. A segment from a later place leaves a gap, which is *lost* unless a later segment fills it (*reordered*). A
-/// segment from an earlier place is *repeated* if the stream then continues where it stopped, and *stale* if it
-/// replaced a later burst. Bytes that belong to no place are *corrupted* if the stream continues as if they had been
-/// correct, *inserted* if it continues as if they were absent, and *foreign* if they are a whole answer.
+/// segment from an earlier place is *repeated* if the stream then continues where it was interrupted, and *stale* if
+/// the segment arrived instead of a later burst. Bytes that belong to no place are *corrupted* if the stream continues
+/// as if they had been correct, *inserted* if it continues as if they had not arrived, and *foreign* if they make up a
+/// whole answer.
 struct StreamDiagnosis {
   private let stream: UniqueStream
   private let bytes: [UInt8]
@@ -146,7 +147,7 @@ struct StreamDiagnosis {
     return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
   }
 
-  /// Returns the place of bytes too short to contain a block, if one of the last bursts begins with them.
+  /// Returns the place of bytes that are too few to contain a block, if one of the last bursts begins with them.
   private func recent(_ range: Range<Int>) -> Int? {
     guard cuts != .none, 4..<2 * UniqueStream.blockSize ~= range.count, cuts.isStart(next) else { return nil }
     return cuts.starts(before: next, atMost: 16).first { offset in
@@ -161,7 +162,7 @@ struct StreamDiagnosis {
   }
 }
 
-/// Divides received bytes into segments that each belong to one place, as encoded in their blocks.
+/// Divides received bytes into segments, each of which belongs to one place, as encoded in its blocks.
 struct StreamSegments {
   /// The stream and place to which a segment belongs.
   enum Source: Equatable {
@@ -218,7 +219,7 @@ struct StreamSegments {
 
   /// Adds the bytes before a block found at `index`, and the segment around the block; returns where to continue.
   private mutating func add(_ found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
-    // The last segment may have claimed a few bytes that look the same but belong to this one.
+    // The previous segment may have claimed a few bytes that match it by chance but belong to this segment.
     if let last = all.last, last.range.upperBound > index {
       all[all.count - 1].range = last.range.lowerBound..<index
     }
@@ -233,7 +234,7 @@ struct StreamSegments {
     return index + count / UniqueStream.blockSize * UniqueStream.blockSize
   }
 
-  /// Returns how many bytes, starting at `index`, continue the same stream; compares in growing steps.
+  /// Returns how many bytes, starting at `index`, continue the same stream; compares in increasingly large steps.
   private func length(of found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     var buffer = UniqueBuffer()
     var (count, step) = (0, 4 * UniqueStream.blockSize)

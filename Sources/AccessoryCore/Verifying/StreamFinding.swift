@@ -40,7 +40,7 @@ public struct StreamFinding: Equatable, Sendable {
   }
 }
 
-/// Names places in a stream: by burst, if the stream is divided into bursts.
+/// Describes places in a stream, in terms of bursts if the stream is divided into bursts.
 public struct StreamWords {
   private let cuts: StreamCuts
   private let number: (Int) -> Int?
@@ -136,14 +136,14 @@ public enum StreamCuts: Equatable, Sendable {
 
   func isEarlier(_ place: Int, than other: Int) -> Bool {
     guard let later = burst(at: other) else { return false }
-    // Bursts that have been forgotten are older than all known ones.
+    // Bursts that are no longer stored are older than all stored ones.
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 
-  /// Returns true if a burst begins at a place; without bursts, if the stream begins there.
+  /// Returns true if a burst begins at a place or, if the stream has no bursts, if the stream begins there.
   func isStart(_ place: Int) -> Bool { self == .none ? place == 0 : burst(at: place)?.start == place }
 
-  /// Returns where the bursts before a place begin, the last one first, up to a maximum count.
+  /// Returns where the bursts before a place begin, latest first, up to a maximum count.
   func starts(before place: Int, atMost count: Int) -> [Int] {
     switch self {
     case .none: []

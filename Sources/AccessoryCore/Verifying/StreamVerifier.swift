@@ -2,10 +2,10 @@
 ///
 /// The verifier is *steady* while every byte is the stream's next one, and *suspicious* after the first wrong byte. A
 /// suspicious verifier only collects bytes, because the diagnosis depends on later ones: a gap is a loss, unless the
-/// missing bytes come later. ``conclude`` returns the findings and makes the verifier steady again.
+/// missing bytes arrive later. ``conclude`` returns the findings and makes the verifier steady again.
 ///
-/// Invariants: while steady, ``position`` bytes were received, and each was correct or part of a conclusion. At most
-/// ``evidenceLimit`` bytes are collected; further bytes are only counted.
+/// Invariants: while the verifier is steady, ``position`` bytes have been received, and each was correct or has been
+/// covered by a conclusion. At most ``evidenceLimit`` bytes are collected; further bytes are only counted.
 public struct StreamVerifier {
   /// The largest number of bytes that are examined for a diagnosis.
   public static let evidenceLimit = 65_536
@@ -22,10 +22,10 @@ public struct StreamVerifier {
     self.stream = stream
   }
 
-  /// Whether a wrong byte has not been reported yet.
+  /// Whether a wrong byte has arrived that has not been reported yet.
   public var isSuspicious: Bool { !evidence.isEmpty }
 
-  /// Whether no more bytes are collected, so that it is time to conclude.
+  /// Whether the limit of collected bytes is reached, so that it is time to conclude.
   public var isFull: Bool { evidence.count == Self.evidenceLimit }
 
   /// Compares received bytes; returns false once the stream is suspicious.
@@ -52,7 +52,7 @@ public struct StreamVerifier {
     dropped += bytes.byteCount - kept
   }
 
-  /// Returns the findings, and continues after them; empty while the stream is steady.
+  /// Returns the findings, and continues with the bytes after them; empty while the stream is steady.
   public mutating func conclude(_ cuts: StreamCuts = .none) -> [StreamFinding] {
     guard isSuspicious else { return [] }
     let diagnosis = StreamDiagnosis(evidence, at: position, of: stream, cuts: cuts)
@@ -64,7 +64,7 @@ public struct StreamVerifier {
   }
 }
 
-/// Memory in which a loop's streams are generated: one segment to send and one for comparison.
+/// Memory for generating a loop's streams: one segment to send and one for comparison.
 public final class UniqueScratch {
   @exclusivity(unchecked) private var outgoing = UniqueBuffer()
   @exclusivity(unchecked) private var awaited = UniqueBuffer()
@@ -72,8 +72,7 @@ public final class UniqueScratch {
   /// Creates empty memory.
   public init() {}
 
-  /// Passes the bytes of `range` of a stream to `body` to be sent; if there are more than ``UniqueBuffer/longest``,
-  /// only the first.
+  /// Passes a stream's bytes in `range` to `body` to be sent, at most the first ``UniqueBuffer/longest`` of them.
   @inline(__always)
   public func show<Result>(_ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
     // The buffer is moved out for the call, because `body` may cause a notification that makes the sender send or
@@ -84,7 +83,7 @@ public final class UniqueScratch {
     return lent.show(stream, range, body)
   }
 
-  /// Returns how many bytes at the front match a stream, starting at `offset`.
+  /// Returns how many bytes at the front match the stream's bytes starting at `offset`.
   public func match(_ bytes: RawSpan, _ stream: UniqueStream, from offset: Int) -> Int {
     outgoing.covers(stream, offset..<offset + bytes.byteCount)
       ? outgoing.match(bytes, stream, from: offset) : awaited.match(bytes, stream, from: offset)

@@ -2,12 +2,12 @@
   import Glibc
 #endif
 
-/// Memory in which segments of streams are generated, to be sent or used for comparison.
+/// Memory for generating segments of streams that are sent or used for comparison.
 ///
 /// The buffer keeps the last generated segment, so that an immediate answer is compared with the bytes that were sent,
 /// without generating them again.
 public struct UniqueBuffer {
-  /// The maximum size of a segment that can be shown in one call.
+  /// The maximum size of a segment that one call can provide.
   public static let longest = 65_536
 
   private var blocks: [SIMD2<UInt64>] = []
@@ -18,7 +18,7 @@ public struct UniqueBuffer {
   /// Creates an empty buffer.
   public init() {}
 
-  /// Passes the bytes of `range` of a stream to `body`, or the first ``longest`` of them.
+  /// Passes a stream's bytes in `range` to `body`, at most the first ``longest`` of them.
   public mutating func show<Result>(
     _ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result
   ) -> Result {
@@ -28,12 +28,12 @@ public struct UniqueBuffer {
     return body(blocks.span.bytes.extracting(start..<start + range.count))
   }
 
-  /// Returns true if `range` of a stream is in this buffer.
+  /// Returns true if this buffer contains the stream's bytes in `range`.
   public func covers(_ stream: UniqueStream, _ range: Range<Int>) -> Bool {
     covered.lowerBound <= range.lowerBound && range.upperBound <= covered.upperBound && self.stream == stream
   }
 
-  /// Returns how many bytes at the front match a stream, starting at `offset`.
+  /// Returns how many bytes at the front match the stream's bytes starting at `offset`.
   public mutating func match(_ bytes: RawSpan, _ stream: UniqueStream, from offset: Int) -> Int {
     var matched = 0
     while matched < bytes.byteCount {
@@ -60,7 +60,7 @@ public struct UniqueBuffer {
 }
 
 extension RawSpan {
-  /// Returns how many bytes at the front are equal in two spans of the same length.
+  /// Returns how many leading bytes are equal in two spans of the same length.
   public func countOfSameBytes(as other: RawSpan) -> Int {
     precondition(byteCount == other.byteCount, "spans of different lengths cannot be compared")
     let isSame = withUnsafeBytes { left in

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The bytes of one session. Every 16 bytes encode their place: the seed, the session and the offset in it.
+/// The bytes of one session. Every 16 bytes encode their place: the seed, the session, and the offset in the session.
 ///
 /// A stream has no end and no period: programs send segments of it, and a segment from another place, session or run
 /// differs in every block. A block of 16 bytes is two little-endian numbers of 64 bits,
@@ -20,11 +20,11 @@ import AccessoryFormats
 /// UniqueStream.place(of: bytes.span.bytes, at: 32)   // seed 7, session 0, offset 32
 /// ```
 public struct UniqueStream: Hashable, Sendable {
-  /// The number of bytes that encode their place.
+  /// The size of a block, the bytes that together encode their place.
   public static let blockSize = 16
   /// The number of bits in a block's number: enough for 281 terabytes in a session.
   static let blockBits = 44
-  /// How many sessions have distinct data; after that the session numbers restart.
+  /// The number of sessions with distinct data; after that, session numbers start again from the beginning.
   public static let sessionLimit = 1 << (UInt64.bitWidth - blockBits)
 
   private static let lowStep: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -96,16 +96,15 @@ public struct UniqueStream: Hashable, Sendable {
 
   /// The run, session and offset to which a block belongs.
   public struct Place: Equatable, Sendable {
-    /// The seed of the run in which it was generated.
+    /// The seed of the run in which the block was generated.
     public let seed: UInt64
-    /// The session for which it was generated.
+    /// The session for which the block was generated.
     public let session: Int
-    /// The offset at which the block begins in its session's stream.
+    /// The offset at which the block begins in the session's stream.
     public let offset: Int
   }
 
-  /// Returns the place of the 16 bytes at `index`; nil if they are not a block, because no run had their seed or
-  /// because other bytes follow.
+  /// Returns the place that the 16 bytes at `index` encode. Bytes that are not a block yield a random seed.
   public static func place(of bytes: RawSpan, at index: Int) -> Place {
     let low = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
     let high = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index + 8, as: UInt64.self))
@@ -118,7 +117,7 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: The key
 
-  /// Mixes every bit of a seed into every other, in a way that can be undone; the last step of splitmix64.
+  /// Mixes every bit of a seed into every other in a reversible way; this is the last step of splitmix64.
   private static func mix(_ seed: UInt64) -> UInt64 {
     var mixed = seed &+ lowStep
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -133,7 +132,7 @@ public struct UniqueStream: Hashable, Sendable {
     return (mixed ^ (mixed >> 30) ^ (mixed >> 60)) &- lowStep
   }
 
-  /// Returns the inverse of an odd number modulo 2^64: each round of Newton's method doubles the number of correct
+  /// Returns the inverse of an odd number modulo 2^64, by Newton's method; each round doubles the number of correct
   /// bits.
   private static func inverse(of odd: UInt64) -> UInt64 {
     var inverse = odd
