@@ -1,14 +1,14 @@
 import AccessoryCore
 import LinuxIO
 
-/// An accessory as its medium shows it before a connection is made.
+/// What a medium shows about an accessory before a connection is made.
 ///
 /// These properties are only hints. The iAP2 identification is authoritative.
 public struct FoundAccessory: Equatable, Sendable {
-  /// A key that differs between accessories, and between attachments of the same accessory.
+  /// A key that is different for every accessory, and for every attachment of the same accessory.
   public var key: String
-  /// An identity that stays the same for every attachment of an accessory: the serial number in a local directory, the
-  /// port on USB.
+  /// An identity that stays the same for every attachment of an accessory: the serial number in a local directory, or
+  /// the port on USB.
   public var identity: String
   /// The address that selects this accessory.
   public var address: Address
@@ -38,8 +38,8 @@ public struct FoundAccessory: Equatable, Sendable {
   /// something about it changes.
   public var isNearMiss: Bool { trouble.map { !$0.mayPass } ?? false }
 
-  /// Whether the accessory might offer a protocol, as far as its medium knows. An accessory that shows no protocols
-  /// might offer any, because it may be in the first half of a flicker.
+  /// Whether the accessory might offer a protocol, according to its medium. An accessory that shows no protocols might
+  /// offer any protocol, because it may be in the first half of a flicker.
   public func mayOffer(_ protocolName: String) -> Bool {
     protocols.map { $0.isEmpty || $0.contains(protocolName) } ?? true
   }
@@ -51,14 +51,14 @@ public enum AccessoryChange: Equatable, Sendable {
   /// Something about an accessory has changed. The second value is its previous state.
   case changed(FoundAccessory, from: FoundAccessory)
   case left(FoundAccessory, reason: String)
-  /// An accessory appeared and disappeared before anything could be read from it. The value is what is known from an
-  /// earlier attachment of the same accessory, if anything.
+  /// An accessory appeared and disappeared before anything could be read from it. The value describes an earlier
+  /// attachment of the same accessory, if there was one.
   case passed(FoundAccessory?)
   case warning(String)
 }
 
 extension Address {
-  /// The place as text for messages, for example "the local directory /run/user/1000/easim", "USB" or
+  /// A description of the place for messages, for example "the local directory /run/user/1000/easim", "USB" or
   /// "unix:/tmp/a.sock".
   public var place: String {
     switch self {
@@ -69,7 +69,7 @@ extension Address {
     }
   }
 
-  /// Whether the address names a single accessory, rather than a place that may have several.
+  /// Whether the address names a single accessory, rather than a place where several may be plugged in.
   public var namesOneAccessory: Bool {
     if case .local(_, serial: .some) = self { true } else { false }
   }

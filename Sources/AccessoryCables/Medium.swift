@@ -29,13 +29,14 @@ public protocol Medium: Sendable {
   ) throws
     -> any AccessoryFinder
 
-  /// Lists the accessories currently at an address, without connecting; nil if only a connection can show them.
+  /// Lists the accessories currently at an address without connecting to them; nil if they cannot be listed without a
+  /// connection.
   func look(at address: Address) throws -> Sighting?
 
   /// Whether serial numbers are known before a connection is made, as in a local directory.
   var knowsSerialNumbers: Bool { get }
 
-  /// Whether everything that was opened has been released. A program waits for this before it ends.
+  /// Whether everything that was opened has been released. Programs wait for this before they exit.
   var isIdle: Bool { get }
 
   // MARK: Simulated accessories
@@ -43,7 +44,7 @@ public protocol Medium: Sendable {
   /// How many simulated accessories can share one address.
   var capacity: PortCapacity { get }
 
-  /// Opens a place in which simulated accessories can be plugged in.
+  /// Opens a place where simulated accessories can be plugged in.
   ///
   /// - Throws: An error that names the address.
   func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub
@@ -83,13 +84,13 @@ extension Medium {
   public var noticesPulledCables: Bool { false }
 }
 
-/// What is visible at an address without connecting.
+/// What is visible at an address before a connection is made.
 public struct Sighting {
-  /// The accessories, and devices that almost qualify as accessories.
+  /// The accessories, and the devices that merely resemble accessories.
   public var accessories: [FoundAccessory]
   /// What could not be read, as sentences.
   public var problems: [String]
-  /// Whether the accessories are only remembered from earlier connections. Only a new connection shows which
+  /// Whether the accessories are only known from earlier connections. In this case, only a new connection shows which
   /// accessories are present; see ``RollCall``.
   public var isRemembered: Bool
 
@@ -128,7 +129,7 @@ public protocol AccessoryFinder: AnyObject {
 public struct OpenedCable {
   /// The cable.
   public let cable: Cable
-  /// How many bytes of an earlier session were read and dropped.
+  /// The number of bytes left over from an earlier session that were read and dropped.
   public let droppedBytes: Int
   /// Releases the accessory for other hosts. Called when the cable has ended.
   public let release: () -> Void
@@ -148,7 +149,7 @@ public enum PortCapacity: Sendable {
   case many
 }
 
-/// The context in which places for simulated accessories are created.
+/// The context for creating places for simulated accessories.
 public struct PortContext {
   /// The loop on which their ports run.
   public let loop: any PollingLoop
@@ -168,7 +169,7 @@ public struct PortContext {
   }
 }
 
-/// A place in which simulated accessories are plugged in: a local directory, a USB/IP bus, a socket.
+/// A place where simulated accessories are plugged in: a local directory, a USB/IP bus, a socket.
 public protocol PortHub: AnyObject {
   /// Creates the port for one accessory.
   ///

@@ -6,7 +6,7 @@ import LinuxIO
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
-/// A program's media, by the kinds of addresses that they open. This is the only place that decides how an address
+/// A program's media, each for the kinds of addresses that it opens. This is the only place that decides how an address
 /// becomes a cable.
 ///
 /// ```swift
@@ -66,13 +66,14 @@ public struct MediumTable: Sendable {
     return Dialer(finder, for: owner, on: loop, wanted: wanted, wrap: wrap)
   }
 
-  /// Lists the accessories currently at an address, without connecting; nil if only a connection can show them.
+  /// Lists the accessories currently at an address without connecting to them; nil if they cannot be listed without a
+  /// connection.
   public func look(at address: Address) throws -> Sighting? {
     try self[address].look(at: address)
   }
 
-  /// Whether everything that the media opened has been released. Before a program ends, it waits until this is true,
-  /// with its loops running.
+  /// Whether everything that the media opened has been released. Before a program exits, it keeps its loops running
+  /// until this is true.
   public var isIdle: Bool { media.values.allSatisfy(\.isIdle) }
 }
 

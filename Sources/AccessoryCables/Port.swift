@@ -10,8 +10,8 @@ public protocol Port: AnyObject {
   /// The name of the place, for messages.
   var place: String { get }
 
-  /// Publishes the accessory's new appearance. Called before the accessory is plugged in, and whenever its appearance
-  /// changes. Does nothing if the port has no place to publish an appearance.
+  /// Publishes the accessory's current appearance. Called before the accessory is plugged in, and whenever its
+  /// appearance changes. Does nothing if the port cannot publish an appearance.
   func show(_ appearance: PortAppearance)
 
   /// Plugs in the accessory. `onEvent` is called in a later turn for every device that connects.
@@ -26,7 +26,7 @@ extension Port {
   public func show(_ appearance: PortAppearance) {}
 }
 
-/// What hosts can see of an accessory without claiming its cable.
+/// What hosts can learn about an accessory without claiming its cable.
 public struct PortAppearance: Equatable, Sendable {
   /// The name shown to users.
   public var name: String
@@ -69,8 +69,8 @@ extension PortEvent {
 
 /// A port at an address to which devices connect.
 ///
-/// If the system chooses a port number (`tcp:127.0.0.1:0`), the port keeps the first one, so that the accessory has the
-/// same address after a flicker.
+/// If the system chooses the TCP port number (`tcp:127.0.0.1:0`), the first chosen number is kept, so that the
+/// accessory has the same address after a flicker.
 public final class ListeningPort: Port {
   private var address: Address
   private let loop: any PollingLoop

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// Unix sockets, TCP, pseudo terminals and serial lines. Each address is one accessory, and only a connection shows
-/// whether it is present.
+/// Unix sockets, TCP, pseudo terminals and serial lines. Each address stands for one accessory, and only a connection
+/// shows whether the accessory is present.
 struct StreamMedium: Medium {
   let kinds = [Address.Kind.unix, .tcp, .pty, .serial]
   let capacity = PortCapacity.one
@@ -37,7 +37,7 @@ private final class StreamHub: PortHub {
 /// Assumes that there is an accessory at the address; every attempt to connect tests this assumption.
 private final class StreamFinder: AccessoryFinder {
   let seesArrivals = false
-  // The pauses are short because these media do not report arrivals, and the second attachment of a flicker must not be
+  // The pauses are short, because these media do not report arrivals and the second attachment in a flicker must not be
   // missed.
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(500))
 

@@ -1,4 +1,4 @@
-/// The accessory that an address selects: the matching one, if there is exactly one.
+/// The accessory that an address selects, provided that exactly one accessory matches.
 public enum AccessoryChoice: Equatable, Sendable {
   case one(FoundAccessory)
   case nothing
@@ -6,7 +6,7 @@ public enum AccessoryChoice: Equatable, Sendable {
   /// There are accessories, but none of them offers the protocol.
   case unfit([FoundAccessory])
 
-  /// Chooses an accessory, by protocol if one is given.
+  /// Chooses an accessory, considering the protocol if one is given.
   ///
   /// An accessory that shows no protocols may be in the first half of a flicker, so it is chosen if nothing matches
   /// better.

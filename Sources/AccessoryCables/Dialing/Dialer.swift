@@ -2,12 +2,12 @@ import AccessoryCore
 import LinuxIO
 
 /// Keeps a host connected to the accessories at an address. The dialer connects to each accessory as soon as the
-/// accessory appears, and again whenever it returns, so the host follows a flicker to its end. Each accessory has its
-/// own ``Line``.
+/// accessory appears, and again whenever the accessory returns, so the host follows a flicker until it is over. Each
+/// accessory has its own ``Line``.
 ///
 /// Created by ``MediumTable/makeDialer(to:for:on:options:wanted:wrap:)``.
 public final class Dialer {
-  /// The accessories at an address to connect to.
+  /// Which accessories at an address to connect to.
   public struct Wanted {
     let takesOne: Bool
     let fits: (FoundAccessory) -> Bool
@@ -36,7 +36,7 @@ public final class Dialer {
   private let wrap: (Cable) -> Cable
   private var ways: [String: Way] = [:]
   private var isStopped = false
-  /// The identity of the chosen accessory, if only one is wanted.
+  /// The identity of the chosen accessory, if only one accessory is wanted.
   private var taken: String?
   private var lastTrouble: (key: String, reason: TransportError)?
 
@@ -45,7 +45,7 @@ public final class Dialer {
     var line: Line
     var attempt: (any Connecting)?
     var timer: LoopTimer?
-    /// How many consecutive links ended before the accessory was ready.
+    /// The number of consecutive links that ended before the accessory was ready.
     var unfinished = 0
 
     init(_ accessory: FoundAccessory, _ pauses: RedialPauses) {
@@ -91,14 +91,14 @@ public final class Dialer {
   /// Whether the accessory's last cable had a link that ended before the accessory was ready.
   public var isUnfinished: Bool { if case .unfinished? = trouble { true } else { false } }
 
-  /// Why no further cable can be expected; nil if one can. The value is always nil if the medium reports arrivals,
-  /// because another accessory may still appear.
+  /// Why no further cable can be expected; nil if a further cable is possible. The value is always nil if the medium
+  /// reports arrivals, because another accessory may still appear.
   public var failure: TransportError? {
     guard !finder.seesArrivals, ways.values.allSatisfy({ $0.line.state == .givenUp }) else { return nil }
     return trouble
   }
 
-  /// The number of accessories that are connected or being connected to.
+  /// The number of accessories that are connected or about to be connected.
   public var openLines: Int {
     ways.values.count { $0.line.state == .dialling || $0.line.state == .connected }
   }
@@ -148,11 +148,11 @@ public final class Dialer {
     guard !isStopped, wanted.fits(way.accessory) else { return false }
     guard wanted.takesOne else { return true }
     if let taken { return taken == way.accessory.identity }
-    // Only one accessory is tried at a time, so that only the first one that can be opened is used.
+    // Accessories are tried one at a time, so that only the first one that can be opened is used.
     return !ways.values.contains { $0 !== way && $0.line.state == .dialling }
   }
 
-  /// Tries the accessories that were waiting while another was being connected to.
+  /// Tries the accessories that were waiting while an attempt with another accessory was in progress.
   private func dialOthers() {
     guard wanted.takesOne else { return }
     for way in ways.values.sorted(by: { $0.accessory.key < $1.accessory.key }) {
@@ -234,7 +234,7 @@ extension TransportError {
 
 /// Takes the cables that a ``Dialer`` opens. The device role implements this protocol.
 public protocol CableOwner: AnyObject {
-  /// Takes a cable and keeps it until it ends. Calls `ended` once when the cable has ended.
+  /// Takes over a cable until the cable ends, and then calls `ended` once.
   func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void)
 
   /// Receives a dialer's other reports.
@@ -245,7 +245,8 @@ public protocol CableOwner: AnyObject {
 public struct CableOutcome: Equatable, Sendable {
   /// The reason as a sentence fragment.
   public let reason: String
-  /// Whether the iAP2 link ever came up. If another host is using an accessory, the cable is closed without a link.
+  /// Whether the iAP2 link was ever established. If another host is using an accessory, the cable is closed before a
+  /// link is established.
   public let linkWasUp: Bool
   /// The last message of an accessory that did not become ready; nil if the accessory became ready or never had a link.
   public let unfinishedAt: String?

@@ -13,7 +13,7 @@ import LinuxIO
 /// ```
 ///
 /// A cable whose accessory never became ready counts as a failure. Users see each attempt as an attachment at both
-/// ends, so the pauses between attempts grow. The pause is the shortest one after an attempt that nothing answered, and
+/// ends, so the pauses between attempts grow. The shortest pause is used after an attempt that nothing answered, and
 /// after an accessory that was ready.
 ///
 /// Invariant: only `waiting` and `lost` have a deadline.
@@ -27,7 +27,7 @@ public struct Line: Equatable, Sendable {
     case waiting(until: Instant)
     /// The last cable ended, and the line connects again at this time.
     case lost(until: Instant)
-    /// The problem does not resolve itself, so the line waits for the accessory to change.
+    /// The problem will not go away by itself, so the line waits for the accessory to change.
     case givenUp
   }
 
@@ -52,7 +52,8 @@ public struct Line: Equatable, Sendable {
     }
   }
 
-  /// Requests a cable now, because the accessory is wanted or has changed. Returns whether to start an attempt.
+  /// Requests a cable now, because the accessory is wanted or has changed. Returns true if an attempt should be
+  /// started.
   public mutating func dial() -> Bool {
     switch state {
     case .dialling, .connected: return false
@@ -62,7 +63,7 @@ public struct Line: Equatable, Sendable {
     }
   }
 
-  /// Requests a cable at the deadline. Returns whether to start an attempt.
+  /// Requests a cable at the deadline. Returns true if an attempt should be started.
   public mutating func handleTimeout(now: Instant) -> Bool {
     guard let deadline, deadline <= now else { return false }
     return dial()
@@ -75,7 +76,7 @@ public struct Line: Equatable, Sendable {
     trouble = nil
   }
 
-  /// Records that the attempt failed or could not be made. Returns whether the reason is new.
+  /// Records that the attempt failed or could not be made. Returns true if the reason is new.
   public mutating func failed(_ reason: TransportError, now: Instant) -> Bool {
     let isNews = trouble != reason
     trouble = reason

@@ -54,7 +54,7 @@ public final class RollCall {
     }
   }
 
-  /// Ends the roll call. Each accessory without a result counts as one that did not answer within `limit`.
+  /// Ends the roll call. Each accessory that has no result yet counts as not having answered within `limit`.
   public func stop(after limit: Duration = .zero) {
     for index in accessories.indices where pending.contains(accessories[index].key) {
       accessories[index].trouble = .timedOut(accessories[index].address, after: limit)
@@ -152,7 +152,7 @@ struct IAP2Beginning {
   private(set) var isFound = false
   /// The first bytes of the stream, for an error message.
   private var first: [UInt8] = []
-  /// The last bytes read, because the sequence may be split between two reads.
+  /// The last bytes that were read, because the sequence may be split between two reads.
   private var last: [UInt8] = []
 
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
@@ -160,7 +160,7 @@ struct IAP2Beginning {
   /// Bytes of an earlier session may precede the start of iAP2.
   private static let longest = 65_536
 
-  /// Whether too many bytes have been read for the start of iAP2 still to follow.
+  /// Whether so many bytes have been read that the start of iAP2 can no longer be expected.
   var isHopeless: Bool { !isFound && count > Self.longest }
 
   /// The first bytes in hex, for example "41 54 0d 0a …".

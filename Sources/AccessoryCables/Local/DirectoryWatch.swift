@@ -77,8 +77,8 @@ public final class DirectoryWatch: DescriptorHandler {
   /// Reads the events that the loop has announced.
   public func descriptorReady(_ readiness: Readiness) {
     while descriptor >= 0 {
-      // The event is copied out of the loop's buffer before the handler is called, because the handler may borrow that
-      // buffer.
+      // The event is copied out of the loop's buffer before the handler is called, because the handler may borrow the
+      // same buffer.
       let events = loop.withReadBuffer { buffer -> [(directory: Int32, event: Event)]? in
         let count = read(descriptor, buffer.baseAddress, buffer.count)
         return count > 0 ? Self.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil

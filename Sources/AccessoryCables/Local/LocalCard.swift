@@ -12,7 +12,7 @@ import LinuxIO
 ///  "pid":4711,"processStart":218374,"attachedAt":1763691954.123456,"socket":"k3x9qa-2.sock"}
 /// ```
 public struct LocalCard: Equatable, Sendable {
-  /// The version of the format written by ``json``.
+  /// The version of the format that ``json`` writes.
   public static let version = 1
 
   /// The name shown to users.
@@ -23,7 +23,7 @@ public struct LocalCard: Equatable, Sendable {
   public var manufacturer: String
   /// The model number.
   public var model: String
-  /// The protocols that the accessory currently offers. In the first half of a flicker there are none.
+  /// The protocols that the accessory currently offers. In the first half of a flicker, the accessory offers none.
   public var protocols: [String]
   /// The process that plays the accessory.
   public var process: ProcessIdentity

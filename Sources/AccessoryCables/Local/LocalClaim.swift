@@ -35,7 +35,7 @@ public final class LocalClaim {
     }
     let text = Array("\(getpid())\n".utf8)
     ftruncate(file.number, 0)
-    // If the process ID cannot be written, the only effect is that other hosts' messages do not contain it.
+    // If the process ID cannot be written, other hosts' messages lack it; nothing else is affected.
     _ = text.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
     return .granted(LocalClaim(file.release()))
   }

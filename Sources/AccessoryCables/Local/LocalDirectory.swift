@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The directory in which simulated accessories are plugged in, and in which hosts in other processes find them.
+/// The directory where simulated accessories are plugged in and where hosts in other processes find them.
 ///
 /// The standard local directory is `$EASIM_LOCAL`; if that is not set, `easim` in `$XDG_RUNTIME_DIR`; otherwise
 /// `easim-UID` in the system's temporary directory. The directory is created with mode 0700. A directory that another
@@ -49,8 +49,8 @@ public struct LocalDirectory: Hashable, Sendable {
     self.origin = origin
   }
 
-  /// Rejects the former name of `EASIM_LOCAL`. If the former name were ignored, the program would look in another
-  /// directory and find nothing.
+  /// Rejects the former name of `EASIM_LOCAL`. If the variable with that name were ignored, the program would look in
+  /// another directory and find nothing.
   public static func refuseOldVariable(
     environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
   ) throws(LocalError) {
@@ -72,7 +72,8 @@ public struct LocalDirectory: Hashable, Sendable {
   /// Whether this is the standard local directory.
   public var isStandard: Bool { path == Self.standard().path }
 
-  /// The address of the accessory with this serial number in the directory, or of the whole directory if it is nil.
+  /// The address of the accessory with this serial number in the directory; without a serial number, the address of the
+  /// whole directory.
   public func address(of serial: String?) -> Address {
     .local(directory: isStandard ? nil : path, serial: serial)
   }
@@ -106,9 +107,9 @@ public struct LocalDirectory: Hashable, Sendable {
     return true
   }
 
-  /// Whether the directory is used only as a local directory, so that its mode may be changed: it contains no other
-  /// files and is not a system directory. Directories directly below the root count as system directories, and so do
-  /// those with the setgid or sticky bit, such as /tmp and /var/mail.
+  /// Whether the directory is used only as a local directory, so that its mode may be changed: the directory contains
+  /// no other files and is not a system directory. Directories directly below the root, and directories with the setgid
+  /// or sticky bit such as /tmp and /var/mail, count as system directories.
   private func holdsOnlyOwnFiles(mode: mode_t) -> Bool {
     let other = fileNames().first { !$0.split(separator: ".").suffix(1).allSatisfy(LocalEntry.isSuffix) }
     return mode & 0o3000 == 0 && path.split(separator: "/").count > 1 && other == nil
@@ -130,15 +131,15 @@ public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
   case oldVariable
   case notADirectory(String)
   case notOwned(String, by: UInt32)
-  /// Other users can write to the directory. easim suggests changing its mode only if it is used only as a local
-  /// directory.
+  /// Other users can write to the directory. easim suggests changing the directory's mode only if it serves no other
+  /// purpose.
   case writable(String, by: Others, holdsOnlyOwnFiles: Bool)
   case noParent(String)
   /// The path is too long for sockets in the directory.
   case pathTooLong(String)
   case system(SystemError)
 
-  /// Other users who can write to a directory.
+  /// The other users who can write to a directory.
   public enum Others: String, Sendable {
     case everybody
     case group = "its group"

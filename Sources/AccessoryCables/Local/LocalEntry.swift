@@ -56,7 +56,7 @@ public struct LocalEntry: Hashable, Sendable {
   public var cardPath: String { "\(directory.path)/\(name).json" }
   var draftPath: String { "\(directory.path)/\(name).tmp" }
 
-  /// The characters that all attachments of one accessory share.
+  /// The characters that the names of all attachments of one accessory share.
   public var accessoryName: Substring { name.prefix { $0 != "-" } }
 
   /// Random characters for an accessory. The characters come from the system's random source, because two processes
@@ -95,8 +95,9 @@ extension LocalDirectory {
       suffixes[String(file[..<dot]), default: []].insert(suffix)
     }
     let captures = capturingProcesses
-    // The mark is checked after the files are listed and before their listeners are looked for. If no socket is being
-    // created at that moment, every listed socket either has its listener already or will never have one.
+    // The mark (see `creatingSocket`) is checked after the files are listed and before the sockets are checked for
+    // listeners. If no socket is being created at that moment, every listed socket either already has a listener or
+    // will never have one.
     let isSocketBeingCreated = isSocketBeingCreated
     if !isSocketBeingCreated { sweep(capturesOf: captures) }
     return suffixes.compactMap { name, found -> LocalEntry? in

@@ -2,8 +2,8 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// The local directory for this process's simulators. The directory is created if it does not exist, checked, and
-/// cleared of dead processes' stale files.
+/// The local directory for this process's simulators. The directory is created if necessary and checked, and stale
+/// files of dead processes are removed.
 ///
 /// ```swift
 /// let local = try LocalPorts(LocalDirectory.standard())
@@ -12,7 +12,7 @@ import LinuxIO
 public final class LocalPorts {
   /// The directory.
   public let directory: LocalDirectory
-  /// The attachments of dead processes that were removed.
+  /// The dead processes' attachments that were removed.
   public let swept: [String]
 
   /// Creates and checks the local directory, and removes stale files.

@@ -20,8 +20,8 @@ public final class LocalWatcher {
     /// An accessory's card has changed. The second value is the accessory before the change.
     case changed(LocalAccessory, from: LocalAccessory)
     case left(LocalAccessory, reason: String)
-    /// An accessory appeared and disappeared before its card could be read. The value is what is known from an earlier
-    /// attachment of the same accessory, if anything.
+    /// An accessory appeared and disappeared before its card could be read. The value describes an earlier attachment
+    /// of the same accessory, if there was one.
     case passed(name: String, LocalAccessory?)
     case warning(String)
   }
@@ -36,7 +36,7 @@ public final class LocalWatcher {
   private var attached: [String: LocalAccessory] = [:]
   /// Names whose cards disappeared before they could be read.
   private var missed: Set<String> = []
-  /// Each accessory's most recent card, by the characters that its names share.
+  /// Each accessory's most recent card, keyed by the characters that the names of its attachments share.
   private var recentCards = RecentCards<LocalAccessory>()
   private var owners: OwnerWatch?
 
@@ -88,8 +88,8 @@ public final class LocalWatcher {
     while let watch {
       if try directory.check() {
         state = .watching
-        // The watch starts before the directory is read. An accessory that arrives in between is seen twice, and
-        // ignored the second time.
+        // The watch starts before the directory is read. An accessory that arrives in between is seen twice; the second
+        // sighting is ignored.
         guard try Self.look(at: directory.path, for: .entries, watch) else { continue }
         directory.sweep()
         for entry in directory.entries() { read(entry) }
@@ -129,7 +129,7 @@ public final class LocalWatcher {
   private func settleLater() {
     do { try settle() } catch {
       tell(.warning("\(error)"))
-      // A directory that replaces this one will be checked again.
+      // If another directory replaces this one, the new directory will be checked again.
       state = .waiting
       if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { tell(.warning("\(problem)")) }
     }
@@ -254,11 +254,11 @@ extension LocalDirectory {
   }
 }
 
-/// Notices when the processes that own the cards in a local directory end. The watch notices an end at once if the
-/// kernel reports it, and otherwise by checking once a second (on old kernels, and for processes that are not visible
-/// from here).
+/// Notices when a process that owns a card in a local directory has ended. The watch notices this at once if the kernel
+/// reports it, and otherwise by checking once a second (on old kernels, and for processes that are not visible from
+/// here).
 final class OwnerWatch {
-  /// The interval for checking processes whose end the kernel does not report.
+  /// How often to check processes for which the kernel does not report that they have ended.
   static let period = Duration.seconds(1)
 
   private struct Owner {

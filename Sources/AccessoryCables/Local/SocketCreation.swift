@@ -2,12 +2,11 @@ import Glibc
 import LinuxIO
 
 extension LocalDirectory {
-  /// Runs `body`, which creates a socket in this directory, while the directory is marked as one in which a socket is
-  /// being created.
+  /// Marks this directory as having a socket under construction, and runs `body`, which creates the socket.
   ///
-  /// A socket's file exists for a moment before the process can be reached through it. The mark keeps ``sweep()`` from
-  /// removing the file in that moment; a file without the mark was left by a process that has ended. The kernel removes
-  /// the mark when the process ends for any reason.
+  /// A socket's file exists for a moment before the process can be reached through the socket. The mark keeps
+  /// ``sweep()`` from removing the file in that moment; a file without the mark was left by a process that has ended.
+  /// The kernel removes the mark when the process ends for any reason.
   public func creatingSocket<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
@@ -17,7 +16,7 @@ extension LocalDirectory {
     return try body()
   }
 
-  /// Whether a process is creating a socket in this directory; true if that cannot be determined.
+  /// Whether any process is creating a socket in this directory; true if this cannot be determined.
   var isSocketBeingCreated: Bool {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { return true }
@@ -26,7 +25,7 @@ extension LocalDirectory {
     return fcntl(folder, Self.conflictWithOpenFile, &conflict) != 0 || conflict.l_type != Int16(F_UNLCK)
   }
 
-  /// `F_OFD_GETLK` and `F_OFD_SETLK` of Linux: locks that belong to an open file, not to the process, so that two
+  /// Linux's `F_OFD_GETLK` and `F_OFD_SETLK`: locks that belong to an open file, not to the process, so that two
   /// simulators in one process do not share a mark.
   private static let conflictWithOpenFile: Int32 = 36
   private static let lockOfOpenFile: Int32 = 37

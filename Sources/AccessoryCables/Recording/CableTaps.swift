@@ -35,7 +35,7 @@ public final class CableTaps {
     for entry in channels { entry.object?.remove(key) }
   }
 
-  /// Reports that a fault at this end acted on a packet on the main channel of the newest cable.
+  /// Reports that a fault at this end affected a packet on the main channel of the newest cable.
   public func struck(_ strike: FaultStrike, at end: Cable.End) {
     let channel = channels.last { $0.object?.isMain == true }?.object
     channel?.struck(

@@ -1,15 +1,15 @@
 import AccessoryCore
 import AccessoryFaults
 
-/// Records cables as pcapng: every byte in both directions with its time, and events as comments. Each cable and each
-/// of its native channels is an interface of the file, and events have a separate one.
+/// Records cables as pcapng: every byte in both directions with its time, and events as comments. In the file, each
+/// cable and each native channel is an interface, and events have a separate interface.
 ///
 /// ```swift
 /// let recorder = CaptureRecorder(program: "tests") { file += $0 }
 /// let cable = cable.recorded(by: recorder, at: .device, named: "local:", description: "", on: loop)
 /// ```
 ///
-/// Each call of `write` gets complete blocks, so the file is always readable up to the last call.
+/// Each call to `write` passes complete blocks, so the file is always readable up to the last call.
 public final class CaptureRecorder {
   /// Pauses the cables while the file cannot be written as fast as bytes arrive.
   public let gate: CableGate
@@ -51,7 +51,7 @@ public final class CaptureRecorder {
     RecordedChannel(self, name, description, side: side)
   }
 
-  /// Reports that a fault at this end acted on a packet of the newest cable with this name.
+  /// Reports that a fault at this end affected a packet of the newest cable with this name.
   public func struck(_ strike: FaultStrike, at end: Cable.End, named name: String) {
     let channel = channels.last { $0.object?.isMain(named: name) == true }?.object
     channel?.companion?.struck(

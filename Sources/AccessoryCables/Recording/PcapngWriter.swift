@@ -14,7 +14,7 @@ import AccessoryCore
 /// received.
 public struct PcapngWriter: Sendable {
   private let program: String
-  /// The number of the interface that the next ``interface(named:description:_:)`` describes.
+  /// The number of the interface that the next call to ``interface(named:description:_:)`` describes.
   public private(set) var nextInterface = 0
 
   /// A writer for one file. `program` is recorded in the file as the program that wrote it.
@@ -51,7 +51,7 @@ public struct PcapngWriter: Sendable {
     }
   }
 
-  /// Returns a packet. A packet without bytes can carry comments.
+  /// Returns a block that contains a packet. A packet without bytes can carry comments.
   public func packet(
     _ bytes: RawSpan, on interface: Int, at nanoseconds: Int64, from end: Cable.End? = nil, comments: [String] = []
   ) -> [UInt8] {
