@@ -1,4 +1,4 @@
-// This file defines the formats of single values, lists and objects.
+// The formats of single values, lists and objects.
 
 extension Format<String> {
   /// Any text.
@@ -28,7 +28,7 @@ extension Format where Value: FixedWidthInteger {
   /// A whole number within a range.
   public static func integer(_ range: ClosedRange<Value>) -> Format { integer(range) { .number(Int(clamping: $0)) } }
 
-  /// A 16-bit number written in hex, such as a message id or a USB id.
+  /// A 16-bit number written in hex, such as a message ID or a USB ID.
   public static var hex16: Format {
     integer(0...Value(clamping: 0xFFFF)) { .hex(UInt16(truncatingIfNeeded: $0)) }
   }
@@ -98,7 +98,7 @@ extension Format<Chance> {
 }
 
 extension Format where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
-  /// One of an enum's cases, by its raw value.
+  /// One of an enum's cases, written as its raw value.
   public static var choice: Format { choice(of: Array(Value.allCases)) }
 
   /// One of several cases of an enum.
@@ -106,7 +106,7 @@ extension Format where Value: CaseIterable & RawRepresentable, Value.RawValue ==
 }
 
 extension Format {
-  /// One of a few words, each standing for a value.
+  /// One of a few words, each of which stands for a value.
   public static func words(_ meanings: [(word: String, value: Value)]) -> Format {
     let words = meanings.map(\.word)
     return Format(.words(words)) { value, place in
@@ -191,7 +191,7 @@ extension Format {
     named(atLeast: least) { _ in format }
   }
 
-  /// Like ``named(of:atLeast:)``, but the name decides how the value is read. The shape is the same for every name.
+  /// Like ``named(of:atLeast:)``, but the name determines how the value is read. The shape is the same for every name.
   public static func named<Element>(
     atLeast least: Int = 0, _ format: @escaping @Sendable (String) -> Format<Element>
   ) -> Format where Value == [Named<Element>] {
@@ -215,7 +215,7 @@ extension Format {
   /// An object.
   public static func object(_ record: Record<Value>) -> Format { record.format }
 
-  /// An object or text of one of several kinds.
+  /// An object or a string, of one of several kinds.
   public static func oneOf(_ kinds: OneOf<Value>) -> Format { kinds.format }
 }
 
@@ -235,7 +235,8 @@ extension Format<[UInt8]> {
   /// Bytes, written as a string (encoded as UTF-8) or as `{ hex: "0a 0b" }`.
   public static let bytes = bytes(named: "bytes", atLeast: 0)
 
-  /// Bytes. The schema requires at least `least` of them. `name` names the object `{ hex: … }` in the documentation.
+  /// Bytes; the schema requires at least `least` of them. `name` is the name of the object `{ hex: … }` in the
+  /// documentation.
   public static func bytes(named name: String, atLeast least: Int) -> Format {
     let hex = Record(name, "bytes in hex", HexBytes()) {
       Field(

@@ -1,7 +1,7 @@
 // Instants, hex and byte queues appear in this module's public interface, so it reexports WireBasics.
 @_exported import WireBasics
 
-/// How a value is written in files and on the command line, defined in one place.
+/// Defines, in one place, how a value is written in files and on the command line.
 ///
 /// A format is a value that describes a type. Everything else is derived from the format: reading (which reports all
 /// mistakes at once, each with its position and the nearest valid word), writing (only what differs from the defaults),
@@ -28,9 +28,9 @@
 /// Lamp.format.shape.table                 // Markdown: key, value, default, meaning
 /// ```
 ///
-/// A default is written once, as the default value of the type's property. Rules that involve several keys are code:
-/// see ``Record/checked(_:)``. A type that comes in several kinds, each with its own keys, is an enum described by a
-/// ``OneOf``.
+/// A default is specified only once, as the default value of the type's property. Rules that involve several keys are
+/// code: see ``Record/checked(_:)``. If a type has several kinds, each with its own keys, the type is an enum described
+/// by a ``OneOf``.
 public struct Format<Value: Equatable & Sendable>: Sendable {
   /// The shape of the format's values.
   public let shape: Shape
@@ -95,7 +95,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
       let errors = place.problems.errorCount
       guard let read = decode(value, now.map(back), place) else { return nil }
       if let made = other(read) { return made }
-      // Mistakes in the parts have already been reported.
+      // Mistakes inside the value have already been reported.
       if place.problems.errorCount == errors { place.error(value, complaint()) }
       return nil
     } encode: {
@@ -118,7 +118,7 @@ public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
   }
 }
 
-/// Where a value is being read: its path, used in messages, and the collector for its problems.
+/// The place where a value is being read: the path, used in messages, and the collector for problems with the value.
 public struct Place {
   /// The path of the value; empty for the document.
   public let path: String

@@ -1,4 +1,4 @@
-/// This file writes tables for the documentation and for help.
+/// Tables for the documentation and for help.
 extension RecordShape {
   /// A Markdown table with each key's allowed values, default and meaning. Nested objects have their own tables; see
   /// ``tables(heading:elsewhere:)``.
@@ -13,7 +13,7 @@ extension RecordShape {
   }
 
   /// This object's table, followed by the tables of nested objects, each once under a heading with its name.
-  /// `elsewhere` maps the names of objects explained in other documents to links.
+  /// `elsewhere` maps the names of objects that other documents explain to links.
   public func tables(heading: String, elsewhere: [String: String] = [:]) -> String {
     var sections = [table(elsewhere)]
     var done = Set(elsewhere.keys)
@@ -53,7 +53,7 @@ extension OneOfShape {
 }
 
 extension Shape {
-  /// Adds a section for each named shape inside this one that has not been explained yet.
+  /// Adds a section for each named shape that is inside this shape and has not been explained yet.
   fileprivate func collect(
     into sections: inout [String], _ done: inout Set<String>, _ heading: String, _ elsewhere: [String: String]
   ) {

@@ -1,7 +1,7 @@
 extension RecordShape {
   /// The JSON Schema for documents of this shape. The schema leaves out rules that only the reader can check, such as
-  /// those between several keys. A document with the key `extending` is applied on top of another, so it may omit
-  /// required keys.
+  /// rules about several keys. A document with the key `extending` extends another document, so it may omit required
+  /// keys.
   public func schema(id: String, extending key: String? = nil) -> JSON5Value {
     var definitions = SchemaDefinitions()
     var members: [JSON5Member]
@@ -54,7 +54,7 @@ extension RecordShape {
 }
 
 /// Schemas in one document that share their definitions, like OpenRPC's `components`. Objects may have extra keys,
-/// because later versions may add some.
+/// because later versions may add keys.
 public struct SharedSchemas {
   private var definitions: SchemaDefinitions
 
@@ -67,7 +67,7 @@ public struct SharedSchemas {
   /// The schema of a value.
   public mutating func schema(of shape: Shape) -> JSON5Value { definitions.schema(of: shape) }
 
-  /// The schema of an object, written in place instead of as a reference.
+  /// The schema of an object, written inline instead of as a reference.
   public mutating func schema(of record: RecordShape) -> JSON5Value { .object(definitions.members(of: record)) }
 
   /// All definitions that the schemas so far refer to, by name.
@@ -94,14 +94,14 @@ private struct SchemaDefinitions {
   }
 
   private mutating func reference(_ name: String, _ schema: (inout Self) -> JSON5Value) -> JSON5Value {
-    // Clients are generated from an open document, so its names must also be valid names in programs.
+    // Client code is generated from an open document, so the document's names must also be valid identifiers.
     var name = isOpen ? Self.identifier(name) : name.replacing(" ", with: "-")
     // Several types in one document may have the same name.
     while isOpen, let there = all.first(where: { $0.key == name }), there.value.content != .null,
       schema(&self).content != there.value.content
     { name += "Other" }
     if !all.contains(where: { $0.key == name }) {
-      // The place in the list is reserved first, to keep the order of the document.
+      // The position in the list is reserved first, to keep the order of the document.
       all.append(JSON5Member(name, .null))
       let made = schema(&self)
       if let place = all.firstIndex(where: { $0.key == name }) { all[place].value = made }
@@ -109,7 +109,7 @@ private struct SchemaDefinitions {
     return .object([JSON5Member("$ref", .text(place + name))])
   }
 
-  /// The words of a name without its article, joined: "a stale byte" becomes "StaleByte".
+  /// The words of a name, joined and without the article: "a stale byte" becomes "StaleByte".
   private static func identifier(_ name: String) -> String {
     let words = name.split { $0 == " " || $0 == "-" }
     let all = words.count > 1 && words[0] == "a" ? words.dropFirst() : words[...]
@@ -128,7 +128,7 @@ private struct SchemaDefinitions {
       if !field.summary.isEmpty { property.append(.init("description", .text(field.summary))) }
       if let standard = field.standard { property.append(.init("default", standard)) }
       if case .object(let schema) = schema(of: field.shape).content { property += schema }
-      // An object's own description is written at its definition.
+      // An object's own description is part of the object's definition.
       properties.append(.init(field.key, .object(property)))
     }
     members += [.init("type", .text("object")), .init("properties", .object(properties))]

@@ -1,10 +1,10 @@
-/// The values of one object by key, together with the place to report its mistakes.
+/// The values of one object by key, together with the place for reporting mistakes in the object.
 ///
 /// The initializer reports unknown keys ("unknown key 'protocol' in accessory, did you mean 'protocols'?") and keys
 /// that occur twice. ``Record`` and ``OneOf`` read objects with this type, and rules that involve several keys report
 /// problems through it (``Record/checked(schema:_:)``).
 public struct ObjectReader {
-  /// The place of the object, and where to report problems.
+  /// The object's place, which also receives the reported problems.
   public let place: Place
   /// Collects the problems.
   public var problems: ProblemCollector { place.problems }
@@ -28,7 +28,7 @@ public struct ObjectReader {
     let shown = place.path.isEmpty ? name : place.path
     for member in list {
       if let earlier = first[member.key] {
-        // All parameters in one string share the position of that string in the file.
+        // All parameters in one string have the same position in the file: that of the string.
         let first = earlier.keyPosition == member.keyPosition ? "" : ": first at \(earlier.keyPosition.inFile)"
         place.problems.error(at: member.keyPosition, "key '\(Excerpt.of(member.key))' occurs twice in \(shown)\(first)")
         continue
@@ -50,7 +50,7 @@ public struct ObjectReader {
     return members[key]
   }
 
-  /// Reports an error if a required key is missing. Returns whether the key is present.
+  /// Reports an error if a required key is missing. Returns true if the key is present.
   @discardableResult
   public func require(_ key: String) -> Bool {
     if value(key) != nil { return true }

@@ -18,7 +18,7 @@
 /// Light.format.text(light)                // "lamp,color=green,fading=2s"
 /// ```
 public struct OneOf<Root: Equatable & Sendable>: Sendable {
-  /// The name of such a value in messages, for example "quirk".
+  /// What messages call such a value, for example "quirk".
   public let name: String
   let key: String
   let example: String
@@ -72,7 +72,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
       textPattern: shorthand?.pattern)
   }
 
-  /// The format for a key's value or a list's element.
+  /// The format, for use as the value of a key or the element of a list.
   public var format: Format<Root> {
     Format(.oneOf(shape)) { value, _, place in
       read(value, at: place)
@@ -89,25 +89,25 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Writing
 
-  /// The value as a tree: just the name if all keys have their defaults, otherwise an object or a string.
+  /// The value as a tree: just the kind's name if all keys have default values, otherwise an object or a string.
   public func tree(_ root: Root) -> JSON5Value {
     if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
     return .object(object(root))
   }
 
-  /// The value as an object: the key with its kind, and every key that differs from its default.
+  /// The value as an object: the key that contains the kind, and every key whose value differs from the default.
   public func object(_ root: Root) -> [JSON5Member] {
     let (kind, members) = written(root)
     return [JSON5Member(key, .text(kind.name))] + members
   }
 
-  /// The value in the form `kind,key=value,…`, including every key that differs from its default.
+  /// The value in the form `kind,key=value,…`, including every key whose value differs from the default.
   public func text(_ root: Root) -> String {
     let (kind, members) = written(root)
     return ([kind.name] + members.map { "\($0.key)=\($0.value.word)" }).joined(separator: ",")
   }
 
-  /// The keys that differ from their defaults, each with its value.
+  /// The keys whose values differ from the defaults, each with its value.
   public func members(_ root: Root) -> [JSON5Member] { written(root).members }
 
   private func written(_ root: Root) -> (kind: Kind<Root>, members: [JSON5Member]) {
@@ -125,7 +125,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   // MARK: Reading
 
   /// Reads a string from the command line; the error lists every mistake with its column. Suggestions for a misspelled
-  /// kind include `others` as well as the names of the kinds.
+  /// kind include the words in `others` as well as the names of the kinds.
   public func read(_ text: String, others: [String] = []) throws(SourceProblems) -> Root {
     let problems = ProblemCollector()
     let position = SourcePosition(argument: "\(name) '\(Excerpt.of(text))'")
@@ -263,7 +263,7 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   public static func buildBlock(_ kinds: [Kind<Root>]...) -> [Kind<Root>] { kinds.flatMap(\.self) }
 }
 
-/// One of the keys that can hold the kind in ``OneOf/format(in:at:sides:complaint:)``.
+/// One of the keys that can contain the kind in ``OneOf/format(in:at:sides:complaint:)``.
 public struct OneOfSide: Sendable {
   /// The name of the key.
   public let key: String
@@ -281,7 +281,7 @@ extension OneOf {
   ///   - path: where the object stores the value.
   ///   - sides: the keys that can hold the kind; an object has exactly one of them.
   ///   - complaint: the message for a key that the given kind does not have; nil means the message lists the kinds that
-  ///     have it.
+  ///   have it.
   public func format<Owner>(
     in record: Record<Owner>, at path: Property<Owner, Root>, sides: [OneOfSide],
     complaint: @escaping @Sendable (_ key: String, _ kind: String) -> String?
@@ -309,7 +309,7 @@ extension OneOf {
   private func kind(in object: ObjectReader, _ sides: [OneOfSide], of name: String) -> Kind<Root>? {
     let given = sides.filter { object.value($0.key) != nil }
     guard given.count == 1, let side = given.first?.key else {
-      // Only the first word is used, because a name such as "step with apps" is meant for the documentation.
+      // Only the first word is used, because a full name such as "step with apps" is meant for the documentation.
       let what = String(name.prefix { $0 != " " }).withArticle
       object.error("\(what) needs exactly one of \(sides.map { "'\($0.key)'" }.joined(separator: ", "))")
       return nil

@@ -11,7 +11,7 @@ public struct OptionText: Equatable, Sendable {
   public struct Parameter: Equatable, Sendable {
     /// The text before the first `=`.
     public let name: String
-    /// The text after the first `=`; nil for a word without one.
+    /// The text after the first `=`; nil for a word without `=`.
     public let value: String?
     /// The column where the name begins, counted from 1.
     public let column: Int
@@ -22,7 +22,7 @@ public struct OptionText: Equatable, Sendable {
   /// The parameters, in order.
   public let parameters: [Parameter]
 
-  /// Splits a string; any string can be split.
+  /// Splits a string into parameters; this succeeds for every string.
   public init(_ text: String) {
     var column = 1
     var parts: [Parameter] = []
@@ -85,7 +85,7 @@ public struct OptionText: Equatable, Sendable {
   }
 }
 
-/// Why a string cannot be read. The description is a sentence fragment that quotes the string.
+/// The reason why a string cannot be read. The description is a sentence fragment that quotes the string.
 public struct OptionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What is wrong, with an example of a valid form.
   public let description: String

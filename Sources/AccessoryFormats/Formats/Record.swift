@@ -1,4 +1,4 @@
-/// An object whose keys are mapped to the properties of a type. See ``Format`` for a complete example.
+/// An object whose keys correspond to the properties of a type. See ``Format`` for a complete example.
 ///
 /// A property is given by its key path; `base` holds its default.
 public struct Record<Root: Equatable & Sendable>: Sendable {
@@ -26,8 +26,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     (self.rules, self.check) = (rules, check)
   }
 
-  /// The same record with rules that involve several keys. `check` receives the value and the given keys, and reports
-  /// mistakes; `schema` states the rules as far as a JSON Schema can express them.
+  /// The same record with additional rules that involve several keys. `check` receives the value and the keys that are
+  /// present, and reports mistakes; `schema` states the rules as far as a JSON Schema can express them.
   public func checked(
     schema: [JSON5Member] = [], _ check: @escaping @Sendable (Root, ObjectReader) -> Void
   ) -> Record {
@@ -36,7 +36,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return checked
   }
 
-  /// The same record with a string `name,key=value,…` as an example for the documentation.
+  /// The same record with an example for the documentation: a string of the form `name,key=value,…`.
   public func example(_ text: String) -> Record {
     var shown = self
     shown.example = text
@@ -49,7 +49,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
       name: name, summary: summary, fields: fields.compactMap { $0.shape(base) }, rules: rules, example: example)
   }
 
-  /// The format for a key's value or a list's element.
+  /// The format, for use as the value of a key or the element of a list.
   public var format: Format<Root> {
     Format(.record(shape)) { value, now, place in
       read(value, onto: now ?? base, at: place)
@@ -58,8 +58,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// The format for a value written either as an object or as just the value of `key`, with defaults for everything
-  /// else. For example, a protocol is a name or an object.
+  /// The format for a value written either as an object or as just the value of `key`, with defaults for all other
+  /// keys. For example, a protocol is a name or an object.
   public func format(orJust key: String) -> Format<Root> {
     guard let short = fields.first(where: { $0.key == key })?.shape(base)?.shape else {
       preconditionFailure("the \(name) has no key '\(key)'")
@@ -80,7 +80,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// The keys of this record, for an outer type that stores this type in a property and adds further keys.
+  /// The keys of this record, for use in an outer type that stores this type in a property and adds further keys.
   public func fields<Outer>(at path: Property<Outer, Root>) -> [Field<Outer>] { fields.map { Field($0, at: path) } }
 
   // MARK: Reading
@@ -101,8 +101,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return root
   }
 
-  /// Reads an object on top of `root`; returns nil if it is not an object or lacks a required key. Other mistakes are
-  /// reported, and the affected keys keep their defaults.
+  /// Reads an object, starting from the values in `root`; returns nil if it is not an object or lacks a required key.
+  /// Other mistakes are reported, and the affected keys keep their defaults.
   public func read(_ value: JSON5Value, onto root: Root, at place: Place) -> Root? {
     guard let object = ObjectReader(value, name, fields.map(\.key), at: place) else { return nil }
     var root = root
@@ -113,18 +113,18 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   func fill(_ root: inout Root, from object: ObjectReader) -> Bool {
     let isWhole = fields.fill(&root, from: object)
     check(root, object)
-    // A derived value is compared only if the keys it is derived from could be read.
+    // A derived value is compared only if the keys from which it is derived could be read.
     if isWhole, object.problems.errorCount == 0 { for field in fields { field.confirm(root, object) } }
     return isWhole
   }
 
   /// A file merged with the file that it extends: objects with known keys are merged key by key, and everything else is
-  /// replaced as a whole. Each value keeps its position in the file it came from.
+  /// replaced as a whole. Each value keeps its position in the file from which it came.
   public func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value { shape.laid(file, over: base) }
 
   // MARK: Writing
 
-  /// The value as a tree, with every key that differs from its default.
+  /// The value as a tree, containing every key whose value differs from the default.
   public func tree(_ root: Root) -> JSON5Value { .object(members(root, base)) }
 
   func members(_ root: Root, _ standard: Root) -> [JSON5Member] { fields.members(root, standard) }
@@ -139,10 +139,11 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   let shape: @Sendable (Root) -> FieldShape?
   /// Reads the value into the root; false if it could not be read.
   let read: @Sendable (JSON5Value, inout Root, Place) -> Bool
-  /// Sets the property if its key is missing and its default depends on other properties.
+  /// Sets the property if the key is missing and the default depends on other properties.
   let complete: @Sendable (inout Root) -> Void
   let write: @Sendable (Root, Root) -> JSON5Value?
-  /// Compares a derived key with the value derived from the other keys. Called after all keys have been read.
+  /// Compares a derived key's value in the file with the value derived from the other keys. Called after all keys have
+  /// been read.
   var confirm: @Sendable (Root, ObjectReader) -> Void = { _, _ in }
 
   /// A key for a property.

@@ -40,7 +40,7 @@ public struct TextShape: Equatable, Sendable {
 public struct RecordShape: Sendable {
   /// The name of the object.
   public let name: String
-  /// The format that this object is a kind of, for example "quirk"; nil for an ordinary object.
+  /// The name of the format of which this object is one kind, for example "quirk"; nil for an ordinary object.
   public var owner: String?
   /// A sentence that describes the object; may be empty.
   public let summary: String
@@ -113,7 +113,7 @@ public struct OneOfShape: Sendable {
   public let kinds: [RecordShape]
   /// The kinds that can be written as a single word.
   let textKinds: [String]
-  /// The kinds that can be written as text, in which keys must follow.
+  /// The kinds that can be written as text only if keys follow.
   let textKindsWithKeys: [String]
   /// The pattern of other valid strings; nil if there are none.
   let textPattern: String?
@@ -133,7 +133,7 @@ extension Shape {
     }
   }
 
-  /// The name of the value in a line of help: `TIME`, `N`, `wire|device`.
+  /// The placeholder for the value in a line of help: `TIME`, `N`, `wire|device`.
   public var placeholder: String {
     switch self {
     case .text: "TEXT"

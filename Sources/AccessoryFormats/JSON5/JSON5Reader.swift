@@ -3,7 +3,7 @@
 ///
 /// easim has its own reader because it needs the line and column of every value. The input is untrusted, so size and
 /// depth are limited, memory use is proportional to the size, and an invalid byte is an error, never a trap. The reader
-/// stops at the first syntax error; ``ObjectReader`` later collects the mistakes in a well-formed file.
+/// stops at the first syntax error; in a well-formed file, ``ObjectReader`` later collects all mistakes.
 ///
 /// ```swift
 /// let tree = try JSON5.read(bytes, file: "mine.json5")
@@ -22,7 +22,7 @@ public enum JSON5 {
   public struct Limits: Equatable, Sendable {
     /// The maximum length of a document in bytes.
     public var bytes: Int
-    /// How deeply lists and objects may be nested.
+    /// The maximum nesting depth of lists and objects.
     public var depth: Int
 
     /// Creates limits; the defaults are far above any real profile or scenario.

@@ -30,7 +30,8 @@ extension JSON5Scanner {
     peek == UInt8(ascii: "'") ? "single quote" : "double quote"
   }
 
-  /// Reads the rest of an escape after its backslash; returns nil for an escaped line break, which adds no character.
+  /// Reads the rest of an escape sequence after its backslash; returns nil for an escaped line break, which adds no
+  /// character.
   private mutating func escape() throws(SourceProblem) -> Unicode.Scalar? {
     let here = self
     advance()
@@ -108,7 +109,7 @@ extension JSON5Scanner {
     }
   }
 
-  /// Reads a number. A number extends to the next blank or punctuation mark, so `12px` and `1-2` are errors.
+  /// Reads a number. A number extends to the next blank or delimiter, so `12px` and `1-2` are errors.
   mutating func number() throws(SourceProblem) -> JSON5Number {
     let here = self
     while let (value, _) = scalar, Self.mayStand(value, first: false) || ".+-".unicodeScalars.contains(value) {

@@ -1,8 +1,8 @@
 /// The bytes of a JSON5 document and the current position in them. Reads blanks, comments and identifiers.
 ///
-/// Invariant: after ``checkEncoding()`` the bytes are valid UTF-8, and the index is at the first byte of a scalar or at
-/// the end. `line` and `column` are updated together with the index; computing them afterwards would take quadratic
-/// time in one long line.
+/// Invariant: after ``checkEncoding()`` the bytes are valid UTF-8, and the index is at the first byte of a scalar or
+/// after the last byte. `line` and `column` are updated together with the index; computing them afterwards would take
+/// quadratic time in one long line.
 struct JSON5Scanner {
   private let bytes: [UInt8]
   private let file: String
@@ -117,7 +117,7 @@ struct JSON5Scanner {
 
   // MARK: Identifiers
 
-  /// Reads a key without quotes, or a word; returns nil if none starts here.
+  /// Reads a key without quotes, or a word; returns nil if neither starts here.
   mutating func identifier() throws(SourceProblem) -> String? {
     var name = ""
     while let (value, _) = scalar {

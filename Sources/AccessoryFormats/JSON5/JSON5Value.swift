@@ -130,7 +130,7 @@ extension JSON5Value {
   /// A duration as text.
   public static func duration(_ duration: Duration) -> JSON5Value { .text(DurationText.format(duration)) }
 
-  /// A 16-bit number in hex, such as a message id or a USB id.
+  /// A 16-bit number in hex, such as a message ID or a USB ID.
   public static func hex(_ number: UInt16) -> JSON5Value {
     let spelling = "0x" + Hex.number(number)
     return JSON5Value(.number(JSON5Number(spelling: spelling, value: Double(number), integer: Int64(number))))

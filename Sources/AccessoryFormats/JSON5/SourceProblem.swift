@@ -17,7 +17,8 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   /// The position of values that were created in code rather than read from a file.
   public static let made = SourcePosition(file: "", line: 0, column: 0)
 
-  /// The start of a command-line argument, which has no lines: "quirk 'flicker,cycles=0'".
+  /// The start of a command-line argument, which has no lines; `argument` is a description such as "quirk
+  /// 'flicker,cycles=0'".
   public init(argument: String) { self.init(file: argument, line: 0, column: 0) }
 
   /// A column within an argument. A column within a string in a file has the position of the whole string.
@@ -25,7 +26,8 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
     line == 0 && self != .made ? SourcePosition(file: file, line: 0, column: column) : self
   }
 
-  /// `file:line:column`, the form that editors make clickable; for an argument, its description and the column.
+  /// `file:line:column`, the form that editors make clickable; for an argument, the argument's description and the
+  /// column.
   public var description: String {
     if line > 0 { return "\(file):\(line):\(column)" }
     return column > 0 ? "\(file), column \(column)" : file
@@ -34,7 +36,7 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   var inFile: String { line > 0 ? "line \(line), column \(column)" : "column \(column)" }
 }
 
-/// One problem in a file: its position, its key, what is wrong, and how to fix it.
+/// One problem in a file: the position, the key, what is wrong, and how to fix it.
 ///
 /// The description is the one line that a user sees: `mine.json5:4:11: accessory.name: expected text, found number 5`.
 public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible {
@@ -42,7 +44,7 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   public enum Severity: String, Sendable {
     /// The file cannot be used.
     case error
-    /// The file can be used, but probably does not mean what its author intended.
+    /// The file can be used, but probably does not mean what the author intended.
     case warning
   }
 
@@ -90,8 +92,8 @@ public struct SourceProblems: Error, Equatable, Sendable, CustomStringConvertibl
 
 /// Collects the problems in one file, so that a user can fix all of them at once.
 public final class ProblemCollector {
-  /// The maximum number of errors and of warnings that are kept. Further ones are only counted: a file with a thousand
-  /// mistakes usually has one cause.
+  /// The maximum number of errors and of warnings that are kept. Further ones are only counted: a thousand mistakes in
+  /// one file usually have a single cause.
   public static let most = 50
 
   private var errors: [SourceProblem] = []
@@ -100,7 +102,7 @@ public final class ProblemCollector {
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
-  /// Whether a single word is being read. Messages then do not quote the word, because the caller does.
+  /// Whether a single word is being read. In this case messages do not quote the word, because the caller quotes it.
   let isOfOneWord: Bool
 
   /// Creates a collector without problems.
@@ -126,8 +128,7 @@ public final class ProblemCollector {
   /// Records that a list element could not be read and was left out of the list.
   func noteUnreadable(_ path: String) { unreadable.insert(path) }
 
-  /// The paths of the elements that could be read, for a list of `count` such elements. Unreadable elements are
-  /// skipped.
+  /// The paths of the `count` list elements that could be read. Unreadable elements are skipped.
   public func paths(of list: String, count: Int) -> [String] {
     Array((0...).lazy.map { "\(list)[\($0)]" }.filter { [unreadable] in !unreadable.contains($0) }.prefix(count))
   }
@@ -135,7 +136,7 @@ public final class ProblemCollector {
   /// The number of errors so far.
   public var errorCount: Int { errors.count + uncountedErrors }
 
-  /// The problems in file order, followed by the number of problems that were not kept.
+  /// The problems in file order, followed by a note with the number of problems that were not kept.
   public var problems: [SourceProblem] {
     var all = errors + warnings
     all.sort { left, right in

@@ -1,7 +1,7 @@
-/// A regular expression over bytes, with captures: the only kind of regular expression in easim.
+/// A regular expression over bytes, with captures; easim uses no other kind of regular expression.
 ///
 /// The time to match is bounded by the number of instructions times the number of bytes, for any pattern and any bytes:
-/// all alternatives advance together, byte by byte, without backtracking (Thompson's construction with Pike's
+/// all alternatives advance in parallel, byte by byte, without backtracking (Thompson's construction with Pike's
 /// captures). The number of instructions is limited, so bytes from the other end cannot cause a hang.
 ///
 /// ```swift
@@ -29,7 +29,7 @@ public struct BytePattern: Equatable, Sendable {
   public let names: [String: Int]
   let program: [PatternInstruction]
 
-  /// Parses a pattern. The error points at the invalid character.
+  /// Parses a pattern. The error contains the position of the invalid character.
   public init(_ text: String) throws(OptionError) {
     self.text = text
     var parser = PatternParser(text)
@@ -79,7 +79,7 @@ struct ByteSet: Equatable, Sendable {
     return result
   }
 
-  /// The set with both cases of each ASCII letter in it.
+  /// The set, extended so that it contains both cases of each of its ASCII letters.
   var caseless: ByteSet {
     var result = self
     for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") where contains(byte) || contains(byte | 0x20) {

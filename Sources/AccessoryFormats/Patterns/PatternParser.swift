@@ -135,7 +135,7 @@ struct PatternParser {
     return false
   }
 
-  /// Reads flags. Returns whether they apply to the rest of the enclosing group rather than to a group of their own.
+  /// Reads flags. Returns true if they apply to the rest of the enclosing group rather than to a group of their own.
   private mutating func takeFlags(_ begun: Int) throws(OptionError) -> Bool {
     if let next, "=!<".unicodeScalars.contains(next) {
       throw error("a pattern cannot look ahead or behind: match that text as well", at: begun)
@@ -178,7 +178,7 @@ struct PatternParser {
     return number
   }
 
-  /// A condition at a position, written with a backslash; nil for anything else.
+  /// A condition on a position, written with a backslash; nil for anything else.
   private mutating func assertion() -> PatternAssertion? {
     let assertions: [Unicode.Scalar: PatternAssertion] = ["A": .start, "z": .end, "b": .wordEdge, "B": .noWordEdge]
     guard let assertion = next.flatMap({ assertions[$0] }) else { return nil }
@@ -188,7 +188,7 @@ struct PatternParser {
 
   private func cased(_ set: ByteSet) -> ByteSet { isCaseless ? set.caseless : set }
 
-  /// The letters that stand for a byte or a class of bytes after a backslash.
+  /// The letters that, after a backslash, stand for a byte or a class of bytes.
   private static let escapes: [Unicode.Scalar: ByteSet] = [
     "d": .digits, "w": .letters, "s": .spaces,
     "D": ByteSet.digits.inverted, "W": ByteSet.letters.inverted, "S": ByteSet.spaces.inverted,

@@ -32,7 +32,7 @@ enum PatternInstruction: Equatable, Sendable {
   case match
 }
 
-/// All threads of a pattern. The threads advance over the input together.
+/// All threads that match a pattern. The threads advance over the input together.
 struct PatternRun: Equatable, Sendable {
   private struct Thread: Equatable {
     var place: Int
@@ -104,7 +104,7 @@ struct PatternRun: Equatable, Sendable {
   }
 }
 
-/// Searches for a match of a pattern anywhere in bytes that arrive in chunks, looking at each byte once.
+/// Searches for a match anywhere in bytes that arrive in chunks, and examines each byte once.
 ///
 /// ```swift
 /// var search = PatternSearch(try BytePattern("OK\\d$"))
@@ -128,7 +128,7 @@ public struct PatternSearch: Equatable, Sendable {
     }
   }
 
-  /// Whether there is a match if the input ends here.
+  /// Whether the pattern matches if the input ends here.
   public var isFound: Bool {
     if isCertain { return true }
     var end = run

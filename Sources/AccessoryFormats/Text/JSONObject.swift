@@ -1,4 +1,4 @@
-/// Writes one JSON object on one line. Keys keep the order in which they are added.
+/// Writes one JSON object on one line. Keys appear in the order in which they were added.
 ///
 /// ```swift
 /// var object = JSONObject()

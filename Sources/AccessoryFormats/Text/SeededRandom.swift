@@ -1,5 +1,5 @@
-/// The random numbers for everything that must be repeatable. The generator is splitmix64, which returns the same
-/// numbers for the same seed.
+/// The source of random numbers for everything that must be repeatable. The generator is splitmix64, which returns the
+/// same numbers for the same seed.
 ///
 /// Do not use this generator for secrets. Unpredictable numbers, such as challenges for real accessories, come from
 /// libcrypto.
@@ -38,13 +38,13 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 
 extension Sequence<UInt8> {
   /// An FNV-1a hash that is the same in every process, unlike Swift's own. The property is inlinable, because an
-  /// unspecialized version costs a call per byte, which adds up during a flicker.
+  /// unspecialized version would make a call for each byte, which adds up during a flicker.
   @inlinable package var stableHash: UInt64 {
     reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
 }
 
-/// A probability in whole millionths, which makes reading and writing it exact.
+/// A probability in whole millionths, so that it can be read and written exactly.
 ///
 /// ```swift
 /// let chance = try Chance("2.5%")
@@ -63,7 +63,7 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// A probability from a percentage.
   public static func percent(_ percent: Int) -> Chance { Chance(millionths: percent * 10_000) }
 
-  /// Reads a percentage such as `2.5%`, or the same as a fraction, `0.025`.
+  /// Reads a percentage such as `2.5%`, or a fraction such as `0.025`.
   public init(_ text: String) throws(OptionError) {
     let isPercent = text.hasSuffix("%")
     let digits = (isPercent ? text.dropLast() : text[...]).split(separator: ".", omittingEmptySubsequences: false)
@@ -81,7 +81,7 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
     self.millionths = millionths
   }
 
-  /// Decides at random whether the event happens.
+  /// Decides at random, with this probability, whether an event happens.
   public func happens(using random: inout SeededRandom) -> Bool {
     if millionths == 0 { return false }
     return random.next(upperBound: 1_000_000 as UInt64) < UInt64(millionths)

@@ -16,7 +16,7 @@ package enum ShownBytes {
     return start.isEmpty ? "empty" : "hex \(Hex.spaced(start))\(more)"
   }
 
-  /// Describes the first byte that differs from the expected ones, as a sentence fragment; nil if no byte differs.
+  /// Describes, as a sentence fragment, the first byte that differs from the expected bytes; nil if no byte differs.
   ///
   /// ```swift
   /// ShownBytes.difference(of: Array("VERSON?".utf8), from: Array("VERSION?".utf8))

@@ -14,7 +14,7 @@ extension StringProtocol {
     replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
   }
 
-  /// The text with each unprintable character escaped, for users who need to know which one it was.
+  /// The text with each unprintable character escaped, for users who need to know which character it was.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".spelledOut   // #"Glasses\u{1b}[2J"#
@@ -77,8 +77,8 @@ public enum Excerpt {
   /// The longest line of a message.
   public static let longestLine = 1_000
 
-  /// The message with the middle of each line over 1,000 characters cut out. The beginning says what is wrong and the
-  /// end says what to do, even if the message quotes a long text.
+  /// The message, with the middle of every line over 1,000 characters removed. The first part of such a line says what
+  /// is wrong and the last part says what to do, even if the message quotes a long text.
   public static func ofLines(_ message: String) -> String {
     guard message.utf8.count > longestLine else { return message }
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -117,8 +117,8 @@ extension StringProtocol {
   /// The text as one shell word: unchanged if it contains nothing special to the shell, otherwise quoted.
   ///
   /// Control characters and characters that change the text direction become escapes in `$'…'`, which bash, zsh and ksh
-  /// support. The word then stays on one line and looks the way it will run. All other text is in plain quotes, which
-  /// every shell supports.
+  /// support. The word then stays on one line and is displayed as the shell will read it. All other text is in plain
+  /// quotes, which every shell supports.
   ///
   /// ```swift
   /// "/tmp/local".shellWord         // /tmp/local
@@ -140,8 +140,8 @@ extension StringProtocol {
       case "\n": word += #"\n"#
       case "\t": word += #"\t"#
       case "'", "\\": word += "\\\(scalar)"
-      // Each byte is written as three octal digits, so that in any locale a digit that follows cannot become part of
-      // the escape.
+      // Each byte is written as three octal digits, so that a following digit cannot become part of the escape in any
+      // locale.
       case _ where scalar.isUnprintable:
         for byte in String(scalar).utf8 {
           word += "\\" + String(byte, radix: 8).zeroPadded(to: 3)

@@ -7,12 +7,13 @@
 /// Suggestion.nearest(to: "printer", in: ["echo", "lawk-view"])    // nil
 /// ```
 public enum Suggestion {
-  /// The longest word that is compared. Longer words would take too long, and they are not typing mistakes.
+  /// The longest word that is compared. Comparing longer words would take too long, and such words are not typing
+  /// mistakes.
   private static let longestWord = 64
 
   /// The candidate that differs from `word` in the fewest slips (a letter missing, added, wrong, or two swapped),
-  /// ignoring case; the first one if several are equally near. If even the nearest candidate would need more than a
-  /// third of its letters changed, the result is the only candidate that begins with `word`, or nil.
+  /// ignoring case; the first one if several are equally near. If more than a third of the letters would have to change
+  /// even for the nearest candidate, the result is the only candidate that begins with `word`, or nil.
   public static func nearest(to word: String, in candidates: [String]) -> String? {
     let letters = Array(word.lowercased())
     guard !letters.isEmpty, letters.count <= longestWord else { return nil }
@@ -38,8 +39,8 @@ public enum Suggestion {
     return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
   }
 
-  /// The only candidate that begins with these letters, for words typed only in part. A word typed in part must have at
-  /// least three letters.
+  /// The only candidate that begins with these letters, for words that were typed only in part. At least three letters
+  /// must have been typed.
   private static func unfinished(_ letters: [Character], in candidates: [String]) -> String? {
     guard letters.count >= 3 else { return nil }
     let longer = candidates.filter { $0.lowercased().starts(with: letters) }
