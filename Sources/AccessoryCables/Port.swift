@@ -10,8 +10,8 @@ public protocol Port: AnyObject {
   /// The name of the place, for messages.
   var place: String { get }
 
-  /// Publishes the accessory's current appearance. Called before the accessory is plugged in, and whenever its
-  /// appearance changes. Does nothing if the port cannot publish an appearance.
+  /// Publishes what hosts can see of the accessory before they connect. Called before the accessory is plugged in, and
+  /// whenever this information changes. Does nothing if the port cannot publish such information.
   func show(_ appearance: PortAppearance)
 
   /// Plugs in the accessory. `onEvent` is called in a later turn for every device that connects.

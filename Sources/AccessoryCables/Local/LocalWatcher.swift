@@ -310,8 +310,8 @@ final class OwnerWatch {
 
 /// The last card of each recent accessory, for accessories that reappear too briefly for their card to be read.
 ///
-/// Memory is bounded by keeping two halves: when the newer half is full, it replaces the older one. The last `room`
-/// accessories are therefore always known, and at most twice as many are kept.
+/// To limit memory, cards are kept in two halves: when the newer half is full, it replaces the older half. The last
+/// `room` accessories are therefore always known, and at most twice as many are kept.
 struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]
