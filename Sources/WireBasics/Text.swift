@@ -66,7 +66,7 @@ public enum Hex {
   }
 }
 
-/// Why a string is not valid hex. Positions count characters from 1.
+/// The reason why a string is not valid hex. Positions are counted in characters, starting at 1.
 public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
   case notADigit(Character, position: Int)
   /// White space between the two digits of a byte.
@@ -84,7 +84,7 @@ public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension StringProtocol {
-  /// The digits padded with leading zeros to the requested width: "7" with a width of 3 becomes "007".
+  /// The digits, padded with leading zeros to the requested width: "7" with a width of 3 becomes "007".
   public func zeroPadded(to width: Int) -> String {
     String(repeating: "0", count: Swift.max(0, width - utf8.count)) + self
   }
