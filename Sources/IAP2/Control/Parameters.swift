@@ -39,7 +39,7 @@ public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible
 /// Reads the parameters of a control message one level at a time. A parameter is read as a group only on request, so
 /// endlessly nested groups cost nothing.
 public enum ParameterReader {
-  /// Returns all parameters of `body` in order. Numbers may repeat: that is how lists of strings and groups are
+  /// Returns all parameters of `body` in order. Numbers may repeat, because this is how lists of strings and groups are
   /// encoded. `base` is added to the offsets of parameters in a group.
   public static func read(_ body: [UInt8], base: Int = 0) throws(ParameterError) -> [Parameter] {
     var parameters: [Parameter] = []

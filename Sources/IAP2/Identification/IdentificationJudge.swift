@@ -82,7 +82,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   ]
 }
 
-/// The rules that the content of an identification breaks.
+/// Finds the rules that an identification's content breaks.
 private struct IdentificationFindings {
   let identification: Identification
   var found: [IdentificationFinding] = []
@@ -224,7 +224,7 @@ public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible
   /// The offending message numbers; used for parameters 6 and 7.
   public var messages: [MessageID] = []
 
-  /// Text such as "parameter 10: two protocols have the number 1 (duplicateProtocol)".
+  /// A text such as "parameter 10: two protocols have the number 1 (duplicateProtocol)".
   public var description: String {
     "parameter \(parameter): \(reason) (\(check.rawValue))"
   }

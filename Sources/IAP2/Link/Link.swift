@@ -92,7 +92,7 @@ public struct Link: ~Copyable {
   var refusedSynchronization: [UInt8]?
   /// A reusable buffer for packets without data, so that acknowledgements need no allocation.
   private var ownPacket: [UInt8] = []
-  /// The values that every packet needs, in a struct without arrays.
+  /// The values needed for every packet, in a struct without arrays.
   private(set) var terms = Terms()
 
   /// Creates a link that has not started.

@@ -45,7 +45,7 @@ public struct LinkAgreement: Hashable, Sendable {
   }
 }
 
-/// The reason why a link is down.
+/// The reason why a link went down.
 public enum LinkEnd: Error, Equatable, Sendable {
   /// A packet was retransmitted the maximum number of times but never acknowledged.
   case unanswered(sequence: UInt8, retransmissions: UInt8)
@@ -142,7 +142,7 @@ struct LineAllowance {
 
   func packets(of length: Int) -> Int { max(1, bytes / min(length, self.length)) }
 
-  /// Limits what the other end may send to this one.
+  /// Limits what the other end may send to this end.
   func limiting(_ parameters: LinkParameters) -> LinkParameters {
     var limited = parameters
     limited.maximumPacketLength = UInt16(min(length, Int(parameters.maximumPacketLength)))
@@ -153,8 +153,8 @@ struct LineAllowance {
 }
 
 extension LinkSettings {
-  /// Returns the allowance for packets that are retransmitted after `timeout` milliseconds; nil if the line's rate is
-  /// unknown.
+  /// Returns the allowance for a link whose packets are retransmitted after `timeout` milliseconds; nil if the line's
+  /// rate is unknown.
   func allowance(timeout: Milliseconds) -> LineAllowance? {
     guard let lineRate, lineRate > 0, timeout.count > 0 else { return nil }
     return LineAllowance(bytesPerSecond: lineRate, timeout: timeout)

@@ -177,7 +177,7 @@ extension LinkParameters {
     /// The nearest allowed value.
     public var nearest: Int { min(max(value, allowed.lowerBound), allowed.upperBound) }
 
-    /// Text such as "maximum outstanding packets is 0; allowed are 1 to 127".
+    /// A text such as "maximum outstanding packets is 0; allowed are 1 to 127".
     package var finding: String {
       let range =
         allowed.count == 1
@@ -185,7 +185,7 @@ extension LinkParameters {
       return "\(field.rawValue) is \(value); \(range)"
     }
 
-    /// Text such as "maximum outstanding packets is 0; allowed are 1 to 127: using 1".
+    /// A text such as "maximum outstanding packets is 0; allowed are 1 to 127: using 1".
     public var description: String { "\(finding): using \(nearest)" }
   }
 

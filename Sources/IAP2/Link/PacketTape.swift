@@ -22,7 +22,7 @@ struct PacketTape {
   mutating func reserve(_ count: Int) -> Int? {
     let end = tail + count
     if turn != nil {
-      // One byte stays free, to distinguish "full" from "empty".
+      // One byte always stays free, so that a full buffer differs from an empty one.
       guard end < head else { return nil }
       tail = end
       return end - count

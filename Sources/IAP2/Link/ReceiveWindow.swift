@@ -79,7 +79,7 @@ struct ReceiveWindow {
     return stored.first { $0.sequence == next }?.session
   }
 
-  /// Removes the packet that ``successor`` refers to.
+  /// Removes and returns the payload of the packet to which ``successor`` refers.
   mutating func takeSuccessor() -> [UInt8]? {
     let next = lastInOrder &+ 1
     guard let index = stored.firstIndex(where: { $0.sequence == next }) else { return nil }

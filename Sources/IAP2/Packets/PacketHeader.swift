@@ -12,7 +12,7 @@
 public struct PacketHeader: Hashable, Sendable {
   /// The size of a header in bytes.
   public static let size = 9
-  /// The number of packet bytes besides the payload: the header and the payload's checksum.
+  /// The number of bytes that a packet adds to its payload: the header and the payload's checksum.
   public static let overhead = 10
 
   /// The total length of the packet in bytes.
@@ -180,7 +180,7 @@ public enum Checksum {
 
   /// Copies `bytes` to the front of `target` and returns their sum.
   ///
-  /// Two passes are faster than one loop that does both, because the system's copy is the fastest. Long inputs are
+  /// Two passes are faster than one loop that does both, because the system's copy function is so fast. Long inputs are
   /// processed in blocks, so that the second pass finds the bytes in the first-level cache.
   static func copy(_ bytes: RawSpan, to target: UnsafeMutableRawBufferPointer) -> UInt8 {
     var total: UInt8 = 0

@@ -287,7 +287,7 @@ public struct ScannerCarry: ~Copyable {
     quietEnd = total - 1
   }
 
-  /// Appends a byte, unless it may complete something.
+  /// Appends a byte, unless the byte may complete something.
   @inlinable
   mutating func keepQuietly(_ byte: UInt8) -> Bool {
     guard count < quietEnd else { return false }

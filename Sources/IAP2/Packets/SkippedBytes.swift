@@ -43,7 +43,7 @@ public struct SkippedBytes: Equatable, Sendable {
     return start + taken
   }
 
-  /// Takes bytes that cannot begin a piece, up to the next report.
+  /// Takes bytes that cannot begin a piece, until the next report is due.
   mutating func addUpToMark(_ bytes: UnsafeRawBufferPointer) -> Int {
     var offset = 0
     while offset < bytes.count, bytes[offset] != 0xFF, !isDue {
@@ -66,7 +66,7 @@ public struct SkippedBytes: Equatable, Sendable {
 }
 
 extension SkippedBytes: CustomStringConvertible {
-  /// Text such as "3 bytes that belong to no packet: 01 02 03".
+  /// A text such as "3 bytes that belong to no packet: 01 02 03".
   public var description: String {
     let shown = Hex.spaced(sample) + (count > sample.count ? " …" : "")
     return "\(count) \(count == 1 ? "byte that belongs" : "bytes that belong") to no packet: \(shown)"

@@ -76,7 +76,7 @@ public struct LineWatch {
   /// Creates a watch that has seen no state.
   public init() {}
 
-  /// Compares the state with earlier ones; returns the sentences to report now.
+  /// Compares the state with earlier states; returns the sentences to report now.
   public mutating func look(at state: LineState, now: Instant) -> [String] {
     var sentences: [String] = []
     let current = Self.troubles(of: state)

@@ -283,7 +283,8 @@ public struct PeerCore: ~Copyable {
     sessions.isOpen(session)
   }
 
-  /// Exchanges a session's received bytes for an empty buffer. Bytes count as unread until ``consume(_:of:)``.
+  /// Swaps a session's received bytes with an empty buffer. Bytes count as unread until ``consume(_:of:)`` is called
+  /// for them.
   public mutating func takeInbox(_ session: UInt16, _ buffer: inout [UInt8]) {
     sessions.takeInbox(session, &buffer)
   }
@@ -388,7 +389,7 @@ public struct PeerCore: ~Copyable {
     link.isZeroAcknowledgement ? Self.longestPause : Milliseconds(link.patience.count * 3 / 4)
   }
 
-  /// How long an unread session may keep the cable from being read.
+  /// How long an unread session may block reading from the cable.
   private static let longestPause = Milliseconds(10_000)
 
   private var holdDeadline: Instant? { holdingSince.map { $0 + sleepLimit } }

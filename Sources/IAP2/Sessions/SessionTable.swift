@@ -10,7 +10,8 @@ struct SessionTable {
     /// The device requested the session, and the accessory has not answered. Arriving bytes are kept until the
     /// accessory accepts.
     case requested
-    /// The session is open, but nothing has arrived from the other end: an EA03 "close" now counts as a refusal.
+    /// The session is open, but nothing has arrived from the other end; an EA03 "close" in this state counts as a
+    /// refusal.
     case open
     /// The session is open, and the other end has either confirmed it or sent bytes.
     case heard
@@ -31,16 +32,16 @@ struct SessionTable {
     var fullSince: Instant?
     /// The time until which nothing may be written, because the accessory may need the delay.
     var holdsWritesUntil: Instant?
-    /// Whether a write was cut short and its writer is waiting for room.
+    /// Whether a write was partial and the writer is waiting for room.
     var wantsRoom = false
   }
 
   private(set) var entries: [Entry] = []
-  /// How many writers are waiting for room, so that checking costs nothing if none is.
+  /// The number of writers that are waiting for room, so that checking is free if none is waiting.
   private(set) var waitingWriters = 0
-  /// How many sessions are full, so that checking costs nothing if none is.
+  /// The number of full sessions, so that checking is free if none is full.
   private var fullCount = 0
-  /// How many ended sessions are kept until their inbox is read.
+  /// The number of ended sessions that are kept until their inboxes are read.
   private var ended = 0
   private static let uncollectedLimit = 256
 
@@ -91,7 +92,7 @@ struct SessionTable {
     entries[index].phase = .heard
   }
 
-  /// Exchanges the inbox for an empty buffer, and drops the session if it has ended.
+  /// Swaps the inbox with an empty buffer, and drops the session if it has ended.
   mutating func takeInbox(_ id: UInt16, _ buffer: inout [UInt8]) {
     guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
     swap(&entries[index].inbox, &buffer)
