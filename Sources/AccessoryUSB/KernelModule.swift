@@ -3,7 +3,7 @@ import Glibc
 
 /// A kernel module that easim needs, and advice if it is not loaded.
 package struct KernelModule: Sendable {
-  /// The module's name as modprobe takes it.
+  /// The module's name, in the form that modprobe expects.
   package let name: String
   /// The kernel setting that builds the module, such as "CONFIGFS_FS".
   package let setting: String
@@ -17,7 +17,7 @@ package struct KernelModule: Sendable {
   package static let dummyController = KernelModule(name: "dummy_hcd", setting: "USB_DUMMY_HCD")
   /// The module that implements the host's side of USB/IP.
   package static let virtualHost = KernelModule(name: "vhci-hcd", setting: "USBIP_VHCI_HCD")
-  /// The driver of Bluetooth adapters on USB.
+  /// The driver for USB Bluetooth adapters.
   package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
 
   /// The command that loads the module or, if this kernel does not have the module, advice on what to do instead.

@@ -28,7 +28,7 @@ struct USBInterface: Equatable, Sendable {
     /// A native transport: alternate 0 without endpoints, alternate 1 with a bulk pair.
     static let native = Kind(0xFF, 0xF0, 0x01)
 
-    /// Text such as "FF/F0/00".
+    /// A text such as "FF/F0/00".
     var description: String {
       [classCode, subclass, protocolCode].map { Hex.number($0) }.joined(separator: "/")
     }
@@ -63,9 +63,9 @@ struct BulkPair: Equatable {
   var number: UInt8
   /// The alternate setting that has the endpoints.
   var alternate: UInt8
-  /// The endpoint that the host reads.
+  /// The endpoint from which the host reads.
   var incoming: USBEndpoint
-  /// The endpoint that the host writes.
+  /// The endpoint to which the host writes.
   var outgoing: USBEndpoint
   /// The index of the string that names the interface; 0 means none.
   var nameIndex: UInt8

@@ -35,7 +35,7 @@ final class BulkPipe: Channel {
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
   @exclusivity(unchecked) private var waiting = Queue<[UInt8]>()
-  /// The number of bytes of the first transfer that have been sent.
+  /// The number of bytes that have been sent from the first transfer.
   @exclusivity(unchecked) private var gone = 0
   @exclusivity(unchecked) private var waitingCount = 0
 

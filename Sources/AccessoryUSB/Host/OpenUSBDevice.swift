@@ -13,7 +13,7 @@ final class OpenUSBDevice: @unchecked Sendable {
   let interfaces: IAPInterfaces
   let calls: BlockingUSBCalls
   private(set) var staleCount = 0
-  /// Bytes already read that belong to the new session.
+  /// Bytes that belong to the new session but have already been read.
   private(set) var early: [UInt8] = []
   /// The protocol name of each native transport by interface, if the name can be read.
   private var nativeNames: [UInt8: String] = [:]

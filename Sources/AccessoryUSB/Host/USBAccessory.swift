@@ -11,7 +11,7 @@ public struct USBAccessory: Equatable, Sendable {
   var bus: Int
   /// The kernel's number for the device, which changes each time the device is plugged in.
   var number: Int
-  /// The device file used to open it.
+  /// The device file for opening the device.
   package var node: String
   var vendor: UInt16
   var product: UInt16

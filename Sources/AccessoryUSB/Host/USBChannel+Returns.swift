@@ -9,7 +9,7 @@ struct USBDirection {
   }
 
   var inFlight = 0
-  /// Set after a failure until the direction works again.
+  /// The pending recovery; nil unless this direction has failed and does not work again yet.
   var recovery: Recovery?
   var isRecovering = false
   var failures = 0

@@ -72,9 +72,9 @@ final class USBChannel: Channel {
   @exclusivity(unchecked) var writers: [USBTransfer] = []
   /// Completed transfers whose memory can be reused.
   @exclusivity(unchecked) var spare: [USBTransfer] = []
-  /// How many bytes were accepted but have not reached the device.
+  /// The number of bytes that were accepted but have not reached the device.
   @exclusivity(unchecked) var outstanding = 0
-  /// How many accepted bytes will never reach the device.
+  /// The number of accepted bytes that will never reach the device.
   @exclusivity(unchecked) var lost = 0
   @exclusivity(unchecked) var end: ChannelEnd?
   /// Bytes that the device sent before the channel was created.
@@ -168,7 +168,7 @@ final class USBChannel: Channel {
   /// The number of bytes that the device has not read, including those that it will never read.
   var undelivered: Int { outstanding + lost }
 
-  /// Stops receiving once the transfers in flight are full.
+  /// Stops receiving; transfers already in flight can still fill up.
   func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
@@ -291,7 +291,7 @@ final class USBChannel: Channel {
     for writer in writers { writer.cancel() }
   }
 
-  /// Ends the channel: sending stops, and the handler is released.
+  /// Ends the channel: stops sending, and releases the handler.
   func over() {
     state = .over
     closer?.cancel()

@@ -13,7 +13,7 @@ import Glibc
 /// try devices.start()          // reports what is there already before it returns
 /// ```
 public final class USBDevices: DescriptorHandler {
-  /// A change in the devices on USB.
+  /// A change to the set of USB devices.
   public enum Change: Equatable, Sendable {
     /// An accessory, or a device that resembles one, was plugged in.
     case arrived(USBAccessory)

@@ -109,7 +109,7 @@ final class BlockingUSBCalls: @unchecked Sendable {
   }
 }
 
-/// USB as a host, for the whole process.
+/// The USB host side of the whole process.
 public enum USBHost {
   /// Whether every device that was opened has been released, and its kernel driver attached again. Before a program
   /// exits, it should run its loops until this is true.

@@ -57,7 +57,7 @@ final class USBTransfer {
   /// Makes the whole buffer ready to receive.
   func empty() { range = 0..<buffer.count }
 
-  /// Skips the bytes that the device read before it stopped.
+  /// Skips the bytes that the device read before the transfer stopped.
   func advance() { range = range.lowerBound + min(range.count, Int(raw.pointee.actual_length))..<range.upperBound }
 
   /// Keeps only the bytes that arrived.

@@ -4,7 +4,7 @@ public struct USBIPOffer: Equatable, Sendable {
   var busID: String
   /// The bus and device numbers combined in one number, as the kernel expects.
   var deviceID: UInt32
-  /// Linux's number for the speed: 1 low, 2 full, 3 high, 5 super.
+  /// Linux's code for the speed: 1 low, 2 full, 3 high, 5 super.
   var speed: UInt32
   /// The vendor ID, idVendor.
   var vendor: UInt16

@@ -35,13 +35,13 @@ public struct VirtualHostController: Sendable {
     table.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
       guard words.count >= 3, words[0] == "hs" || words[0] == "ss", let number = Int(words[1]) else { return nil }
-      // The value 4 means free, 5 being attached, and 6 in use.
+      // The value 4 means that the port is free, 5 that a device is being attached, and 6 that the port is in use.
       return Port(isSuperSpeed: words[0] == "ss", number: number, isFree: words[2] == "004")
     }
   }
 
-  /// Plugs in the device at the other end of a connection, and returns its port. The connection then belongs to the
-  /// kernel; the caller closes its own copy.
+  /// Plugs in the device at the other end of a connection, and returns the device's port. The connection then belongs
+  /// to the kernel; the caller closes its own copy.
   public func attach(_ connection: Int32, _ offer: USBIPOffer) throws(Problem) -> Int {
     let wantsSuperSpeed = offer.speed >= 5
     guard let port = try table().first(where: { $0.isFree && $0.isSuperSpeed == wantsSuperSpeed }) else {
@@ -59,7 +59,7 @@ public struct VirtualHostController: Sendable {
     try table().contains { $0.number == port && !$0.isFree }
   }
 
-  /// Unplugs the device at a port.
+  /// Unplugs the device that is plugged in at a port.
   public func detach(_ port: Int) {
     _ = folder.write("\(port)", to: "detach")
   }

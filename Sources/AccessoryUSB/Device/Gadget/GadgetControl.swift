@@ -45,7 +45,7 @@ enum FunctionFSEvent: Equatable {
 struct GadgetControl {
   /// How a setup packet is answered through the file of endpoint 0.
   enum Reply: Equatable {
-    /// Write the bytes, as the data stage.
+    /// Write the bytes as the data stage.
     case data([UInt8])
     /// Read zero bytes, which completes a request without a data stage.
     case done

@@ -4,7 +4,7 @@ import Glibc
 /// One gadget in configfs, which is created, bound to a controller, unbound and removed.
 struct GadgetFolder {
   let folder: SystemFolder
-  /// Removes a folder; configfs removes the folder's files with it.
+  /// Removes a folder; configfs then also removes the folder's files.
   private let removeFolder: (String) -> Int32
 
   init(_ folder: SystemFolder, removeFolder: @escaping (String) -> Int32 = { rmdir($0) }) {
@@ -12,7 +12,7 @@ struct GadgetFolder {
     self.removeFolder = removeFolder
   }
 
-  /// The controller that the gadget is bound to; nil if there is none.
+  /// The controller to which the gadget is bound; nil if there is none.
   var controller: String? { folder.read("UDC").flatMap { $0.isEmpty ? nil : $0 } }
 
   /// Creates the gadget, and returns which of the newer files this kernel lacks. On failure, removes everything that

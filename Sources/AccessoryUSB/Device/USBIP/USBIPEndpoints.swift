@@ -36,7 +36,7 @@ final class USBIPEndpoints {
 
   // MARK: The accessory's channel
 
-  /// Sets a new channel; an earlier one must have ended.
+  /// Sets a new channel; any earlier channel must have ended.
   func begin(_ pipe: BulkPipe) {
     self.pipe = pipe
     isHalted = false

@@ -49,7 +49,7 @@ final class USBIPImport: BulkCarrier {
   @exclusivity(unchecked) private var debt: USBIPDebt? = .firstTransfer
   @exclusivity(unchecked) private var debtTimer: LoopTimer?
   @exclusivity(unchecked) private var wasUsed = false
-  /// Whether the client has made progress since the last check.
+  /// Whether the client has made progress since the timer last checked.
   @exclusivity(unchecked) private var hasPaid = false
   @exclusivity(unchecked) private var inbox: [UInt8] = []
   /// Answers that the connection has not accepted yet.

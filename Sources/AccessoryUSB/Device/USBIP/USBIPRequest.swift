@@ -5,7 +5,7 @@ enum USBIPRequest: Equatable {
   case unlink(sequence: UInt32, victim: UInt32)
 
   struct Submission: Equatable {
-    /// The number that the answer repeats.
+    /// The number that identifies the request and is repeated in the answer.
     var sequence: UInt32
     /// The endpoint's number, without its direction.
     var endpoint: UInt8
