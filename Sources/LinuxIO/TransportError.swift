@@ -138,7 +138,7 @@ extension TransportError: CustomStringConvertible {
 }
 
 extension TransportError {
-  /// Creates the error that a failed system call means for a listener.
+  /// Creates the error that describes a listener's failed system call.
   init(listening error: SystemError, at address: Address) {
     switch error.code {
     case EADDRINUSE: self = .inUse(address, pid: nil)

@@ -203,11 +203,11 @@ public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
     self.user = user
   }
 
-  /// Text such as "process 1234 of user 1000".
+  /// A text such as "process 1234 of user 1000".
   public var description: String { "process \(pid) of user \(user)" }
 }
 
-/// The options of sockets.
+/// Options for sockets.
 public struct TransportOptions: Equatable, Sendable {
   /// Whether TCP may reach beyond this machine.
   public var allowsRemote = false

@@ -143,7 +143,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     }
   }
 
-  /// Calls `write` and records how many of `total` bytes it accepted.
+  /// Calls `write` and records how many of the `total` bytes were accepted.
   private func give(_ total: Int, _ write: () -> Int) -> Int {
     loop.preconditionCurrent()
     switch state {

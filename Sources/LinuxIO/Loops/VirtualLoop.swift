@@ -19,7 +19,7 @@ import Synchronization
 public final class VirtualLoop: EventLoop, @unchecked Sendable {
   /// Thrown, instead of hanging, if work keeps scheduling more work at the same instant.
   public struct Livelock: Error, Equatable, CustomStringConvertible {
-    /// The instant at which the work repeats.
+    /// The instant at which work keeps being scheduled.
     public let instant: Instant
     /// The number of turns that ran at that instant.
     public let turns: Int
@@ -156,7 +156,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     inbox.takeAll { _ in }
   }
 
-  /// Advances the time over a period in which nothing is due.
+  /// Advances the time through a period in which nothing is due.
   private func pass(to instant: Instant) {
     guard instant > now else { return }
     now = instant

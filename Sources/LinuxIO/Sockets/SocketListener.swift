@@ -4,7 +4,7 @@ import Glibc
 /// A listening stream socket of any family: accepts connections, examines each peer, and passes it on or refuses it.
 final class SocketListener: Listener, DescriptorHandler {
   struct Family {
-    /// Identifies the peer and decides whether to refuse it.
+    /// Identifies the peer and decides whether to refuse the connection.
     var examine: (_ accepted: Int32, _ from: SocketAddress) -> (peer: PeerDescription, refusal: String?)
     var cleanUp: () -> Void
   }

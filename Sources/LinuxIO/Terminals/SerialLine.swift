@@ -77,10 +77,10 @@ enum RawTerminal {
 }
 
 enum BaudRate {
-  /// The baud rate of a line if none is given.
+  /// The baud rate used for a line if none is given.
   static let usual = 115_200
 
-  /// A baud rate that the system has no code for.
+  /// A baud rate for which the system has no code.
   struct Unknown: Error, CustomStringConvertible {
     let rate: Int
 
@@ -116,7 +116,7 @@ enum SerialLine {
   static func open(path: String, baud: Int?, on loop: any PollingLoop) throws(TransportError) -> DescriptorChannel {
     let address = Address.serial(path: path, baud: baud)
     let terminal = try RawTerminal.open(path, baud: baud ?? BaudRate.usual, at: address)
-    // A converter that is unplugged hangs up; there is no orderly close.
+    // When a USB serial adapter is unplugged, the terminal hangs up; a serial line has no orderly close.
     return DescriptorChannel(
       taking: terminal.release(), as: .terminal(hangUp: .lost("the serial line hung up")), on: loop)
   }
