@@ -41,7 +41,7 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   public static var resultFailed: Code { .resultFailed }
 }
 
-/// Plays the user of a Bluetooth picker. A test's world provides one; elsewhere no picker is shown.
+/// Plays the part of the user in a Bluetooth picker. A test's world provides one; elsewhere no picker is shown.
 package protocol PickerAnswering: AnyObject {
   /// Offers the accessories whose names match, and calls `finish` with the outcome. Called on the loop.
   func pick(matching isOffered: (String) -> Bool, finish: @escaping (PickerOutcome) -> Void)

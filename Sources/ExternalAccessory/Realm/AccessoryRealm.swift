@@ -44,7 +44,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// The search for unconfigured Wi-Fi accessories.
   package let air: WiFiAir
-  /// Plays the user of the Bluetooth picker. Used on the loop.
+  /// Plays the part of the user in the Bluetooth picker. Used on the loop.
   package var picker: (any PickerAnswering)?
   /// Keeps the owner of the device's cables alive.
   package var holder: AnyObject?

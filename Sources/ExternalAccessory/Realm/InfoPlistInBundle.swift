@@ -5,8 +5,8 @@ import CoreFoundation
 import Foundation
 import Glibc
 
-/// The Info.plist named by `EASIM_INFO_PLIST`. Apps may read `Bundle.main` at any time, many before they use the
-/// manager, so the file is added to it before `main` runs.
+/// The Info.plist named by `EASIM_INFO_PLIST`. Apps may read `Bundle.main` at any time, and many do so before they use
+/// the manager, so the file is added to it before `main` runs.
 enum NamedInfoPlist {
   /// The file's declarations; nil if the variable is not set. The first use, when the program is loaded, adds the file
   /// to `Bundle.main`.

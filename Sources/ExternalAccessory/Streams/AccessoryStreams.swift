@@ -104,7 +104,7 @@ extension OutputStream {
 }
 
 extension Stream.Status {
-  /// Whether reads and writes are allowed. Reads and writes are still allowed after the end, when they return the
-  /// remaining bytes or the error.
+  /// Whether reads and writes are allowed. Reads and writes are still allowed after the stream has ended: they return
+  /// the remaining bytes or the error.
   fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
 }

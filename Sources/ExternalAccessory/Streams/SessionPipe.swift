@@ -19,7 +19,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     case none
     /// There are bytes in the session, and the loop has not been asked to fetch them.
     case waiting
-    /// The loop will fetch them soon.
+    /// The loop will soon fetch the bytes.
     case coming
   }
 
@@ -106,13 +106,13 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if isFirst { realm.note(.sessionNotClosed(protocolName)) }
   }
 
-  /// The app closes the output stream. Any bytes of a short write that it has not written by now are lost.
+  /// The app closes the output stream. Any bytes of a short write that the app has not written by now are lost.
   private func noteLostRest() {
     if let lost = lock.withLock({ isOver ? nil : rest.take() }) { realm.note(.shortWrite(protocolName, lost)) }
   }
 
-  /// The unwritten rest of a short write, if there has been room for it since and the app has received the event for
-  /// that room.
+  /// The unwritten rest of a short write, if room has become available since then and the app has received the event
+  /// for that room.
   var lostRest: Misuse? {
     guard output.status == .open, !output.hasDueEvent else { return nil }
     return lock.withLock { isOver || outgoing.room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }
@@ -215,7 +215,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     outbound = ByteBuffer(capacity: outbound.capacity)
   }
 
-  /// Handles the end of the app's process: no more reads, writes and events.
+  /// Handles the end of the app's process: from now on there are no reads, writes or events.
   func die() {
     lock.withLock { isOver = true }
     session.handler = nil
@@ -286,7 +286,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   }
 }
 
-/// How far an app has read the bytes that arrived for it.
+/// How far an app has got in reading the bytes that arrived for it.
 package struct Reading {
   /// Whether bytes are waiting in an open stream.
   package var isBehind = false

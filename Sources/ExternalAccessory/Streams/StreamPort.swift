@@ -11,7 +11,8 @@ final class StreamPort: @unchecked Sendable {
     var loop: RunLoop
     var core: CFRunLoop
     var mode: RunLoop.Mode
-    /// Whether this is the loop of a thread that drains the main queue, added together with the main loop.
+    /// Whether this loop belongs to a thread that drains the main queue; such a loop is added together with the main
+    /// loop.
     var isBesideMain = false
   }
 

@@ -10,7 +10,7 @@ import Foundation
 /// ```
 ///
 /// Two more facts are independent of the phase: whether there is something to read or room to write (``Readiness``),
-/// and how the bytes ended (``Ending``). As on Apple's systems, the delegate receives:
+/// and how the stream ended (``Ending``). As on Apple's systems, the delegate receives:
 ///
 /// - `openCompleted` once;
 /// - `hasBytesAvailable` once when bytes arrive, and again after each read that leaves some unread;
@@ -48,12 +48,12 @@ struct StreamState {
   private var readiness = Readiness.none
   private var ending = Ending.none
   /// Why reads or writes fail. The error can be set before the delegate is notified of the ending, because a write
-  /// fails as soon as the other end is gone.
+  /// fails as soon as the other side is gone.
   private(set) var error: (any Error)?
 
   init(_ direction: Direction) { self.direction = direction }
 
-  /// The status as `Stream` reports it. The status changes at the end of the bytes, whether or not the stream has a
+  /// The status as `Stream` reports it. The status changes when the stream ends, whether or not the stream has a
   /// delegate.
   var status: Stream.Status {
     switch phase {
@@ -135,7 +135,8 @@ struct StreamState {
   }
 }
 
-/// Notices that no loop of a stream has ever handled an event, and records how long the first event has been waiting.
+/// Detects that none of a stream's run loops has ever handled an event, and records how long the first event has been
+/// waiting.
 struct LoopWatch {
   /// How many seconds a thread has to start running its loop after a stream was scheduled in it.
   static let patience = 2.0

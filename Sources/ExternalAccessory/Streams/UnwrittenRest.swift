@@ -1,8 +1,8 @@
 /// The bytes of a write that the stream did not accept, and that the app must write again.
 ///
-/// Apps that ignore the result of `write` lose these bytes, which is the most common bug in clients. The next write of
-/// an app that ignores the result begins with other bytes, or there is no next write. Only the first bytes of the rest
-/// are kept for comparison, so the loss goes unnoticed if the next message happens to begin with the same bytes.
+/// Apps that ignore the result of `write` lose these bytes, which is the most common bug in clients. If an app ignores
+/// the result, its next write begins with other bytes, or there is no next write. Only the first bytes of the rest are
+/// kept for comparison, so the loss goes unnoticed if the next message happens to begin with the same bytes.
 struct UnwrittenRest {
   private static let most = 64
 

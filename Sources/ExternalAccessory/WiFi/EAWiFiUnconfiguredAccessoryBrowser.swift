@@ -134,8 +134,8 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Compares the accessories in range with those found before. If this browser is searching, calls the delegate with
-  /// the difference.
+  /// Compares the accessories in range with those found before. If this browser is searching, tells the delegate which
+  /// accessories were added or removed.
   func see(_ all: Set<EAWiFiUnconfiguredAccessory>) {
     // The predicate is the app's code and may call this browser, so it is evaluated without holding the lock.
     guard let filter = lock.withLock({ filter }) else { return }
