@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import LinuxIO
 
-/// Determines whether the app may still do something by itself, from what the operating system shows.
+/// Determines, from what the operating system shows, whether the app may still do something by itself.
 ///
 /// If a world has nothing scheduled, a wait continues only while the app may act in real time. Without this check,
 /// every unsuccessful wait would last until its timeout. If something cannot be determined, the app counts as waiting.
@@ -15,7 +15,7 @@ enum AppAtRest {
     case atRest
     /// A thread is running, perhaps only briefly.
     case atWork
-    /// Something is waiting for a time, or for another process.
+    /// Something is waiting for a point in time, or for another process.
     case waiting
   }
 

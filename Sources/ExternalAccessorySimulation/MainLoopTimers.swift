@@ -90,7 +90,7 @@ final class MainLoopTimers: @unchecked Sendable {
   /// Call only on the loop.
   private func arm(_ core: UnsafeRawPointer, for date: CFAbsoluteTime) {
     let remaining = min(max(0, date - CFAbsoluteTimeGetCurrent()), Self.farAway)
-    // The deadline is rounded to whole milliseconds, because some time has passed since the app's call of Date().
+    // The deadline is rounded to whole milliseconds, because some time has passed since the app called Date().
     let deadline = entrance.now + .milliseconds(Int((remaining * 1000).rounded()))
     adopted[core]?.deadline = deadline
     adopted[core]?.own.arm(at: deadline)

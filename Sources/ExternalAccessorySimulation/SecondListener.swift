@@ -12,7 +12,7 @@ import Foundation
 /// #expect(app.connects == 0)
 /// ```
 ///
-/// It gets no notifications after ``stop()``, or when it is released.
+/// The listener gets no notifications after ``stop()``, or once it has been released.
 public final class SecondListener: @unchecked Sendable {
   /// One notification.
   public struct Notice: Equatable, Sendable {

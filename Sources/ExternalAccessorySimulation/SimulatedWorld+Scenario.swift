@@ -12,7 +12,7 @@ import ExternalAccessory
 /// }
 /// ```
 extension SimulatedWorld {
-  /// What ``playScenario(asking:)`` asks of the app.
+  /// What ``playScenario(asking:)`` asks the app to do.
   public typealias Wish = AppAction
 
   /// How long the scenario of ``Settings/init(scenario:)`` takes.

@@ -17,15 +17,15 @@ extension SimulatedWorld {
       case real
     }
 
-    /// The order of stream end events and notification at a disconnect.
+    /// The order of the end-of-stream events and the notification at a disconnect.
     public typealias EndOrder = FrameworkSettings.EndOrder
     /// The event that streams receive at a disconnect.
     public typealias LossEvent = FrameworkSettings.LossEvent
     /// The result of a write when there is no space.
     public typealias FullWrite = FrameworkSettings.FullWrite
-    /// The order of connect and completion after a choice in the Bluetooth picker.
+    /// Which comes first after a choice in the Bluetooth picker: the connect notification or the completion call.
     public typealias PickerOrder = FrameworkSettings.PickerOrder
-    /// The order of the result and the state at the end of a Wi-Fi configuration.
+    /// The order of the result and the state change at the end of a Wi-Fi configuration.
     public typealias ConfigurationOrder = FrameworkSettings.ConfigurationOrder
     /// The version of the format of `EAAccessory.description`.
     public typealias DescriptionLayout = FrameworkSettings.DescriptionLayout

@@ -146,7 +146,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// How many tasks are sleeping on ``clock``.
   public var sleeperCount: Int { sleepers.count }
 
-  /// A sentence for the case that the world stood still while the app did something in real time; nil if it did not.
+  /// A sentence that says how long the world stood still while the app did something in real time; nil if it did not.
   package var standstill: String? {
     let seconds = stoodStill.withLock { $0 }
     guard seconds >= 0.1 else { return nil }

@@ -14,7 +14,7 @@ import Testing
 /// await world.settle()
 /// ```
 ///
-/// It handles its sessions according to its profile, unless ``behave(_:)`` or ``takeSessions()`` is called.
+/// The accessory handles its sessions according to its profile, unless ``behave(_:)`` or ``takeSessions()`` is called.
 public final class WorldAccessory: @unchecked Sendable {
   /// The accessory's profile.
   public let profile: Profile
@@ -99,7 +99,7 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Searches for bytes in everything that the accessory has received, whatever its behavior is.
   ///
   /// - Parameters:
-  ///   - times: how often the bytes should have been received; nil for at least once.
+  ///   - times: how many times the bytes should have been received; nil for at least once.
   ///   - protocolName: only sessions of this protocol.
   public func received(_ wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
     precondition(!wanted.isEmpty, "nothing is always received: give some bytes")
@@ -120,7 +120,7 @@ public final class WorldAccessory: @unchecked Sendable {
   /// meter.expectReceived("VERSION?", times: 2)
   /// ```
   ///
-  /// - Returns: whether it was received.
+  /// - Returns: whether the text was received.
   @discardableResult
   public func expectReceived(
     _ wanted: String, times: Int? = nil, on protocolName: String? = nil, fileID: String = #fileID,

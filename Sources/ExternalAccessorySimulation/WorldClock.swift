@@ -110,7 +110,7 @@ final class Sleepers: @unchecked Sendable {
 
   var count: Int { entrance.sync { waiting.count } }
 
-  /// Whether tasks have been woken without any wait for them since.
+  /// Whether tasks have been woken and nothing has waited for them since.
   var haveWoken: Bool { woken.withLock { $0.awake > 0 } }
 
   /// Whether to keep waiting for a woken task that has not continued, or has not gone back to sleep yet: many tasks
