@@ -2,7 +2,8 @@ public import Foundation
 
 /// A stand-in for UIKit's `UIApplication`: the state of the app, and notifications when it changes. There is no screen.
 ///
-/// In a test it follows `SimulatedWorld.move(to:)`. In a program without a world it is always active and posts nothing.
+/// In a test, the app's state follows `SimulatedWorld.move(to:)`. In a program without a world, the app is always
+/// active and nothing is posted.
 ///
 /// ```swift
 /// NotificationCenter.default.addObserver(
@@ -75,6 +76,6 @@ public import Foundation
 
 /// A stand-in for UIKit's `UIViewController`, without a view.
 ///
-/// `EAWiFiUnconfiguredAccessoryBrowser.configureAccessory(_:withConfigurationUIOn:)` takes one. Apple's systems show
-/// the configuration on it; here the world answers and nothing is shown.
+/// `EAWiFiUnconfiguredAccessoryBrowser.configureAccessory(_:withConfigurationUIOn:)` takes a view controller. Apple's
+/// systems show the configuration on that view controller; here the world answers and nothing is shown.
 @MainActor open class UIViewController: NSObject {}
