@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// A function defined in a program replaces the function of the same name in a shared library, also for other libraries
-// that call it, such as Foundation. All functions here are weak: in a program that is linked statically to the
-// libraries (-static-stdlib), the libraries' own functions are used, and no symbol is defined twice.
+// A function defined in a program replaces the function of the same name in a shared library, including for other
+// libraries that call it, such as Foundation. All functions here are weak: in a program that is linked statically to
+// the libraries (-static-stdlib), the libraries' own functions are used, and no symbol is defined twice.
 #define WEAK __attribute__((weak))
 
 static void (*sync_hook)(const void *);
