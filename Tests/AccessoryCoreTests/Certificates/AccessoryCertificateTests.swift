@@ -71,7 +71,7 @@ import Testing
 
   @Test func aWrongLengthDeepInsideIsFoundWhereItStands() {
     var damaged = Sample.current.certificate
-    // The serial number: its tag is byte 58, its length byte 59.
+    // The serial number, whose tag is byte 58 and whose length is byte 59.
     #expect(Array(damaged[58..<60]) == [0x02, 0x10])
     damaged[59] = 0xFF
     #expect(

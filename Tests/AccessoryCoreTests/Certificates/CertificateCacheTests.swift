@@ -35,7 +35,7 @@ import Testing
     #expect(cache.count == 0)
   }
 
-  // The parsed object is the same, so nothing was parsed or verified again.
+  // Both calls return the same parsed object, so nothing was parsed or verified again.
   @Test func aVerifierReadsTheSameBytesOnce() throws {
     let verifier = AccessoryVerifier()
     let first = try verifier.known(Sample.current.certificate)

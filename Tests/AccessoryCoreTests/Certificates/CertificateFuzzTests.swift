@@ -55,7 +55,7 @@ import Testing
         #expect(!text.isEmpty && text.utf8.count < 300, "round \(round): \(text)")
       }
     }
-    // Some mutations must be refused and others read; otherwise they test nothing.
+    // Some mutations must be refused and others accepted; otherwise the mutations test nothing.
     #expect(refused > 1_000 && read > 100, "\(refused) refused, \(read) read")
   }
 
@@ -96,7 +96,8 @@ import Testing
       var used = [Int(mallinfo2().uordblks)]
       let (window, rounds) = (5, 60)
       var growth = Int.max
-      // The smallest allocation is 32 bytes, so a leak in each round would be at least that; the limit is half of it.
+      // The smallest allocation is 32 bytes, so a leak in each round would amount to at least 32 bytes a round; the
+      // limit is half of that.
       while growth >= window * rounds * 16 {
         precondition(used.count < 60, "bytes in use after each time: \(used)")
         CertificateFuzzTests.useEverything(rounds: UInt64(rounds))
@@ -106,7 +107,7 @@ import Testing
     }
   }
 
-  /// Runs `rounds` times, always in the same way, every code path that obtains an object from libcrypto.
+  /// Runs every code path that obtains an object from libcrypto `rounds` times, always in the same way.
   static func useEverything(rounds: UInt64) {
     var random = SeededRandom(seed: 1)
     for seed in 0..<rounds {

@@ -4,13 +4,13 @@ import Testing
 
 @Suite struct PrintableTextTests {
   static let harmful: [Unicode.Scalar] = [
-    "\0", "\u{1B}", "\n", "\r", "\u{7F}", "\u{9B}",  // controls
+    "\0", "\u{1B}", "\n", "\r", "\u{7F}", "\u{9B}",  // control characters
     "\u{2028}", "\u{2029}",  // line and paragraph separators
     "\u{202A}", "\u{202B}", "\u{202C}", "\u{202D}", "\u{202E}", "\u{2066}", "\u{2067}", "\u{2068}", "\u{2069}",
-    "\u{200E}", "\u{200F}", "\u{061C}",  // the direction of writing
+    "\u{200E}", "\u{200F}", "\u{061C}",  // characters that change the writing direction
     "\u{200B}", "\u{200C}", "\u{200D}", "\u{2060}", "\u{FEFF}", "\u{00AD}", "\u{180E}", "\u{2061}", "\u{206A}",
-    "\u{115F}", "\u{3164}", "\u{FFA0}", "\u{034F}", "\u{FFF9}", "\u{FFFB}",  // without width
-    "\u{E0001}", "\u{E0041}", "\u{E007F}", "\u{1D173}",  // tags, and what musical scores hide
+    "\u{115F}", "\u{3164}", "\u{FFA0}", "\u{034F}", "\u{FFF9}", "\u{FFFB}",  // characters without width
+    "\u{E0001}", "\u{E0041}", "\u{E007F}", "\u{1D173}",  // tag characters, and invisible characters of musical notation
   ]
 
   @Test(arguments: harmful) func whatShowsNothingIsReplaced(scalar: Unicode.Scalar) {
