@@ -9,9 +9,9 @@ import Testing
     profile.summary = ""
     #expect(
       profile.text(comment: "Imported from a dump.\n\nBy hand.") == """
-        // Imported from a dump.
+        // A profile that was imported from a dump.
         //
-        // By hand.
+        // A profile that was written by hand.
         {
           version: 1,
           accessory: {
