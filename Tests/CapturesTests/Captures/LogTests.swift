@@ -4,7 +4,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// Tests logs of other programs, which contain the same six packets in each format.
+/// Tests logs written by other programs; each log contains the same six packets in a different format.
 @Suite struct LogTests {
   private static let detection = "FF 55 02 00 EE 10"
   // BOYA's handshake, as captured.
@@ -148,7 +148,7 @@ import Testing
     #expect(skipped.ranges == [1...2, 4...4] && skipped.count == 3)
   }
 
-  /// Text that used to be recognized as a log still is.
+  /// Text that used to be recognized as a log is still recognized.
   @Test(arguments: [
     ("ff550200ee10\n", CaptureForm.hex), ("RX: ff 55 02 00 ee 10\nTX: ff 55 02 00 ee 10\n", .hex),
     ("0000: ff55 0200 ee10  .U....\n", .hex), ("0.000213 D ACK seq=1 ack=0\n", .transcript),

@@ -25,7 +25,7 @@ import Testing
 
   // MARK: The exchange
 
-  /// What both ends sent, packet by packet, with messages that are split, repeated, out of order and damaged.
+  /// What both sides sent, packet by packet, with messages that are split, repeated, out of order and damaged.
   private struct Exchange {
     var packets: [(end: Cable.End, bytes: [UInt8])] = []
     private var numbers: [Cable.End: UInt8] = [.accessory: 10, .device: 200]
@@ -56,7 +56,7 @@ import Testing
         ControlMessage(MessageID(rawValue: id), write).encoded
       }
       func text(_ index: Int) -> String { String(decoding: RedactionTests.secret(index), as: UTF8.self) }
-      // The certificate is sent in pieces. The second piece arrives last, and is damaged once.
+      // The certificate is sent in pieces. The second piece arrives last, and one copy of that piece is damaged.
       send(.accessory, message(0xAA01) { $0.blob(0, RedactionTests.secret(6)) }, limit: 150)
       var damaged = packets[6].bytes
       damaged[40] ^= 0x20
@@ -215,7 +215,7 @@ import Testing
     return text
   }
 
-  /// The bytes that each end sent, without the parts of the file between them.
+  /// The bytes that each side sent, without the parts of the file between those bytes.
   private static func contents(_ file: [UInt8], _ form: Form) throws -> [UInt8] {
     guard [.pcapng, .raw, .log, .dump].contains(form) else { return [] }
     var ends: [String: [UInt8]] = [:]
@@ -232,7 +232,7 @@ import Testing
     for text in [Hex.plain(secret), Hex.spaced(secret)] { forms += [Array(text.utf8), Array(text.uppercased().utf8)] }
     for offset in 0..<3 where inBase64 {
       let shifted = base64([UInt8](repeating: 0, count: offset) + secret + [0, 0, 0])
-      // The search uses only the digits to which no other byte contributes.
+      // The search uses only those base64 digits to which no other byte contributes.
       let first = offset == 0 ? 0 : offset + 1
       forms.append(Array(shifted.utf8.dropFirst(first).prefix(max(4, secret.count * 4 / 3 - 2))))
     }

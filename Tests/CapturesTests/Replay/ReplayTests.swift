@@ -66,7 +66,7 @@ import Testing
     view.close()
   }
 
-  /// Recording a replay gives the same sessions as the original recording. The bytes are the same at every speed; at
+  /// A recording of a replay has the same sessions as the original recording. The bytes are the same at every speed; at
   /// the recorded speed, the times are also the same, within the delays of the link.
   @Test(arguments: [ReplaySettings.Speed.times(1), .times(2), .max])
   func bothEndsOfARecordingMakeTheSameRecording(speed: ReplaySettings.Speed) throws {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccessoryReplay
 
-/// Every shipped scenario is recorded, and then each role plays the recording ten times.
+/// Every shipped scenario is recorded, and then the recording is replayed ten times in each role.
 @Suite struct ScenarioReplayTests {
   /// Scenarios in which the device ends a session for a reason that a recording does not contain: the app is suspended,
   /// or keeps an old accessory. Replays of these scenarios always end at the same difference.
