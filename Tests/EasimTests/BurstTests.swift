@@ -313,7 +313,7 @@ import Testing
       "send", accessory.address, "--text", "hello", "--expect", "echo", "--fault", "latency,delay=30ms", "--json")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
     let lines = try EventLines(send.out)
-    // The fault delays both directions of the handshake and of the echo.
+    // The fault delays the handshake and the echo in both directions.
     #expect(try #require(lines.events("result").last?["t"]?.number) > 0.2)
     let cut = try Program.run(
       "burst", accessory.address, "--count", "1000", "--fault", "cut,packets=100", "--json")

@@ -85,7 +85,7 @@ import Testing
 }
 
 extension String {
-  /// The lines in which A2 and D2, the ends of the second cable, are replaced by A and D.
+  /// The lines, with A2 and D2 (the two sides of the second cable) replaced by A and D.
   fileprivate var withoutCable: String {
     var words = split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
     if words.count > 1, ["A", "D"].contains(String(words[1].prefix(1))), words[1].dropFirst().allSatisfy(\.isNumber) {

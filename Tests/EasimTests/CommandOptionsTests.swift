@@ -92,7 +92,7 @@ private struct LampOptions: CommandOptions {
     for command in CommandSpec.all { #expect(command.flaws == [], "\(command.name)") }
   }
 
-  /// A wrong description is recognised.
+  /// A wrong description is detected.
   private struct Flawed: CommandOptions {
     var isOn = false
     var shared = SharedOptions()

@@ -37,7 +37,7 @@ import Testing
     #expect(sick.out.contains("\n     export EASIM_LOCAL=\"$(mktemp -d)\"\n") && !sick.out.contains("chmod"))
   }
 
-  /// The local directory's path may come from anywhere, and the command is meant to be pasted.
+  /// The local directory's path is untrusted, and the printed command is meant to be pasted into a shell.
   @Test(arguments: ["$(touch pwned)", "`touch pwned`;touch pwned", "it's \"here\"", "two\nlines", "-x *"])
   func theCommandIsForThePathAndNothingElseWhateverItIsCalled(name: String) throws {
     local.place.makeFolder("here")

@@ -43,7 +43,7 @@ import Testing
     #expect(try accessory.program.wait().ending == .killed(by: SIGKILL))
     let end = try host.wait()
     #expect(end.ending == .exit(5), "\(end.out)\(end.err)")
-    // Acknowledged bytes count as sent; their number depends on when the end came.
+    // Acknowledged bytes count as sent; their number depends on when the process ended.
     #expect(end.out.contains("○ disconnect"))
   }
 

@@ -162,7 +162,7 @@ import Testing
       head + "Transfer-Encoding: chunked\r\n\r\n" + String(repeating: chunk, count: 5) + "0\r\n\r\n")
     site.wait { chunked.isOver }
     #expect(chunked.status == "413" || chunked.text.isEmpty)
-    // Other clients are still served.
+    // The server still serves other clients.
     #expect(try site.ask(site.request("GET /healthz")).status == "200")
   }
 

@@ -112,9 +112,9 @@ import Testing
     "easim scenario run transport-switch --client naive": 1,
     // These worlds break a rule that is stricter than the built-in ones.
     "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up": 1,
-    // Nothing listens on USB/IP's port while the tests run.
+    // No server listens on USB/IP's port while the tests run.
     "easim plug usbip:127.0.0.1:3240 --timeout 1s": 3,
-    // No accessory is plugged in on USB either.
+    // No accessory is plugged in over USB.
     "easim list usb:": 3,
     // The tests have no D-Bus, so nothing is paired, even if this machine has Bluetooth.
     "easim pair": 3,

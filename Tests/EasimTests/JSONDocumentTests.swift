@@ -37,7 +37,8 @@ import Testing
     #expect(Set(names) == Set(try Self.documentedEvents().keys))
   }
 
-  /// Both ends print a flicker, a session, a refused session, an unplugged accessory and a failed authentication.
+  /// The accessory and the host print a flicker, a session, a refused session, an unplugged accessory and a failed
+  /// authentication.
   @Test func everyLineOfBothEndsIsAsDocumented() throws {
     let place = TemporaryFolder()
     var lines: [StrictJSON] = []
@@ -64,7 +65,7 @@ import Testing
     let (common, events) = try Self.tables()
     let event = try #require(line["event"]?.text)
     let own = try #require(events[event], "'\(event)' is not in docs/commands.md")
-    // Fields that only individual commands add.
+    // Fields that only certain commands add.
     let more: Set = event == "result" ? ["verified", "verdict"] : []
     #expect(line.keys.subtracting(common).subtracting(more) == own, "\(line)")
     #expect(line.keys.isSuperset(of: ["v", "t", "side", "event"]), "\(line)")

@@ -128,7 +128,7 @@ import Testing
     #expect(try watch.wait().ending == .exit(0))
   }
 
-  /// Kills each end twenty times, after a varying number of printed lines.
+  /// Kills the accessory and the host twenty times each, after a varying number of printed lines.
   @Test func killsOfEitherEndLeaveTheOtherGoingOnAndTheLocalDirectoryClean() throws {
     var random = SystemRandomNumberGenerator()
     let lasting = try local.plugIn("echo", "--quirk", "flicker,empty=1ms,gap=1ms")
@@ -160,7 +160,7 @@ import Testing
       let ending = try host.wait()
       #expect([.exit(0), .exit(5)].contains(ending.ending), "\(ending.out)\(ending.err)")
       if ending.ending == .exit(5) {
-        // The first reason applies if no session is open, the second if one is.
+        // The first reason applies if no session is open; the second applies if a session is open.
         let reasons = ["the accessory went away", "the session ended after"]
         #expect(reasons.contains { ending.out.contains($0) }, "\(ending.out)")
       }

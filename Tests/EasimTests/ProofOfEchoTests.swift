@@ -41,7 +41,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// This test covers a regression: the second burst caused a false alarm, and later bytes were not checked.
+  /// This test guards against an old bug: the second burst caused a false alarm, and later bytes were not checked.
   @Test(arguments: [[], ["--pattern", "eademo"], ["--size", "777"]]) func aSinkThatChecksIsContentWithManyBursts(
     words: [String]
   ) throws {

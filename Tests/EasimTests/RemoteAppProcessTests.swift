@@ -43,7 +43,7 @@ import Testing
     let events = remains.outLines.filter { $0.hasPrefix("app ") && !$0.contains("delegate") }
     #expect(events.prefix(3) == ["app connect", "app disconnect", "app connect"])
     #expect(remains.outLines.last == "10000 bytes came back")
-    // The app ended when its connection did.
+    // The app ended when the app's connection ended.
     #expect(try server.ctl("app.list").out.contains("\"apps\": []"))
     server.program.send(SIGINT)
     #expect(try server.program.wait().ending == .exit(0))
@@ -61,14 +61,14 @@ import Testing
       ], environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"]
     ).wait()
     #expect(compiler.ending == .exit(0), "\(compiler.err)")
-    // An app keeps its session open, and the rules admit no other app.
+    // One app keeps a session open, and the rules admit no other app.
     _ = try server.ctl("app.launch", "name=first")
     let apps = try (0..<2).map { _ in try Program(path: server.place.file("app"), [server.remote]) }
     for app in apps { try app.line("launched") }
     _ = try server.ctl("app.launch", "name=last", "rules={\"otherApps\":\"refused\"}")
     #expect(try server.ctl("app.list").out.ranges(of: "\"app\":").count == 4)
     #expect(try server.ctl("accessory.plug", "accessory=a1").ending == .exit(0))
-    // Both processes see the accessory, and each has its own sessions with it.
+    // Both processes see the accessory, and each has its own sessions with the accessory.
     for app in apps {
       let remains = try app.wait()
       #expect(remains.ending == .exit(0), "\(remains.err)")

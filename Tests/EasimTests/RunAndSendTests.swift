@@ -139,7 +139,7 @@ import Testing
     try accessory.interrupt()
     func packets(_ name: String, from end: String) throws -> [String] {
       let text = String(decoding: try #require(place.bytes(name)), as: UTF8.self)
-      // The lines without times, which come from each end's own clock.
+      // The lines without their times, because each process uses its own clock.
       return text.split(separator: "\n").map { $0.split(separator: " ", maxSplits: 1)[1] }
         .filter { $0.hasPrefix("\(end) ") && !$0.contains("closed") && !$0.contains("sees that") }.map(String.init)
     }

@@ -61,7 +61,7 @@ import Testing
     #expect(dropped.count == 1)
     #expect(Double(attached) + (dropped.first?["lines"]?.number ?? 0) == 300)
     #expect(dropped.first?["text"]?.text?.hasSuffix(" lines were dropped here, because stdout was not read") == true)
-    // The newest lines are kept.
+    // The queue keeps the newest lines.
     #expect(lines.events("attach").last?["on"]?.text == "unix:\(place.file("300.sock"))")
     run.send(SIGTERM)
     _ = try pipe.read(to: "\"event\":\"detach\"")
@@ -122,7 +122,8 @@ import Testing
     place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
     let held = try Program.run("send", address, "--file", place.file("payload"), "--expect", "echo", "--timeout", "3s")
     #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
-    // The host is gone, and another one is waiting. The accessory notices both once its output is read.
+    // The host is gone, and another host is waiting. The accessory notices both facts once the accessory's output is
+    // read.
     let send = try Program("send", address, "--10k", "--expect", "echo", "--timeout", "1m")
     try fifo.read { $0.lines(with: " A sees that ").count == 2 }
     #expect(try send.wait().ending == .exit(0))

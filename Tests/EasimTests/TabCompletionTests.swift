@@ -131,7 +131,7 @@ import Testing
     for name in ["--on=unix:evil", "-x"] { shell.addProfile(name) }
     #expect(try !shell.offers("easim run ").contains { $0.hasPrefix("-") })
     #expect(try !shell.offers("easim run -").contains { $0.contains("evil") || $0 == "-x" })
-    // Words after '--' are not options.
+    // Words after `--` are not completed as options.
     #expect(try shell.run("easim run -- -x\t") == [["run", "--", "-x"]])
     #expect(try shell.run("easim run -- --o\t") == [["run", "--", "--on=unix:evil"]])
     shell.put("--json")

@@ -129,7 +129,7 @@ import Testing
     #expect(rows.count == 13)
     #expect(rows[4...8].map(\.text) == ["", "news 198", "news 199", "a long line that", "   wraps"])
     #expect(rows[8].style == .wrong && rows[6].style == .quiet)
-    // All keys are listed.
+    // The screen lists all keys.
     #expect(rows.suffix(4).map(\.text) == ["up/down choose", "enter details", "b background", "q quit"])
   }
 

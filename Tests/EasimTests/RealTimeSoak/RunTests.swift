@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs the soak for seconds to check that it works; runs of hours find more.
+/// Runs the soak for a few seconds to check that the program works; runs of several hours find more bugs.
 @Suite(.waits) struct RunTests {
   private static let soak = URL(fileURLWithPath: BuiltProducts.program("RealTimeSoak"))
 
@@ -43,7 +43,7 @@ import Testing
   @Test func ctrlCPrintsTheTableSoFar() throws {
     let err = Pipe()
     let run = try start("600", "--media", "local", err: err)
-    // The program reports that it is working.
+    // The program reports its progress.
     #expect(!err.fileHandleForReading.availableData.isEmpty)
     run.process.interrupt()
     let said = end(run)

@@ -6,7 +6,7 @@ struct EventLines {
 
   init(_ out: String) throws {
     events = try out.split(separator: "\n").map { line in
-      // Version, time and event come first, so that users can read the lines as well.
+      // The version, the time and the event come first, so that people can read the lines too.
       try #require(line.hasPrefix("{\"v\":1,\"t\":"), "\(line)")
       let event = try StrictJSON(reading: String(line))
       try #require(event["v"] == .number(1) && event["t"]?.number != nil && event["event"]?.text != nil, "\(line)")
