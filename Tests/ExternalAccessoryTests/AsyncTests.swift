@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Opens a session whose far end is operated by the test.
+  /// Opens a session whose accessory side is operated by the test.
   private func connect(_ world: SimulatedWorld) async throws -> (connection: AccessoryConnection, far: WorldSession) {
     let echo = try world.add("echo")
     echo.takeSessions()
@@ -116,7 +116,8 @@ import Testing
       try await connection.write([7, 8, 9])
       await world.run { far.received.count == before + 3 }
       #expect(far.received.suffix(3) == [7, 8, 9])
-      // What the cancelled writer had left is lost; how much that is depends on when it was cancelled.
+      // Whatever the cancelled writer had not yet written is lost; how much that is depends on the moment of
+      // cancellation.
       #expect(world.misuses.filter { !$0.contains("the rest was never written") } == [])
     }
   }

@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  /// Without a failure, the caller would wait forever.
+  /// If no failure were reported, the caller would wait forever.
   @Test func b4AConfigurationThatIsNotDoneAtTheEndOfTheWorldFails() async throws {
     let listener = Listener()
     try await withSimulatedWorld { world in

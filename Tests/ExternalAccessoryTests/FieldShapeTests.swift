@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// These patterns of client code once failed here.
+/// Patterns of client code that once failed with easim.
 @Suite struct FieldShapeTests {
   private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
     let simulated = try world.add("echo")
@@ -255,7 +255,7 @@ import Testing
     }
   }
 
-  /// A subclass that uses Apple's initializer, the initializer used as a value, and the async form.
+  /// Covers a subclass that uses Apple's initializer, the initializer used as a value, and the async form.
   @Test func anOpeningIsNamedInEveryWayToOpen() async throws {
     final class Named: EASession, @unchecked Sendable {
       override init?(accessory: EAAccessory, forProtocol protocolString: String) {
@@ -300,7 +300,7 @@ import Testing
     }
   }
 
-  /// Clients read their own Info.plist.
+  /// Some clients read their own Info.plist.
   @Test func theDeclarationsOfAWorldAreThoseOfTheMainBundle() async throws {
     var settings = SimulatedWorld.Settings()
     settings.declaredProtocols = ["com.example.echo", "com.example.other"]

@@ -156,8 +156,8 @@ import Testing
       let echo = try world.add("echo")
       echo.takeSessions()
       echo.plugIn()
-      // Wait until the last message of the setup is acknowledged; a device that is still waiting for that would detect
-      // the loss by itself.
+      // Waits until the last message of the setup has been acknowledged; a device that is still waiting for that
+      // acknowledgement would detect the loss by itself.
       await world.advance(by: .seconds(1))
       echo.pull(unnoticed: true)
       await world.advance(by: .seconds(8 * 3600))

@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Without a failure, the caller would wait forever.
+  /// If no failure were reported, the caller would wait forever.
   @Test func p3APickerThatIsUnansweredAtTheEndOfTheWorldFails() async throws {
     let outcome = Outcome()
     try await withSimulatedWorld { world in

@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// The bytes that were written must be sent before the session ends, but the accessory does not read them.
+  /// The written bytes must be sent before the session ends, but the accessory does not read them.
   @Test func aSessionThatWasClosedIsNotAccusedWhileItsBytesWait() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)

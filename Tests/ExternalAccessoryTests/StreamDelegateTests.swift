@@ -3,7 +3,7 @@ import ExternalAccessorySimulation
 import Testing
 
 @Suite struct StreamDelegateTests {
-  /// Uses its stream during deallocation, like clients that close their streams in `deinit`.
+  /// A delegate that uses its stream during deallocation, like clients that close their streams in `deinit`.
   private final class Leaving: NSObject, StreamDelegate, @unchecked Sendable {
     private let stream: Stream
     init(_ stream: Stream) { self.stream = stream }

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests the bytes of streams (T): all of them arrive, in order, and no faster than the slower end reads.
+/// Tests the bytes of streams (T): all of them arrive, in order, and no faster than the slower side reads.
 @Suite struct StreamFlowTests {
   @Test func t7AWriteTakesWhatThereIsRoomForAndTheTailGoesLater() async throws {
     try await withSimulatedWorld(.with { $0.sendBufferSize = 1000 }) { world in

@@ -13,13 +13,13 @@ import Testing
     let failure: () -> Int32
   }
 
-  /// Records what an app reads and writes, and its events, when the other end answers, stops reading, and disconnects
-  /// with bytes in transit.
+  /// Records what an app reads and writes, and its events, when the peer answers, stops reading, and disconnects with
+  /// bytes in transit.
   private func walk(_ ends: Ends) async -> [String] {
     var seen: [String] = []
     await ends.peerWrites(counting(10))
     seen.append("read \(ends.read(4) ?? [])")
-    // The other end does not read, yet a limited number of bytes is accepted.
+    // The peer does not read, yet a limited number of bytes is accepted.
     let written = ends.write(counting(1_000_000))
     seen.append(written > 0 && written < 1_000_000 ? "a large write is taken in part" : "took \(written)")
     seen.append("write when full: \(ends.write([1]) > 0 ? "taken" : "not taken")")
@@ -86,7 +86,7 @@ import Testing
     private(set) var lastError: Int32 = 0
 
     init() {
-      // A program that another test starts must not inherit an end.
+      // A program that another test starts must not inherit either socket.
       let kind = [SOCK_STREAM, SOCK_NONBLOCK, SOCK_CLOEXEC].reduce(0) { $0 | Int32($1.rawValue) }
       precondition(socketpair(AF_UNIX, kind, 0, &ends) == 0, "no socket pair")
     }

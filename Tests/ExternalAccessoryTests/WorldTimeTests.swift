@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  /// The world's patience is an hour, so that only the limit can end the wait.
+  /// The world's `patience` is an hour, so that only the limit can end the wait.
   @Test(.timeLimit(.minutes(10))) func whatMustNotComeTrueTakesNoLongerThanItsLimit() async throws {
     var settings = SimulatedWorld.Settings()
     settings.patience = .seconds(3_600)
@@ -150,7 +150,8 @@ import Testing
     }
   }
 
-  /// The patience and the limit are a day, so the wait ends only because nothing is left that could happen.
+  /// The patience and the limit are both a day, so the wait can end early only because nothing more can happen in the
+  /// world.
   @Test func whatMustNotComeTrueEndsWhenTheAppIsAtRest() throws {
     for name in ["nothingComes", "whatComesInRealTimeIsWaitedFor"] {
       let result = try TestBundle.run("AppsAtRest/\(name)")

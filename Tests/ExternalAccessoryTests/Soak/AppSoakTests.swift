@@ -50,7 +50,7 @@ enum Soak {
     if total.written != total.read + total.lost { findings.append("the books do not balance") }
     // Most bytes must arrive; otherwise the test would barely exercise data transfer.
     if total.read < total.lost { findings.append("more was lost than read") }
-    // A loop of the first worlds may still have been ending when the descriptors were counted.
+    // One of the first worlds' loops may still have been shutting down when the descriptors were counted.
     await SoakRound.until { SoakRound.descriptors(beside: descriptors).isEmpty }
     let left = SoakRound.descriptors(beside: descriptors)
     if !left.isEmpty { findings.append("descriptors that are left: \(left)") }
@@ -144,7 +144,7 @@ final class SoakRound: @unchecked Sendable {
         accessory.plugIn()
       }
       for thread in threads { thread.stop() }
-      // Bytes written before a regular end are still sent.
+      // Bytes written before a session is closed normally are still sent.
       await Self.until { ledger.isQuiet }
       for accessory in accessories where accessory.isPluggedIn { accessory.unplug() }
       await world.run(limit: .seconds(30)) { connects.count == disconnects.count && world.openSessions.isEmpty }

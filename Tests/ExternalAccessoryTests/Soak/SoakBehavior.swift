@@ -9,7 +9,7 @@ enum SoakBytes {
   private static let longest = 65_536
   private static let table = counting(256 + longest)
 
-  /// Bytes of a session from a position on, at most `longest` of them.
+  /// A session's bytes, starting at a position; at most `longest` bytes.
   static func of(_ token: UInt32, _ place: Int, _ count: Int) -> ArraySlice<UInt8> {
     let start = (Int(token) &* 89 &+ place) & 255
     let count = min(count, longest)
@@ -46,7 +46,7 @@ struct SoakBehavior: AccessoryBehavior {
 
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { End(ledger) }
 
-  /// The accessory's end of one session. Use it only on the loop.
+  /// The accessory's side of one session. Use this object only on the loop.
   private final class End: SessionHandler {
     private let ledger: SoakLedger
     private var token: UInt32?

@@ -36,7 +36,8 @@ final class SoakThread: @unchecked Sendable {
   private var isDone: Bool { lock.withLock { isAsked } }
 
   private func playOne() {
-    // Usually the thread uses its own accessory; sometimes it uses any, which takes the session from another thread.
+    // Usually the thread uses its own accessory; sometimes it picks any accessory, which takes the session from another
+    // thread.
     if let last, !ledger.isThrough(last) { return waitABit() }
     let keys = manager.connectedAccessories.flatMap { accessory in accessory.protocolStrings.map { (accessory, $0) } }
     guard !keys.isEmpty else { return waitABit() }
@@ -105,8 +106,8 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     buffer = [UInt8](repeating: 0, count: readSize)
   }
 
-  /// Takes turns until the session breaks, or until everything has been written and, for patient threads, has come
-  /// back.
+  /// Reads and writes in turns until the session breaks, or until everything has been written and, for patient threads,
+  /// echoed back.
   func go(isPatient: Bool, turn: () -> Void) {
     let limit = Date(timeIntervalSinceNow: 30)
     while !lock.withLock({ isBroken || (written >= quota && (!isPatient || echoed == written)) }) {

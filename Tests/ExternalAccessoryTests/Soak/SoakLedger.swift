@@ -1,6 +1,6 @@
 import ExternalAccessory
 
-/// Records the bytes of every session in a soak, as seen by both ends.
+/// Records the bytes of every session in a soak, as seen by the app and by the accessory.
 ///
 /// Each session has an account of what the app wrote, and of how much of it the accessory read and sent back. Every
 /// byte encodes its position, so that a byte that is lost, duplicated, changed or in the wrong session is found where
@@ -102,7 +102,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Whether both ends are done with every session that was not interrupted.
+  /// Whether the app and the accessory are both done with every session that was not interrupted.
   var isQuiet: Bool { lock.withLock { accounts.values.allSatisfy(\.isDisturbed) } }
 
   /// Settles all accounts: once the cables are gone, the end of open sessions can no longer be observed.
@@ -116,7 +116,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Removes an account that both ends are done with, and adds it to the total. The caller holds the lock.
+  /// Removes an account that both sides are done with, and adds the account to the total. The caller holds the lock.
   private func settle(_ token: UInt32) {
     guard let account = accounts[token], account.isClosed, account.isOver || account.written == 0 else { return }
     let lost = account.written - account.read

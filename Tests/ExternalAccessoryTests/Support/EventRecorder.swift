@@ -92,7 +92,7 @@ final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   }
 }
 
-/// A thread whose run loop runs in slices, as a client's might. Counts the slices.
+/// A thread whose run loop runs in short slices, as a client's might; the thread counts the slices.
 final class LoopThread: @unchecked Sendable {
   private let lock = NSLock()
   private var isAsked = false
@@ -149,7 +149,7 @@ extension EASession {
   func write(_ bytes: [UInt8]) -> Int { outputStream?.write(bytes, maxLength: bytes.count) ?? -1 }
 }
 
-/// The result counts 0, 1, 2, … 255, 0, …
+/// The resulting bytes count 0, 1, 2, … 255, 0, …
 func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
 let manager = EAAccessoryManager.shared()
