@@ -23,7 +23,7 @@ final class MockBlueZ {
   private(set) var calls: [String] = []
   var failures: [String: (name: String, message: String)] = [:]
   var silences: Set<String> = []
-  // Both closures receive the mock as an argument, because a closure that captured its lab would keep the lab and the
+  // Both closures receive the mock as an argument: a closure that captured the mock's lab would keep the lab and the
   // bus process alive forever.
   var onPair: ((_ mock: MockBlueZ, _ device: String, _ answer: @escaping (Bool) -> Void) -> Void)?
   var onScan: ((_ mock: MockBlueZ) -> Void)?
@@ -200,7 +200,7 @@ final class MockBlueZ {
     }
   }
 
-  /// Calls that get no answer. The mock retains these calls, because releasing a call answers it with an error.
+  /// Calls that get no answer. The mock retains these calls, because releasing an unanswered call sends an error.
   private var forgotten: [BusCall] = []
 
   private func register(_ call: BusCall) {

@@ -44,7 +44,7 @@ import Testing
     #expect(text.contains("sudo tee /etc/udev/rules.d/70-easim.rules && sudo udevadm control --reload"))
   }
 
-  /// These errors mean that the device node is gone, or that it no longer belongs to a device.
+  /// These errors mean that the device node is gone, or that the node no longer belongs to a device.
   @Test(arguments: [
     (ENOENT, USBHostError.gone), (ENODEV, .gone), (ENXIO, .gone), (EBUSY, .claimed),
     (EACCES, .noPermission(node: "/dev/x")), (EIO, .refused("open /dev/x", reason: "Input/output error")),

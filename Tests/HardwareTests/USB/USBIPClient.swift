@@ -35,7 +35,7 @@ final class USBIPRig {
   let server: USBIPServer
   let export: USBIPExport
   var complaints: [String] { log.lines }
-  /// The number of problems, including those that were only counted.
+  /// The number of problems, including problems that were only counted and not recorded.
   var allComplaints: Int {
     complaints.reduce(0) { sum, line in
       let words = line.split(separator: " ")

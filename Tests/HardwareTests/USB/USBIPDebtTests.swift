@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Whatever a client must do next, the server waits for it only up to a limit. After that, others can use the
+/// The server waits only for a limited time for whatever a client must do next. After that, others can use the
 /// connection slot and the device.
 @Suite struct USBIPDebtTests {
   let rig = USBIPRig()

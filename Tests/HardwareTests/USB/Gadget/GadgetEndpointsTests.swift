@@ -223,7 +223,7 @@ import Testing
   }
 }
 
-/// Endpoints on a virtual loop, with a queue of four reads and writes of at most 2048 bytes each.
+/// Endpoints on a virtual loop, with a queue of four reads and writes, each of at most 2,048 bytes.
 final class GadgetRig {
   let loop = VirtualLoop()
   let queue = ScriptedQueue()
