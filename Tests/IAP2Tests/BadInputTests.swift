@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// A peer's mistakes each lead to an event that shows the bytes, and the next correct bytes are understood.
+/// Each of a peer's mistakes leads to an event that shows the bytes, and the next correct bytes are understood.
 @Suite struct BadInputTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
@@ -83,7 +83,7 @@ import Testing
     #expect(bytes.description == "3 bytes that belong to no packet: c0 ff ee")
   }
 
-  /// Times come from users: the longest possible ones must not overflow.
+  /// Times come from users: even the longest possible time must not overflow.
   @Test func theLongestTimesThereAreAreTimes() {
     var settings = DevicePeer.Settings()
     settings.answerTimeout = Milliseconds(.max)

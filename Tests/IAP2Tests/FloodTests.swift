@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// A single read must not make an end store more than a small multiple of the bytes read.
+/// A single read must not make a peer store more than a small multiple of the bytes read.
 @Suite struct FloodTests {
   /// A message of six bytes is the cheapest way for a peer to cause an event.
   private func expectFewEvents(_ end: inout OneEnd<AccessoryRole>, for bytes: Int, _ what: Comment) {
@@ -48,7 +48,7 @@ import Testing
   @Test func aReadFullOfDetection() {
     var end = OneEnd.listening()
     let answers = end.receives(bytes: (0..<60_000).map { Sheet.unhex(Sheet.detection)[$0 % 6] })
-    // Each detection sequence gets one answer, and nothing is reported.
+    // Each detection sequence gets one answer, and no event is reported.
     #expect(answers.count == 10_000)
     #expect(end.told() == [])
   }
@@ -64,7 +64,7 @@ import Testing
     #expect(end.told().count <= 2_000)
   }
 
-  /// Packets ahead of a gap are kept if their sequence numbers are in the window, and only once each, even if sent
+  /// Packets ahead of a gap are kept if their sequence numbers are in the window. Each is kept only once, even if sent
   /// repeatedly.
   @Test func packetsAheadOfAGapAreBoundedByTheWindow() {
     var settings = LinkSettings()

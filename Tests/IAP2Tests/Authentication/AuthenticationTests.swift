@@ -19,7 +19,7 @@ import Testing
     #expect(end.receives(says(1, 0xAA01, Self.certificate, ack: 1)) == [])
     #expect(end.told() == [.certificateReceived(Sheet.unhex(Self.certificate))])
     end.peer.challenge(Self.challenge, now: end.now)
-    // The packet has 42 bytes: 6 of message, 4 of parameter, 32 of challenge.
+    // The packet's 42 bytes are a message header of 6 bytes, a parameter header of 4 bytes and a challenge of 32 bytes.
     #expect(
       end.says() == [
         Sheet.packet(0x40, 2, 1, session: 1, "4040002aaa02" + "00240000" + Sheet.hex(Self.challenge))
@@ -173,7 +173,8 @@ import Testing
     #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 1, "40400006aa00")) == [])
     #expect(end.told() == [.certificateRequested])
     end.peer.provideCertificate(Sheet.unhex(Self.certificate))
-    // The packet has 617 bytes: 6 of message, 4 of parameter, 607 of certificate.
+    // The packet's 617 bytes are a message header of 6 bytes, a parameter header of 4 bytes and a certificate of 607
+    // bytes.
     #expect(
       end.says() == [Sheet.packet(0x40, 1, 0x41, session: 1, "40400269aa01" + "02630000" + Self.certificate)])
     end.receives(says(0x42, 0xAA02, Sheet.hex(Self.challenge), ack: 1))
@@ -198,7 +199,7 @@ import Testing
     let answer = end.receives(packets)
     #expect(answer == [Sheet.packet(0x40, 1, 0x42, session: 1, Sheet.message(0x1D01, Sheet.identification))])
     #expect(end.told() == [.authenticationSucceeded, .identificationSent])
-    // All messages may also arrive in one packet.
+    // All messages may arrive in a single packet.
     end.receives(Sheet.packet(0x40, 0x43, 1, session: 1, "40400006aa05" + "404000061d00"))
     #expect(end.told() == [.authenticationSucceeded, .identificationSent])
   }

@@ -117,7 +117,7 @@ import Testing
     #expect(MessageText.line(message) == line)
   }
 
-  /// Text from the other end must neither break a transcript's lines nor control the terminal.
+  /// Text from the peer must neither break a transcript's lines nor control the terminal.
   @Test func textCannotBreakOutOfItsLine() {
     let body = Sheet.parameter(0, Sheet.text("a\n\u{1B}[2J\"\\b\u{7F}\u{85}é"))
     let line = MessageText.line(ControlMessage(.deviceInformationUpdate, body: Sheet.unhex(body)))

@@ -1,6 +1,6 @@
 import IAP2
 
-/// A single peer; the test plays the other end with bytes written by hand.
+/// A single peer; the test plays the other peer with bytes written by hand.
 ///
 /// ```swift
 /// var end = OneEnd(AccessoryPeer(identification: .example))

@@ -1,6 +1,6 @@
 import IAP2
 
-/// Both peers, connected directly: each receives immediately what the other sends, and time jumps to the next deadline.
+/// Two peers, connected directly: each immediately receives what the other sends, and time jumps to the next deadline.
 /// Every packet is recorded as seen on the wire.
 struct Wire: ~Copyable {
   var accessory: AccessoryPeer
@@ -49,7 +49,7 @@ struct Wire: ~Copyable {
     fatalError("the peers never fall silent")
   }
 
-  /// Jumps to the next deadline and settles; false if neither has one.
+  /// Jumps to the next deadline and handles everything that happens then; returns false if neither peer has a deadline.
   mutating func step() -> Bool {
     let next = [accessory.core.deadline, device.core.deadline].compactMap { $0 }.min()
     guard let next else { return false }

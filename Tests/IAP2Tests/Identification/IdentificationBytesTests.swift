@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test func theOrderOfParametersDoesNotMatter() {
-    // One capture puts 34 between 3 and 4; repeated parameters keep their relative order.
+    // One capture has parameter 34 between 3 and 4; repeated parameters keep their relative order.
     var shuffled = Self.parts
     shuffled.insert(shuffled.remove(at: 22), at: 4)
     shuffled.swapAt(0, 9)

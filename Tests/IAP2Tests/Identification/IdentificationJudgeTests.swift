@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Breaks each rule alone, at each severity, and checks the text shown to firmware developers.
+/// Breaks each rule separately, at each severity, and checks the text shown to firmware developers.
 @Suite struct IdentificationJudgeTests {
   typealias Body = [(id: UInt16, value: String)]
 

@@ -174,7 +174,7 @@ import Testing
     #expect(end.told().map { "\($0)" }.count == 1)
   }
 
-  /// A flipped bit in the length must not make the scanner wait for the end of a long iAP1 frame while real probes
+  /// A flipped bit in the length must not make the scanner wait for the rest of a long iAP1 frame while real probes
   /// arrive.
   @Test func aSpoiledProbeHidesAtMostAFewThatFollow() {
     var end = device()

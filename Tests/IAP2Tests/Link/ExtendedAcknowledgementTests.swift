@@ -80,7 +80,7 @@ import Testing
     #expect(lists.last.map { Array($0[9..<23]) } == Array(meaning == .received ? 30...43 : 1...14))
   }
 
-  /// Our end fills the gap without waiting for a timeout, regardless of the form that the other end uses.
+  /// The tested peer fills the gap without waiting for a timeout, whichever form the other peer uses.
   @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
   func aGapIsRepairedAtOnceInEitherMeaning(_ meaning: LinkSettings.ExtendedAcknowledgement) {
     var settings = DevicePeer.Settings()

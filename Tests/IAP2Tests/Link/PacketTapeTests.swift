@@ -111,7 +111,8 @@ import Testing
     #expect(tape.reserve(400) == 400)
     tape.forget(before: 400)
     #expect(tape.reserve(399) == 0)
-    // The newest packet must not reach the oldest packet, or full and empty would be indistinguishable.
+    // The newest packet must not reach the oldest packet on the tape; otherwise a full tape would look like an empty
+    // one.
     #expect(tape.extendNewest(by: 1) == false)
     #expect(tape.reserve(1) == nil)
   }

@@ -119,7 +119,8 @@ import Testing
   @Test func extendedAcknowledgementsDoNotUseUpTheRepetitions() {
     var end = accessory(repeats: 2)
     _ = send(&end)
-    // A packet per timeout shows that the other end is alive: only timeouts count towards giving up.
+    // Receiving one packet in every timeout shows that the peer is alive: only timeouts without a packet count towards
+    // giving up.
     #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
     #expect(end.passes(1_000).count == 1)
     #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests a line whose rate is known: neither end announces or sends more at a time than the line carries in half the
+/// Tests a line whose rate is known: neither side announces or sends more at a time than the line carries in half the
 /// retransmission timeout, so that late packets are not retransmitted.
 @Suite struct SlowLineTests {
   private func device(lineRate: Int) -> OneEnd<DeviceRole> {
@@ -14,8 +14,8 @@ import Testing
 
   @Test func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout() {
     var end = device(lineRate: 7_500)
-    // In half of 2,000 ms the line carries 7,500 bytes, which is three packets of 2,048 bytes. The other values are the
-    // accessory's, as usual.
+    // In half of 2,000 ms the line carries 7,500 bytes, which is enough for three packets of 2,048 bytes. The other
+    // values are the accessory's, as usual.
     #expect(
       end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 3, length: 2_048, timeout: 2_000))])

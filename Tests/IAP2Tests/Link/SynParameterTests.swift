@@ -104,7 +104,7 @@ import Testing
   }
 
   /// Seed 253 of the lossy world found this: a strict accessory with a small window offers the device's own values
-  /// back, and must not be refused for them.
+  /// back, and the device must not refuse them.
   @Test func theDevicesOwnValuesOfferedBackAreNotJudged() {
     var settings = DevicePeer.Settings()
     settings.link.deviceAnswer = .ownRecovery
@@ -125,7 +125,7 @@ import Testing
     #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 2, "000161")) == [Sheet.packet(0x40, 0, 0x41)])
   }
 
-  /// If both ends restarted immediately, they would repeat the exchange as fast as the wire allows.
+  /// If both sides restarted immediately, they would repeat the exchange as fast as the wire allows.
   @Test func anAccessoryWaitsAPeriodBeforeItTriesSuchADeviceAgain() {
     var end = OneEnd.detected()
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(sessions: ""))) == [])
@@ -152,7 +152,7 @@ import Testing
 
   // MARK: Values out of range
 
-  /// A device answered only after versions 3 and 2 had been offered and then version 1, which every end understands.
+  /// A device answered only after versions 3 and 2 had been offered and then version 1, which every peer understands.
   @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
     var end = OneEnd.listening()
     let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))

@@ -36,7 +36,7 @@ import Testing
     #expect(end.passes(3_000) == ["1000 \(syn)", "2000 \(syn)", "3000 \(Sheet.detection)"])
     #expect(end.told() == [.linkDown(.unsynchronized(attempts: 3))])
     #expect(LinkEnd.unsynchronized(attempts: 3).description == "no answer to 3 SYN packets")
-    // The next attempt has a new number.
+    // The next attempt has a new sequence number.
     #expect(end.receives(Sheet.detection) == [Sheet.packet(0x80, 1, 0, Sheet.parameters())])
   }
 
@@ -61,8 +61,8 @@ import Testing
     #expect(end.told().count == 1)
   }
 
-  /// A device that gets a late copy of our SYN believes that we restarted. Without an answer both ends would wait
-  /// forever.
+  /// A device that gets a late copy of the accessory's SYN believes that the accessory has restarted. Without an answer
+  /// both sides would wait forever.
   @Test func anAnswerToOurSynWithAnotherNumberMeansThatTheDeviceBeganAnew() throws {
     var end = OneEnd.accessory(device: 0x40)
     #expect(end.receives(Sheet.packet(0xC0, 0x77, 0, Sheet.parameters(window: 127))) == [Sheet.detection])

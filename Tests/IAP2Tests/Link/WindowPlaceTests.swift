@@ -3,7 +3,7 @@ import Testing
 
 /// Sequence numbers wrap every 256 packets, which must have no effect.
 @Suite struct WindowPlaceTests {
-  /// Every distance between two numbers around the end of the range.
+  /// Covers every distance between two numbers near the wrap-around.
   @Test(arguments: [UInt8(0xFD), 0xFE, 0xFF, 0x00, 0x7F, 0x80])
   func theWindowWorksWhereverItLies(_ first: UInt8) {
     var settings = LinkSettings()

@@ -15,7 +15,7 @@ import Testing
     #expect(Checksum.of(bytes.span.bytes) == 0xFF)
   }
 
-  /// Lengths around the width of a vector, at every offset.
+  /// Covers lengths near the width of a SIMD vector, at every offset.
   @Test func everyLengthAndOffsetSumsLikeTheSlowWay() {
     var random = SeededRandom(seed: 1)
     let bytes = random.bytes(300)

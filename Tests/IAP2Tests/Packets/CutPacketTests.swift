@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests lines that lose bytes: a packet whose end is lost, and what follows that packet.
+/// Tests lines that lose bytes: a packet whose last bytes are lost, and what follows that packet.
 @Suite struct CutPacketTests {
   private func device() -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()

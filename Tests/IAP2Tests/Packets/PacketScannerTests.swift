@@ -93,7 +93,7 @@ import Testing
     #expect(find(empty, Self.ack) == [packet(empty), packet(Self.ack)])
     let one = Sheet.packet(0x40, 1, 2, session: 3, "7f")
     #expect(find(one, Self.ack) == [packet(one), packet(Self.ack)])
-    // The wrong byte is at the end: in the payload, or in the checksum if there is no payload.
+    // The wrong byte is the last one: a payload byte, or the checksum if there is no payload.
     #expect(
       find("ff5a000a400706024e01", Self.ack) == [.spoiled(Sheet.unhex("ff5a000a400706024e01")), packet(Self.ack)])
   }

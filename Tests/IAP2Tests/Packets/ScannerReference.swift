@@ -63,7 +63,7 @@ struct ScannerReference {
         found.append(piece)
         at += length
       } else if Self.isUnfinished(Array(stream[at...].prefix(65_535)), maximumLength) {
-        // The end of the stream is reported in one piece.
+        // The last bytes of the stream are reported in one piece.
         for byte in stream[at...] { skip(byte, steps: false) }
         at = stream.count
       } else {

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests rules about control messages: which messages an end sends unsolicited, and when.
+/// Tests rules about control messages: which messages a peer sends unsolicited, and when.
 @Suite struct MessageRulesTests {
   static let subscribe = MessageID(rawValue: 0xAE00)
   static let update = MessageID(rawValue: 0xAE01)
@@ -91,7 +91,7 @@ import Testing
     #expect(rules.deadline == nil)
   }
 
-  /// A delayed loop does not send every missed repetition.
+  /// A loop that was delayed does not make up for every repetition that it missed.
   @Test func aRhythmThatWasHeldUpGoesOnFromNow() {
     var rule = MessageRule(.connection, send: .deviceLanguageUpdate)
     rule.every = 10

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests sessions from the accessory's end: the device opens a session, and the accessory accepts, refuses or does not
+/// Tests sessions from the accessory's side: the device opens a session, and the accessory accepts, refuses or does not
 /// answer.
 @Suite struct AccessorySessionTests {
   private func start(_ id: UInt16, protocolID: UInt8 = 1, sequence: UInt8) -> String {
@@ -40,7 +40,7 @@ import Testing
     end.peer.refuseSession(0x0100)
     #expect(end.says() == [status(0x0100, 1, sequence: 1, ack: 0x41)])
     #expect(end.peer.core.isOpen(0x0100) == false)
-    // One notification is enough.
+    // The status is sent only once.
     end.peer.refuseSession(0x0100)
     end.peer.acceptSession(0x0100, reportingStatus: true)
     #expect(end.says() == [])

@@ -78,7 +78,7 @@ import Testing
     end.receives(data(1, 10, sequence: 0x43), data(2, 1, sequence: 0x44))
     _ = end.told()
     #expect(end.receives(data(2, 1, sequence: 0x44)) == [])
-    // This packet has already been acknowledged, so the acknowledgement must have been lost.
+    // This packet was acknowledged before, so the acknowledgement must have been lost.
     #expect(end.receives(data(1, 10, sequence: 0x43)) == [ack(0x43)])
     #expect(end.told() == [])
   }
@@ -89,7 +89,7 @@ import Testing
     _ = end.told()
     #expect(end.peer.core.deadline == .milliseconds(3_000))
     #expect(end.passes(2_999) == [])
-    // The packet that tells the device about the end acknowledges everything.
+    // The packet that tells the device that the session has ended acknowledges everything.
     #expect(end.passes(1) == ["3000 \(Sheet.packet(0x40, 1, 0x45, session: 1, Sheet.status(1, 1)))"])
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 13))])
     #expect(SessionEnd.notRead(bytes: 13).description == "13 received bytes were never read")
@@ -198,7 +198,7 @@ import Testing
     #expect(end.reads(2).count == 5)
   }
 
-  /// On a link without acknowledgements, only a paused cable slows the other end down.
+  /// On a link without acknowledgements, only a paused cable slows the other side down.
   @Test func withoutAcknowledgementsTheCableIsNotReadUntilTheSessionIs() {
     var end = silent(bound: 10)
     end.receives(data(1, 9, sequence: 0x42))
@@ -245,7 +245,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
   }
 
-  /// Nor may a session that is requested but neither accepted nor refused fill the memory.
+  /// A session that is requested but neither accepted nor refused must not fill the memory either.
   @Test func aRequestNobodyAnswersIsBoundedLikeASession() {
     var end = accessory()
     end.receives(Sheet.packet(0x40, 0x43, 0, session: 1, Sheet.startSession(protocolID: 1, session: 3)))

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests sessions from the device's end, which opens sessions and chooses their numbers.
+/// Tests sessions from the side of the device, which opens sessions and chooses their numbers.
 @Suite struct DeviceSessionTests {
   /// A ready device that opened session 1; its next packet is 7, the accessory's next is 4.
   private func opened(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {

@@ -6,7 +6,7 @@ struct LinkVector: Sendable, CustomTestStringConvertible {
   let number: String
   let bytes: [UInt8]
   let line: String
-  /// The header's fields, read from the hex by eye.
+  /// The header's fields, read from the hex text by a human.
   let header: PacketHeader
   /// The payload as easim's encoders produce it; nil if easim never sends the packet.
   let encoded: [UInt8]?

@@ -61,7 +61,8 @@ import Testing
     #expect(Sheet.hex(vector.encoded.encoded) == vector.hex)
   }
 
-  /// M05 is what a device sends when it refuses parameters 3 and 7: here a blank serial number, and a missing list.
+  /// A device sends vector M05 when it refuses parameters 3 and 7, here because the serial number is blank and a list
+  /// is missing.
   @Test func m05IsTheRefusalOfABlankSerialNumberAndAMissingList() {
     let body =
       Sheet.parameter(0, Sheet.text("Example")) + Sheet.parameter(1, Sheet.text("E1"))
