@@ -1,5 +1,5 @@
 # modules: bt
-# Every case of 'easim check' on an accessory without quirks: none fails on Bluetooth.
+# Runs every case of 'easim check' on an accessory without quirks: none of the cases fails on Bluetooth.
 . /easim/bluetooth.sh
 pair_once
 start=$(cut -d. -f1 /proc/uptime)

@@ -33,7 +33,7 @@ wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"
 until_true 60 "the unplug" test ! -e "$device"
 [ -z "$(ls $gadgets)" ] || fail "left in configfs: $(find $gadgets)"
 
-# What a whole packet carries, and none, and more than one transfer: sizes around them, each way.
+# Covers sizes around zero, one full packet and more than one transfer, in each direction.
 easim run echo --on gadget:dummy_udc.0 >/tmp/run 2>&1 &
 run=$!
 until_true 60 "the second accessory" easim list usb:
@@ -56,7 +56,7 @@ easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after
 kill -INT "$run"
 wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"
 
-# At full speed.
+# The same at USB full speed.
 cat >/tmp/slow.json5 <<'END'
 { version: 1, extends: "echo", usb: { speed: "full" } }
 END

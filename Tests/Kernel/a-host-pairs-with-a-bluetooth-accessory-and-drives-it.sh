@@ -1,5 +1,5 @@
 # modules: bt
-# A simulated accessory on one controller; the host pairs with it and drives it on the other.
+# A simulated accessory runs on one controller; a host on the other controller pairs with the accessory and drives it.
 . /easim/bluetooth.sh
 start_bluetooth
 settings() { for name in Alias Pairable Discoverable DiscoverableTimeout; do adapter_property hci1 $name; done; }
@@ -8,7 +8,7 @@ start_accessory bt:hci1
 pair_machines
 grep -q "^paired: 李未可" /tmp/pair.log || fail "pair: $(cat /tmp/pair.log)"
 
-# On one machine the accessory's record is on both adapters, so the address names the host's: hci0.
+# On one machine both adapters show the accessory's record, so the address names the host's adapter, hci0.
 easim list bt:hci0 >/tmp/list 2>&1 || fail "list: $(cat /tmp/list)"
 grep -q "$accessory" /tmp/list || fail "list: $(cat /tmp/list)"
 easim info bt:hci0 >/tmp/info 2>&1 || fail "info: $(cat /tmp/info)"

@@ -1,4 +1,4 @@
-# What the kernel and udev make of a simulated accessory: numbers, strings, the iAP interface and its bulk pair.
+# Checks what the kernel and udev make of a simulated accessory: numbers, strings, the iAP interface and its bulk pair.
 . /easim/lib.sh
 easim run lawk-view --on usbip:127.0.0.1:3240 >/tmp/run &
 until_true 60 "the accessory" grep -q "plugged in" /tmp/run

@@ -1,5 +1,5 @@
-# A process that is killed leaves a gadget in configfs, and the next one removes it, works, and leaves nothing; gadgets of
-# others and those whose process runs are not touched.
+# A killed process leaves a gadget in configfs. The next process removes that gadget, works, and leaves nothing behind.
+# Other programs' gadgets, and gadgets whose process is still running, are not touched.
 . /easim/lib.sh
 gadgets=/sys/kernel/config/usb_gadget
 found() { for gadget in "$gadgets"/*; do echo "${gadget##*/}"; done; }
@@ -9,13 +9,13 @@ easim run echo --on gadget: >/tmp/run 2>&1 &
 run=$!
 until_true 60 "the device" test -e "$device/serial"
 
-# One controller, one gadget.
+# A controller can have only one gadget.
 easim run echo --on gadget: >/tmp/second 2>&1 && fail "two gadgets on one controller"
 grep -q "dummy_udc.0 is in use by the gadget 'easim-$run-" /tmp/second || fail "second: $(cat /tmp/second)"
 [ -e "$device/serial" ] || fail "the first one lost its device"
 [ "$(found | wc -l)" -eq 3 ] || fail "left in configfs: $(found)"
 
-# Killed with a session and transfers under way.
+# The process is killed while a session and transfers are in progress.
 easim burst usb: --for 60s >/tmp/burst 2>&1 &
 burst=$!
 until_true 60 "a session" grep -q "session 1 open" /tmp/run
@@ -40,7 +40,7 @@ kill -INT "$run"
 wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"
 [ "$(found | tr '\n' ' ')" = "easim-copy printer " ] || fail "left in configfs: $(found)"
 
-# Each missing requirement is named, also by the doctor.
+# Each missing requirement is named, including by `easim doctor`.
 easim doctor >/tmp/doctor
 for finding in "udc .*gadget:dummy_udc.0" "configfs .*gadgets" "functionfs .*usb_f_fs"; do
   grep -q "^✓  $finding" /tmp/doctor || fail "no $finding: $(cat /tmp/doctor)"

@@ -1,13 +1,14 @@
 # modules: bt
-# Links that are lost in a session: the adapter is switched off, the radio link breaks down, rfkill. Exit code 5 and a
-# sentence; with --reconnect the load goes on when the accessory is back.
+# Tests links that are lost during a session: the adapter is switched off, the radio link breaks down, or rfkill blocks
+# the radio. The command prints a sentence and exits with code 5; with --reconnect, the load test continues when the
+# accessory is back.
 . /easim/bluetooth.sh
 pair_once
 
 sessions() { grep -c 'session 1 open' /tmp/accessory.log || true; }
 has_more_sessions() { [ "$(sessions)" -gt "$before" ]; }
 
-# begin_burst OPTIONS: a load in the background, in its session.
+# begin_burst OPTIONS: starts a load test in the background, and waits until its session is open.
 begin_burst() {
   before=$(sessions)
   easim burst bt:hci0 --for 60s --timeout 120s --quiet-messages "$@" >/tmp/burst 2>&1 &
@@ -15,7 +16,7 @@ begin_burst() {
   until_true 30 "a session for $*" has_more_sessions
 }
 
-# ends_with_five WHY: the load ends with exit code 5, and says so.
+# ends_with_five WHY: the load test ends with exit code 5, and prints the reason.
 ends_with_five() {
   code=0
   wait "$burst" || code=$?
@@ -28,11 +29,11 @@ set_adapter hci0 Powered boolean:false
 ends_with_five "the adapter is off"
 set_adapter hci0 Powered boolean:true
 
-# The radio link breaks down, as out of range.
+# The radio link breaks down, as it does when a device is out of range.
 begin_burst
 hcitool -i hci0 dc "$accessory"
 ends_with_five "the radio link broke down"
-# The guest's kernel trips over a device that is called as soon as it is gone.
+# The guest's kernel fails if a device is called immediately after it has gone.
 sleep 3
 easim send bt:hci0 --10k --expect echo --timeout 30s >/tmp/send 2>&1 || fail "in range again: $(cat /tmp/send)"
 
@@ -43,12 +44,12 @@ until_true 60 "the session after the reconnect" has_more_sessions
 kill -INT "$burst"
 code=0
 wait "$burst" || code=$?
-# It was stopped before its 60 s and lost a burst on the way: that has not passed.
+# The load test was stopped before its 60 s were over and lost a burst, so it has not passed.
 [ $code = 1 ] || fail "reconnected: exit code $code: $(cat /tmp/burst)"
 grep -q 'reconnected 1 times' /tmp/burst || fail "reconnected: $(cat /tmp/burst)"
 grep -q 'stopped by Ctrl-C' /tmp/burst || fail "reconnected: $(cat /tmp/burst)"
 
-# rfkill hci0 1: blocks an adapter; 0 lets it go, and BlueZ switches it on again.
+# rfkill hci0 1: blocks an adapter; with 0, the adapter is unblocked, and BlueZ switches it on again.
 rfkill() {
   for switch in /sys/class/rfkill/*; do
     if [ "$(cat "$switch/name")" = "$1" ]; then echo "$2" >"$switch/soft"; fi
@@ -62,9 +63,10 @@ ends_with_five "rfkill"
 ends_with 3 easim send bt:hci0 --10k --timeout 3s
 grep -q 'rfkill unblock bluetooth' /tmp/ended || fail "rfkill: $(cat /tmp/ended)"
 
-# A blocked radio ends nothing on the air, so the accessory keeps its session. Real controllers give a silent link up after 20 s.
-# btvirt never does: at a reset it forgets both ends of a link and tells neither kernel. Only a reset of its own adapter lets the
-# accessory's kernel forget the link. The accessory waits for its adapter, and is visible again.
+# A blocked radio cannot tell its peer that the link has ended, so the accessory keeps its session. Real controllers
+# give up a silent link after 20 s. btvirt never does: when it is reset, it forgets both sides of a link and notifies
+# neither kernel. Only a reset of its own adapter lets the accessory's kernel forget the link. The accessory waits for
+# its adapter, and is visible again.
 [ "$(grep -c 'session 1 open' /tmp/accessory.log)" -gt "$(grep -c 'session 1 ended' /tmp/accessory.log)" ] ||
   fail "the accessory has noticed the end: $(cat /tmp/accessory.log)"
 rfkill hci1 1

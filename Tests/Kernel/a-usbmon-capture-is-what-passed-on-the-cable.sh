@@ -17,7 +17,7 @@ kill -INT $monitor
 wait $monitor || fail "usbmon: $(cat /tmp/usbmon)"
 easim decode /tmp/own.pcapng >/tmp/own || fail "its own: $(cat /tmp/own)"
 easim decode /tmp/usb.pcap >/tmp/usb || fail "usbmon's: $(cat /tmp/usb)"
-# usbmon sees what was still on its way when the host left, and each end by its direction.
+# usbmon also sees what was still in transit when the host left, and identifies each side by the direction.
 sed -n -e 's/^[0-9.]* A[0-9]* //p' /tmp/own >/tmp/own.in
 sed -n -e 's/^[0-9.]* D[0-9]* //p' /tmp/own | grep -v ' closed$' | grep -v '^closed' >/tmp/own.out
 sed -n -e 's/^[0-9.]* IN[0-9]* //p' /tmp/usb | head -n "$(wc -l </tmp/own.in)" >/tmp/usb.in

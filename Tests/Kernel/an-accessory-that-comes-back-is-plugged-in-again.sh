@@ -1,4 +1,4 @@
-# An accessory that ends and comes back is a device that goes and comes, and udev sees it.
+# When an accessory's program ends and starts again, udev sees a device that disappears and comes back.
 . /easim/lib.sh
 udevadm monitor --udev --subsystem-match=usb/usb_device >/tmp/events &
 easim run echo --on usbip:127.0.0.1:3240 >/tmp/run &

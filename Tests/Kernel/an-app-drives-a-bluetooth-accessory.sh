@@ -1,10 +1,11 @@
 # modules: bt
 # with: .build/install/release/EADemoClient=/easim/bin/EADemoClient
-# An app on Apple's API with EASIM_ENDPOINTS=bt: finds the paired accessory, and 10,000 bytes come back; through a flicker, too.
+# With EASIM_ENDPOINTS=bt: an app that uses Apple's API finds the paired accessory, and 10,000 bytes come back, even
+# after a flicker.
 . /easim/bluetooth.sh
 pair_once
 
-# app_works: the app exchanges its 10K; what it printed is in /tmp/ended.
+# app_works: the app sends 10K and gets them back; the app's output is in /tmp/ended.
 app_works() {
   ends_with 0 env EASIM_ENDPOINTS=bt:hci0 timeout 60 EADemoClient com.lawaken.iap2 10k
   grep -q '^10000 bytes came back as they were sent' /tmp/ended || fail "app: $(cat /tmp/ended)"

@@ -3,16 +3,16 @@
 . /easim/bluetooth.sh
 pair_once
 
-# wake_ups PID: how often the threads of a process went to sleep so far.
+# wake_ups PID: how many times the threads of a process have gone to sleep so far.
 wake_ups() { echo $(($(sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$1"/task/*/status | tr '\n' '+')0)); }
 
-# Its standard input stays open after the command.
+# The program's standard input stays open after the command has been sent.
 mkfifo /tmp/commands
 { echo open; sleep 1000; } >/tmp/commands &
 easim console bt:hci0 </tmp/commands >/tmp/console 2>&1 &
 host=$!
 until_true 30 "a session" grep -q 'session 1 open' /tmp/accessory.log
-# The last acknowledgements and lines of the log.
+# Allows time for the last acknowledgements and log lines.
 sleep 3
 before_host=$(wake_ups $host) before_accessory=$(wake_ups "$run")
 sleep 10

@@ -1,19 +1,19 @@
 # modules: bt
 # c: Tests/Kernel/rfcomm_echo.c=/easim/bin/rfcomm_echo
-# Measures how long it takes to attach, with and without a radio link that is up already: by a bare socket, and by easim from the
-# start of the command until apps see the accessory.
+# Measures how long it takes to attach, with and without a radio link that is already up: with a bare socket, and with
+# easim from the start of the command until apps see the accessory.
 . /easim/bluetooth.sh
 pair_once
 rfcomm_echo serve 25 &
 until_true 10 "a plain echo" rfcomm_echo measure "$host" "$accessory" 25 1
 
-# The kernel trips over a device that is called as soon as its radio link is gone.
+# The kernel fails if a device is called immediately after the radio link has gone.
 drop_radio_link() {
   hcitool -i hci0 dc "$accessory" || true
   sleep 3
 }
 
-# at EVENT: when it happened, in milliseconds since the start of the command.
+# at EVENT: when the event happened, in milliseconds since the start of the command.
 at() { sed -n "s/^ *\([0-9]*\)\.\([0-9]*\)  device *$1.*/\1\2/p" /tmp/ended | head -n 1 | sed 's/^0*\(.\)/\1/'; }
 
 # attach HOW: one attachment by easim.

@@ -1,5 +1,6 @@
 # modules: bt
-# Two accessories at once, one of them not on Bluetooth; an accessory that sends noise, and one that never answers.
+# Tests two accessories at once, one of which is not on Bluetooth; an accessory that sends noise; and an accessory that
+# never answers.
 . /easim/bluetooth.sh
 pair_once
 easim run echo --on unix:/tmp/a.sock >/tmp/unix.log 2>&1 &
@@ -12,18 +13,18 @@ start_accessory bt:hci1 --fault stale,kind=noise,bytes=4000
 easim send bt:hci0 --10k --expect echo --timeout 30s >/tmp/send 2>&1 || fail "after noise: $(cat /tmp/send)"
 stop_accessory
 
-# Some makers run protocols of their own on this service: nothing answers iAP2's detection.
+# Some manufacturers run their own protocols on this service, so nothing answers iAP2's detection.
 start_accessory bt:hci1 --fault half-dead
 ends_with 6 easim send bt:hci0 --10k --timeout 20s
 ends_with 6 easim info bt:hci0 --timeout 20s
 grep -q 'did not take part in detection within 15s' /tmp/ended || fail "info: $(cat /tmp/ended)"
-# It is listed as a near miss, with the reason.
+# Such a device is listed as a near miss, with the reason.
 ends_with 3 easim list bt:hci0
 grep -q "$accessory.*(it connects and sends nothing for 5s" /tmp/ended || fail "list: $(cat /tmp/ended)"
 ends_with 3 easim list bt:hci0 --json
 grep -q '"event":"warning".*it connects and sends nothing for 5s' /tmp/ended || fail "list: $(cat /tmp/ended)"
 stop_accessory
 
-# So is one that has gone.
+# A device that has disappeared is also listed as a near miss.
 ends_with 3 easim list bt:hci0
 grep -q "$accessory.*(it does not offer the service" /tmp/ended || fail "list: $(cat /tmp/ended)"

@@ -1,5 +1,5 @@
-# Words of the tests on Bluetooth; sourced as /easim/bluetooth.sh. Two virtual controllers, hci0 and hci1, and BlueZ. The lane
-# brings the programs along for every test with "# modules: bt".
+# Functions for the Bluetooth tests; sourced as /easim/bluetooth.sh. There are two virtual controllers, hci0 and hci1,
+# and BlueZ. The lane installs the programs for every test with "# modules: bt".
 # shellcheck disable=SC2034  # The variables are for the tests.
 . /easim/lib.sh
 
@@ -17,7 +17,7 @@ set_adapter() {
 
 address_of() { adapter_property "$1" Address | grep -o '[0-9A-F][0-9A-F]:[0-9A-F:]*'; }
 
-# The adapters that BlueZ has; a test that gives one to another stack changes this.
+# The adapters that BlueZ has; a test that gives an adapter to another stack changes this variable.
 adapters="hci0 hci1"
 has_adapters() { for adapter in $adapters; do adapter_property "$adapter" Address || return 1; done; }
 
@@ -27,7 +27,7 @@ start_bluetoothd() {
   until_true 30 "bluetoothd has $adapters" has_adapters
 }
 
-# start_controllers: a D-Bus, and two virtual controllers that nobody uses yet.
+# start_controllers: starts a D-Bus, and two virtual controllers that no program uses yet.
 start_controllers() {
   mkdir -p /run/dbus /var/lib/bluetooth /etc/dbus-1/system.d
   dbus-daemon --config-file=/easim/bus.conf --fork --nopidfile --nosyslog || fail "no D-Bus"
@@ -47,7 +47,7 @@ start_bluetooth() {
   echo "host at $host, accessory at $accessory"
 }
 
-# start_accessory ADDRESS [OPTIONS]: a simulated accessory in the background, plugged in.
+# start_accessory ADDRESS [OPTIONS]: starts a simulated accessory in the background, and waits until it is plugged in.
 start_accessory() {
   where=$1
   shift
@@ -62,20 +62,20 @@ pair_machines() {
     fail "pairing: $(cat /tmp/pair.log /tmp/accessory.log) $(tail -5 /tmp/bluetoothd.log)"
 }
 
-# pair_once [OPTIONS]: an accessory on hci1, run with these options, that is paired with the host on hci0.
+# pair_once [OPTIONS]: pairs an accessory on hci1, run with these options, with the host on hci0.
 pair_once() {
   start_bluetooth
   start_accessory bt:hci1 "$@"
   pair_machines
 }
 
-# stop_accessory: Ctrl-C, and it ends in order.
+# stop_accessory: interrupts the accessory as Ctrl-C does, and expects a clean exit.
 stop_accessory() {
   kill -INT "$run"
   wait "$run" || fail "run ended with $?: $(cat /tmp/accessory.log)"
 }
 
-# ends_with CODE COMMAND...: the command ends with this exit code; what it printed is in /tmp/ended.
+# ends_with CODE COMMAND...: the command ends with this exit code; the command's output is in /tmp/ended.
 ends_with() {
   wanted=$1
   shift

@@ -1,6 +1,6 @@
-# 'easim check' through libusb and udev, of an accessory that is a gadget on this kernel's own device port (dummy_hcd): a clean
-# profile passes, and a broken one fails in its case. Cases that time the accessory are left out, because a
-# guest on a busy machine makes it late.
+# Runs 'easim check' through libusb and udev on an accessory that is a gadget on this kernel's own device port
+# (dummy_hcd): a correct profile passes, and a broken profile fails in the expected case. Cases that time the accessory
+# are omitted, because a guest on a busy machine delays the accessory.
 . /easim/lib.sh
 cases=101,201-211,301,501,502,504-507,601,603,621-638,701-703,712,801
 

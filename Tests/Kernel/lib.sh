@@ -1,4 +1,4 @@
-# Words that the tests of the kernel lane share; sourced as /easim/lib.sh.
+# Functions that the tests of the kernel lane share; sourced as /easim/lib.sh.
 set -eu
 
 fail() {
@@ -26,7 +26,8 @@ until_true() {
   done
 }
 
-# suite MEDIUM NAME: a suite of ChannelsOnHardware holds. Otherwise says which checks failed, and which one it ended in.
+# suite MEDIUM NAME: a suite of ChannelsOnHardware passes; otherwise, prints which checks failed, and during which check
+# the suite stopped.
 suite() {
   ChannelsOnHardware "$@" >/tmp/suite 2>&1 || fail "$(sed -e '/^✔/d' -e '$!{/^…/d;}' /tmp/suite)"
   sed -n 's/^\([0-9]* checks\)/measured: \1/p' /tmp/suite

@@ -1,6 +1,7 @@
-# A session of native transport has an interface of its own on a real kernel: alternate 1 while it is open, 10,000 bytes two
-# hundred times over its endpoints with every byte compared, alternate 0 when it is closed, also when the program is killed;
-# and an end on either side, or a pull, is what it is on every channel.
+# On a real kernel, each native-transport session has an interface of its own: alternate setting 1 is selected while the
+# session is open, and alternate setting 0 when it is closed, even if the program is killed. 10,000 bytes pass over the
+# interface's endpoints two hundred times, and every byte is compared. Closing either side, or pulling the cable, has
+# the same effect as on every other channel.
 . /easim/lib.sh
 frames=com.example.camera.frames
 run() { # ARGUMENT...: the camera, plugged in
@@ -46,7 +47,7 @@ easim burst usb: --protocol $frames --count 1 --sessions 2 --timeout 8s >/tmp/bu
   fail "two sessions were on one pair of endpoints: $(cat /tmp/burst)"
 grep -q "another session uses its native channel" /tmp/burst || fail "no reason was given: $(cat /tmp/burst)"
 
-# A program that is killed cannot choose alternate 0; the kernel does it, and the accessory knows.
+# A killed program cannot select alternate setting 0; the kernel does so instead, and the accessory is notified.
 until_true 60 "every session's end" closed 7
 easim burst usb: --protocol $frames --for 60s >/tmp/burst 2>&1 &
 burst=$!
@@ -56,7 +57,7 @@ until_true 60 "the end of a killed program's session" closed 8
 until_true 60 "alternate 0 after it" alternate 0
 until_true 60 "the departure of a program without a word" grep -q "stopped reading" /tmp/run
 
-# Pulled in the middle.
+# The cable is pulled in the middle of a transfer.
 easim burst usb: --protocol $frames --for 60s >/tmp/burst 2>&1 &
 burst=$!
 until_true 60 "a session to pull" alternate 1

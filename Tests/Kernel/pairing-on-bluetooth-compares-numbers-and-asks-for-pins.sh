@@ -1,10 +1,11 @@
 # modules: bt
-# What a scan shows of an accessory, a device that is not paired, and pairing with a number to compare and with a PIN.
+# Tests what a scan shows of an accessory, a device that is not paired, and pairing with a number to compare and with a
+# PIN.
 . /easim/bluetooth.sh
 start_bluetooth
 start_accessory bt:hci1
 
-# pair_ends CODE OPTIONS: pairs, and ends with this exit code.
+# pair_ends CODE OPTIONS: runs `easim pair`, which must end with this exit code.
 pair_ends() {
   wanted=$1
   shift
@@ -21,7 +22,7 @@ send_works() {
 easim pair bt:hci0 --timeout 6s >/tmp/scan 2>&1 || fail "scan: $(cat /tmp/scan)"
 grep "$accessory .* accessory .* 李未可 View" /tmp/scan >/dev/null || fail "scan: $(cat /tmp/scan)"
 
-# A near miss: seen, and not paired.
+# A near miss is seen but not paired.
 easim list "bt:hci0#$accessory" >/tmp/list 2>&1 && fail "not paired, and listed: $(cat /tmp/list)"
 grep -q "pair it: easim pair bt:$accessory" /tmp/list || fail "list: $(cat /tmp/list)"
 code=0
@@ -29,7 +30,7 @@ easim send "bt:hci0#$accessory" --10k --timeout 3s >/tmp/send 2>&1 || code=$?
 [ $code = 3 ] || fail "not paired: exit code $code: $(cat /tmp/send)"
 grep -q "pair it: easim pair bt:$accessory" /tmp/send || fail "not paired: $(cat /tmp/send)"
 
-# A number to compare, because --pin says that somebody can type: without a terminal, only --yes answers.
+# There is a number to compare, because --pin means that somebody can type; without a terminal, only --yes can answer.
 pair_ends 6 --pin 4711
 grep -q 'show [0-9]\{6\}? To answer yes' /tmp/pair.log || fail "a number: $(cat /tmp/pair.log)"
 pair_ends 0 --pin 4711 --yes
@@ -37,7 +38,7 @@ grep -q 'show [0-9]\{6\}? yes' /tmp/pair.log || fail "a number: $(cat /tmp/pair.
 send_works
 easim unpair "bt:$accessory" || fail "unpair"
 
-# A PIN, as devices ask for that are older than Bluetooth 2.1.
+# A PIN is used, because devices older than Bluetooth 2.1 ask for one.
 hciconfig hci0 sspmode 0
 hciconfig hci1 sspmode 0
 pair_ends 6

@@ -17,11 +17,11 @@ if python3 /easim/usb_host.py -k wrong >/tmp/pytest 2>&1; then fail "a wrong tes
 grep -q "easim timeline" /tmp/pytest || fail "there is no timeline: $(cat /tmp/pytest)"
 grep -q "device .*connect" /tmp/pytest || fail "the timeline: $(cat /tmp/pytest)"
 
-# The program has ended with pytest and left the accessory to others.
+# The program has ended together with pytest, so others can use the accessory.
 easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after pytest: $(cat /tmp/send)"
 kill -INT "$run"
 wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"
 
-# Without an accessory the test fails, with the reason: dead firmware is no green suite.
+# Without an accessory the test fails and states the reason, because dead firmware must not pass the suite.
 if python3 /easim/usb_host.py --easim-timeout 1 -k sessions >/tmp/pytest 2>&1; then fail "it passed: $(cat /tmp/pytest)"; fi
 grep -q "no accessory at usb: within 1 s" /tmp/pytest || fail "no reason: $(cat /tmp/pytest)"

@@ -1,5 +1,5 @@
 # modules: bt
-# The flicker on Bluetooth: the bond stays, and RFCOMM is disconnected and connected again. The scenario of it, too.
+# Tests the flicker on Bluetooth, and its scenario: the bond stays, while RFCOMM is disconnected and connected again.
 . /easim/bluetooth.sh
 pair_once --quirk flicker
 easim send bt:hci0 --10k --expect echo >/tmp/send 2>&1 || fail "send: $(cat /tmp/send)"

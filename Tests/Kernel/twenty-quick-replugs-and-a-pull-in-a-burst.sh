@@ -1,4 +1,5 @@
-# An accessory that comes and goes is seen each time, and one that is pulled in a burst ends it with 5.
+# An accessory that comes and goes is seen each time; if the accessory is pulled during a burst, the command exits with
+# code 5.
 . /easim/lib.sh
 easim run echo --on usbip:127.0.0.1:3240 >/tmp/run &
 until_true 60 "the accessory" grep -q "plugged in" /tmp/run
