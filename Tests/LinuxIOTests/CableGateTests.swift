@@ -81,7 +81,7 @@ import Testing
     #expect(rig.here.bytes == [2])
   }
 
-  /// One packet too many closes the gate, from inside a channel's call.
+  /// One packet too many closes the gate, while a channel's handler is being called.
   @Test func itIsClosedByTheLineThatIsTooMany() throws {
     let rig = Rig()
     rig.here.onReceived = { [unowned rig] in rig.gate.close() }

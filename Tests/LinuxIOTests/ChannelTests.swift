@@ -34,7 +34,7 @@ enum ChannelFactories {
       left: cable.left, right: cable.right, cut: { cable.cut() }, run: { loop.run(until: $0, limit: hangLimit) })
   }
 
-  /// A test cannot cut a socket.
+  /// A socket has no cable that a test could cut.
   private static let sockets = ChannelFactory.Traits.all.subtracting(.canBeCut)
 
   static let unix = ChannelFactory("unix socket", traits: sockets) {
@@ -98,7 +98,7 @@ enum ChannelFactories {
     }
   }
 
-  /// Both ends of a cable opened through the public API: the right end listens, and the left end connects.
+  /// Two connected channels, opened through the public API: the right one listens, and the left one connects.
   static func connected(at address: Address, keeping: AnyObject? = nil) throws -> ChannelRig {
     let loop = try EpollLoop()
     var accepted: (any Channel)?

@@ -8,7 +8,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// A channel detects its peer's end, of any kind and in any state: on real descriptors, in memory, and behind faults.
+/// A channel detects every kind of death of its peer, in every state: on real descriptors, in memory, and behind
+/// faults.
 @Suite(.waits) struct DeathTests {
   @Test(arguments: DeathSuite.cases(for: DeathFactories.all))
   func everyDeathIsNoticed(example: DeathSuite.Case) throws {

@@ -6,7 +6,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests a channel over a descriptor beyond the common suite, with a raw socket as the other end.
+/// Tests what the common suite does not cover for a channel over a descriptor, with a raw socket as the peer.
 @Suite(.waits) struct DescriptorChannelTests {
   let loop: EpollLoop
   let channel: DescriptorChannel
@@ -57,7 +57,7 @@ import Testing
     other.close()
     let before = loop.turns
     #expect(!loop.run(until: { recorder.end != nil }, limit: .milliseconds(10)))
-    // The hang-up is reported twice; the third turn ended the wait.
+    // The loop reports the hang-up twice; the third turn ended the wait.
     #expect(loop.turns - before <= 3)
     channel.resumeReading()
     #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
@@ -65,7 +65,7 @@ import Testing
     #expect(recorder.end == .closedByPeer)
   }
 
-  /// Linux reports an RFCOMM close as a reset. A socket pair also reports a reset if the closing end has unread bytes.
+  /// Linux reports an RFCOMM close as a reset. A socket pair also reports a reset if the closing side has unread bytes.
   @Test(arguments: [false, true]) func aResetOfAMediumWithFramesIsAClose(_ isPaused: Bool) throws {
     let pair = try RawSocket.pair()
     let channel = DescriptorChannel(taking: pair.nonBlocking, as: .frames(longest: 100), on: loop)

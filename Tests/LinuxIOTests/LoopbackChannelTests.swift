@@ -3,8 +3,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests the guarantees of a loopback beyond the common suite: exact times, and which bytes are lost when the cable is
-/// cut.
+/// Tests a loopback's guarantees that the common suite does not cover: exact times, and which bytes are lost when the
+/// cable is cut.
 @Suite struct LoopbackChannelTests {
   let loop = VirtualLoop()
 

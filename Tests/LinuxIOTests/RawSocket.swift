@@ -1,7 +1,7 @@
 import Glibc
 import LinuxIO
 
-/// The other end of a socket, using plain blocking calls.
+/// The peer's side of a socket connection, using plain blocking calls.
 final class RawSocket: @unchecked Sendable {
   private var descriptor: Int32
 
@@ -70,7 +70,7 @@ final class RawSocket: @unchecked Sendable {
 
   func shutDownWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Closes this end even while another program is being launched. Until its exec, the new process holds a copy of
+  /// Closes this socket even while another program is being launched. Until its exec, the new process holds a copy of
   /// every descriptor, and a socket stays open as long as any copy remains.
   func close() {
     if descriptor >= 0 {

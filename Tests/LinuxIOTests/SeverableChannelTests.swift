@@ -3,7 +3,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests a cable that is unplugged, with or without notice to the end that keeps the channel.
+/// Tests a cable that is unplugged, whether or not the side that keeps the channel is notified.
 @Suite struct SeverableChannelTests {
   final class Rig {
     let loop = VirtualLoop()

@@ -48,7 +48,7 @@ import Testing
     #expect(peer("", "", of: far, near: near) == .unknown)
   }
 
-  /// The kernel prints user 0 for a socket that belongs to no process: that is not root.
+  /// The kernel prints user 0 for a socket that belongs to no process, although root does not own that socket.
   @Test func aSocketWithoutAProcessIsNobodys() {
     let waiting = Self.line("0100007F:0CA8 0100007F:A3C4", user: "    0", inode: "0", state: "06")
     #expect(peer(waiting) == .unknown)

@@ -155,7 +155,7 @@ import Testing
     let terminal = try #require(target)
     unlink(path)
     close(open(path, O_CREAT | O_WRONLY, 0o600))
-    // The path should now lead to the next terminal, but cannot.
+    // The path should now lead to the next terminal, but the link cannot be created.
     let host = open(terminal, O_RDWR | O_NOCTTY)
     defer { close(host) }
     #expect(meeting.loop.run(until: { !meeting.ends.isEmpty }, limit: hangLimit))
@@ -219,7 +219,7 @@ import Testing
   }
 }
 
-/// Tests a pty in place of a serial line; the test holds the far end.
+/// Tests a pty in place of a serial line; the test holds the other side.
 @Suite(.waits) struct SerialTests {
   let loop: EpollLoop
   let farEnd: DescriptorChannel

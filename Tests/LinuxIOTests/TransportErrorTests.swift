@@ -2,7 +2,7 @@ import AccessoryCore
 import LinuxIO
 import Testing
 
-/// Tests the error sentences that all media share, each once.
+/// Tests each of the error sentences that all media share.
 @Suite struct TransportErrorTests {
   static func reasons(_ address: Address) -> [TransportError] {
     [
@@ -36,7 +36,7 @@ import Testing
     #expect(Self.reasons(there).map { $0.at(named) } == Self.reasons(named))
   }
 
-  /// The wording depends on the medium: nothing "listens" on a serial line.
+  /// The wording depends on the medium: no program "listens" on a serial line.
   @Test(arguments: [
     ("unix:/tmp/a.sock", "no accessory listens at unix:/tmp/a.sock: No such file or directory"),
     ("tcp:127.0.0.1:7000", "no accessory listens at tcp:127.0.0.1:7000: No such file or directory"),

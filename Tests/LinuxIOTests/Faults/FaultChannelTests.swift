@@ -127,7 +127,7 @@ import Testing
     rig.left.close()
     try rig.loop.advance(by: .milliseconds(1_900))
     #expect(!rig.left.isOver)
-    // When the end reads some bytes, its time limit is extended by two seconds.
+    // When the receiving side reads some bytes, the time limit is extended by two seconds.
     rig.right.resumeReading()
     try rig.loop.advance(by: .milliseconds(1_900))
     #expect(!rig.left.isOver && rig.atRight.bytes.count == 1_000)
@@ -135,7 +135,7 @@ import Testing
     #expect(rig.left.isOver)
   }
 
-  /// Otherwise, the owner would not read the bytes before the end, and would wait forever for room to send.
+  /// Otherwise, the owner would not read the last bytes, and would wait forever for room to send.
   @Test(arguments: [false, true]) func aPausedReaderThatWaitsToSendHearsOfTheEnd(pausesFirst: Bool) throws {
     let rig = try FaultRig("latency,delay=10ms,in", capacity: 1_000)
     rig.right.send("late")

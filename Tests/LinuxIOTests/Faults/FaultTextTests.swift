@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  /// Bytes that pass within this many seconds at the rate reported from the field.
+  /// The number of bytes that pass within this many seconds at the rate that users reported.
   @Test(arguments: [("bluetooth", 10, 75_000), ("bluetooth-scanning", 10, 48_750), ("bluetooth-scanning", 40, 247_500)])
   func aBluetoothLinkPassesWhatWasMeasured(name: String, seconds: Int, bytes: Int) throws {
     let faults = try LinkPreset.faults(name).map(\.description)
