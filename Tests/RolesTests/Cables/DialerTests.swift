@@ -89,7 +89,7 @@ import Testing
     #expect(rig.finder.attempts == ["a", "a"])
   }
 
-  /// Before pauses were introduced, an accessory like this was dialed 469 times in 10 s.
+  /// Without pauses between attempts, an accessory like this was dialed 469 times in 10 s.
   @Test func linksThatEndBeforeTheAccessoryIsReadyAreCountedAndPausedForLongerAndLonger() throws {
     let rig = try DialerRig(.every)
     rig.arrive("a")

@@ -88,7 +88,7 @@ final class LocalCycles {
     dialer.stop()
     watcher.stop()
     device.unplugAll()
-    // A closed socket remains for a moment, until the other end has closed as well.
+    // A closed socket remains for a moment, until the peer has closed as well.
     let clean = lab.loop.run(until: { self.isClean }, limit: .seconds(5))
     simulatorLoop.stop()
     let left = Set(openDescriptors).subtracting(descriptorsBefore)

@@ -4,7 +4,8 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// Tests which requests a script finds in a stream, as a transcript: bytes go in, requests come out.
+/// Tests which requests a script finds in a stream. The test is a transcript of the bytes that go in and the requests
+/// that come out.
 @Suite struct RequestMatcherTests {
   private static func script(_ framing: Script.Framing, _ requests: String...) -> Script {
     Script(framing: framing, rules: requests.map { .init(request: Array($0.utf8), response: []) })

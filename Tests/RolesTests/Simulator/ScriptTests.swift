@@ -7,7 +7,7 @@ import Testing
 @testable import AccessoryProfiles
 @testable import AccessorySimulator
 
-/// Tests scripts as written in profiles, seen from the app's end, in virtual time.
+/// Tests scripts as written in profiles, seen from the app's side, in virtual time.
 @Suite struct ScriptTests {
   private let loop = VirtualLoop()
 

@@ -46,7 +46,7 @@ import Testing
     let (before, request) = (Self.stream.bytes(0..<Self.size), Self.stream.bytes(Self.size..<2 * Self.size))
     let bytes = before + wrong.answer(request, before, UniqueStream(seed: 22, session: 0).bytes(0..<Self.size))
     let told = Self.told(bytes + Self.stream.bytes(2 * Self.size..<3 * Self.size))
-    // A sink does not know where a burst ends, so bytes of an earlier burst count as repeated.
+    // A sink does not know where each burst stops, so bytes of an earlier burst count as repeated.
     let kind = wrong.kind == "stale" ? "repeated" : wrong.kind
     let isInPlace = kind == "foreign" && told.first?.hasPrefix("corrupted: ") == true
     #expect(told.first?.hasPrefix("\(kind): ") == true || isInPlace, "\(wrong): \(told)")

@@ -70,7 +70,8 @@ import Testing
   }
 
   /// A reader that sleeps for a while stops the source through the link's flow control. When it wakes, it receives the
-  /// bytes that the link held, one chunk, and then bytes at the normal rate, but no flood.
+  /// bytes that the link held, one chunk, and then bytes at the normal rate, without a burst that makes up for the
+  /// pause.
   @Test func aReaderThatSleptFindsWhatTheLinkHeldAndThenTheRate() throws {
     let loop = VirtualLoop()
     let rate = 200_000
@@ -83,7 +84,7 @@ import Testing
     recorder.isDeaf = false
     try loop.advance(by: .milliseconds(100))
     #expect(recorder.end == nil)
-    // The bytes of one second before the pause and of a tenth of a second after it, plus the buffers of both ends. If
+    // The bytes of one second before the pause and of a tenth of a second after it, plus the buffers of both sides. If
     // the source made up for the five seconds, there would be twice as many.
     let woken = recorder.heard.count
     #expect(woken < rate * 11 / 10 + 2 * 256 * 1_024 + 20_000)

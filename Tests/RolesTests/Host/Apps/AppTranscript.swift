@@ -5,8 +5,8 @@ import Testing
 
 @testable import AccessoryHost
 
-/// An app's machine, driven by a transcript: each line that begins with `>` is performed, and its consequences are
-/// written below it. The machine is correct if the transcript is unchanged.
+/// Drives an app's state machine by a transcript: each line that begins with `>` is performed, and the consequences are
+/// written below that line. The state machine is correct if the transcript does not change.
 ///
 /// ```
 /// > publish 7 com.a

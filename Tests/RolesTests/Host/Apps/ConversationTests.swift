@@ -149,7 +149,7 @@ import Testing
     #expect(events.last == .different(0, utf8("OK and more")))
   }
 
-  /// A byte arrives 150 ms after the last expected one, or the session ends at that time.
+  /// A byte arrives 150 ms after the last expected byte, or the session ends at that time.
   @Test(
     arguments: [
       (.milliseconds(200), "!", .excess(utf8("!"))), (.milliseconds(100), "!", .done), (.zero, "!", .done),

@@ -101,7 +101,7 @@ import Testing
     #expect(findings.first?.kind.rawValue == wrong.kind, "\(wrong): \(findings.text())")
   }
 
-  /// A byte arrives 150 ms after the last one of the echo.
+  /// A byte arrives 150 ms after the echo's last byte.
   @Test(arguments: [true, false], [Duration.milliseconds(200), .zero])
   func bytesAreLookedForAfterTheLastExpectedOne(isUnique: Bool, settle: Duration) throws {
     var count = 0

@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // Some clients keep only the streams, others only the session.
+    // Some clients keep only the streams; others keep only the session.
     ("release -i -o", SessionLifetime.Rule.heldOrOpen, "-o"), ("-i -o release", .heldOrOpen, "release"),
     ("-i -i -o release", .heldOrOpen, "release"), ("release", .held, "release"), ("release -i -o", .held, "release"),
     ("-i -o release", .held, "release"),

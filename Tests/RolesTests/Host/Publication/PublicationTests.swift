@@ -91,8 +91,8 @@ import Testing
     #expect(scene.shown == ["0 + 1 []", "1 - 1 []", "1 + 2 [com.a, com.b]"])
   }
 
-  /// All sequences of the four events, with and without early publication and flicker: 4^6 histories for each
-  /// combination.
+  /// Plays all sequences of six events of four kinds, with and without early publication and flicker: 4^6 histories for
+  /// each combination.
   @Test(arguments: [nil, "flicker,device,empty=3ms,gap=2ms,cycles=2"])
   func eachConnectHasItsDisconnectWhateverHappens(quirk: String?) throws {
     let made = try quirk.map { try flicker($0) }
