@@ -10,20 +10,20 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     /// Creates a set from its raw value.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Bytes that the left end sent before it closed arrive at the right end.
+    /// Bytes that the left end sent before closing arrive at the right end.
     public static let leftCloseDelivers = Traits(rawValue: 1)
-    /// Bytes that the right end sent before it closed arrive at the left end.
+    /// Bytes that the right end sent before closing arrive at the left end.
     public static let rightCloseDelivers = Traits(rawValue: 2)
     /// The rig has a ``ChannelRig/cut``.
     public static let canBeCut = Traits(rawValue: 4)
-    /// Even if an end is closed with unread bytes, the other end sees an orderly close.
+    /// Even if one side closes with unread bytes, the other side sees an orderly close.
     public static let closesInOrderUnread = Traits(rawValue: 8)
 
     /// The left end can tell whether the right end was closed or the cable was cut. On USB it cannot, because an
     /// accessory that closes is unplugged.
     public static let rightClosesInOrder = Traits(rawValue: 16)
 
-    /// All traits: the guarantees of memory and of sockets.
+    /// All traits, which are the guarantees that memory and sockets give.
     public static let all: Traits = [
       .leftCloseDelivers, .rightCloseDelivers, .canBeCut, .closesInOrderUnread, .rightClosesInOrder,
     ]
@@ -47,13 +47,13 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
   public var description: String { name }
 }
 
-/// Two connected ends on one loop, not started.
+/// Two connected channels on one loop, not yet started.
 public final class ChannelRig {
   /// The left end.
   public let left: any Channel
   /// The right end.
   public let right: any Channel
-  /// Pulls the cable, so that both ends end with ``ChannelEnd/lost(_:)``.
+  /// Pulls the cable, so that both channels report ``ChannelEnd/lost(_:)``.
   public let cut: (() -> Void)?
   /// Runs the loop until the condition holds. Returns false if the condition can never hold, or has not held within a
   /// generous limit.

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The ways in which the other end of a channel can die.
+/// The ways in which a channel's peer can die.
 public enum Death: String, CaseIterable, Sendable {
   case close
   case reset
@@ -10,19 +10,19 @@ public enum Death: String, CaseIterable, Sendable {
   case cut
 }
 
-/// The end that dies. It never reads.
+/// The peer that dies. It never reads.
 public protocol RemoteEnd: AnyObject {
   func send(_ bytes: [UInt8])
-  /// Makes the end die. May be called again after ``Death/halfClose``.
+  /// Makes the peer die. May be called again after ``Death/halfClose``.
   func die(_ death: Death)
   func dispose()
 }
 
-/// The state of a channel at the moment when its other end dies.
+/// The state of a channel at the moment when its peer dies.
 public struct Situation: Sendable, CustomStringConvertible {
   enum Use: String {
     case reading, paused
-    /// The owner starts the channel only after the other end has died.
+    /// The owner starts the channel only after the peer has died.
     case notStarted = "not started"
     case closed
   }
@@ -58,12 +58,12 @@ public struct Situation: Sendable, CustomStringConvertible {
   ]
 }
 
-/// A kind of channel, with the ways in which its other end can die.
+/// A kind of channel, with the ways in which its peer can die.
 public struct DeathFactory: Sendable, CustomStringConvertible {
   /// The medium, and any channels wrapped around it.
   public let name: String
   let deaths: [Death]
-  /// Whether unread bytes are lost when the other end dies, as on a terminal whose master closes.
+  /// Whether unread bytes are lost when the peer dies, as on a terminal whose master closes.
   let forgetsUnread: Bool
   let closing: ChannelEnd
   let make: @Sendable () throws -> DeathRig
@@ -84,7 +84,7 @@ public struct DeathFactory: Sendable, CustomStringConvertible {
   public var description: String { name }
 }
 
-/// A channel with its other end.
+/// A channel with its peer.
 public struct DeathRig {
   let channel: any Channel
   let other: any RemoteEnd

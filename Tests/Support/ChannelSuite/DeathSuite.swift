@@ -1,7 +1,6 @@
 import AccessoryCore
 
-/// Checks that a channel notices when its other end dies, for every kind of channel, every state and every kind of
-/// death.
+/// Checks that a channel notices the death of its peer, for every kind of channel, every state and every kind of death.
 ///
 /// ```swift
 /// for example in DeathSuite.cases(for: [factory]) { try example.run() }
@@ -33,7 +32,7 @@ public enum DeathSuite {
 extension DeathSuite.Case {
   private enum Outcome {
     case ends
-    /// The end is orderly, and it waits until the reader has read everything.
+    /// The channel ends cleanly, but only after the reader has read everything.
     case waits
     /// Nothing happens, because the owner has closed the channel.
     case silence
@@ -58,7 +57,8 @@ extension DeathSuite.Case {
   /// More bytes than any channel can buffer.
   private static let flood = 64 << 20
 
-  /// Creates a channel and lets its other end die. Throws a ``CheckFailure`` if the channel does not react correctly.
+  /// Creates a channel and lets the channel's peer die. Throws a ``CheckFailure`` if the channel does not react
+  /// correctly.
   public func run() throws {
     let rig = try factory.make()
     let probe = Probe("surviving", rig.channel, CallGuardian())
@@ -86,7 +86,7 @@ extension DeathSuite.Case {
       try requireIdle(rig)
       try require(probe.end == nil, "the end did not wait for the reader: \(String(describing: probe.end))")
       try require(probe.received == 0, "a paused end received \(probe.received) bytes")
-      // Pauses again as soon as everything has been read. The end must still be reported.
+      // Pauses again as soon as everything has been read. The end of the connection must still be reported.
       probe.onReceived = { _ in if probe.received == Self.unreadCount { probe.pause() } }
       probe.resume()
       guard rig.run({ probe.end != nil }) else { throw CheckFailure("the death was not noticed after all was read") }
@@ -132,7 +132,7 @@ extension DeathSuite.Case {
       guard case .lost = probe.end else { throw CheckFailure("a loss was heard as '\(String(describing: probe.end))'") }
       return
     }
-    // The other end had not read everything, so its close may look like a reset.
+    // The peer had not read everything, so the peer's close may look like a reset.
     if situation.isFull { return }
     try require(probe.end == factory.closing, "a close was heard as '\(String(describing: probe.end))'")
     if situation.isUnread, !factory.forgetsUnread {

@@ -2,7 +2,7 @@ import AccessoryCore
 import CLinux
 import Glibc
 
-/// The other end as a raw descriptor with blocking calls, so that the kernel decides what its death looks like.
+/// The peer as a raw descriptor with blocking calls, so that the kernel decides what the peer's death looks like.
 public final class DescriptorEnd: RemoteEnd {
   /// The address family of the socket.
   public enum Family: Sendable {
@@ -20,7 +20,7 @@ public final class DescriptorEnd: RemoteEnd {
 
   deinit { dispose() }
 
-  /// Creates a connected pair with small buffers. One is for a channel; the other is the remote end.
+  /// Creates a connected pair with small buffers. One is for a channel; the other is the peer.
   public static func pair(_ family: Family) throws -> (nonBlocking: Int32, other: DescriptorEnd) {
     let pair =
       switch family {
@@ -123,7 +123,7 @@ public final class DescriptorEnd: RemoteEnd {
   }
 }
 
-/// The other end as a channel on the same loop.
+/// The peer as a channel on the same loop.
 public final class ChannelledEnd: RemoteEnd {
   private let channel: any Channel
   private let cut: (() -> Void)?

@@ -6,7 +6,7 @@ import LinuxIO
 /// RFCOMM between two paired adapters of this machine. The left end is the host, on hci0; the right end is the
 /// accessory, on hci1.
 final class BluetoothRig {
-  /// A long limit, because an emulated processor that is shared with other guests is slow.
+  /// The time limit is long, because an emulated processor that is shared with other guests is slow.
   static let hangLimit = Duration.seconds(60)
 
   private let loop: EpollLoop

@@ -15,8 +15,8 @@ struct RigError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// Two ends of one USB cable on one loop. The left one is the host's, which uses libusb. The host is notified of the
-/// accessory by libudev.
+/// Two ends of one USB cable on one loop. The left end is the host's, which uses libusb. libudev notifies the host of
+/// the accessory.
 final class USBRig {
   /// The time limit for one check. The limit is long, because an emulated processor that is shared with other guests is
   /// slow.
@@ -96,10 +96,10 @@ final class USBRig {
 
   /// Opens the accessory. Returns the host's end and the accessory's end.
   ///
-  /// A gadget notices a program once the program has read its probes. Opening a device reads only until the accessory
-  /// has been silent for 10 ms, but on a busy machine the probes may take longer. A real host would continue to read.
-  /// Here, many checks begin with an end that is not started and reads nothing, so the device is opened again until the
-  /// accessory is in time.
+  /// A gadget notices a program once the program has read the gadget's probes. Opening a device reads only until the
+  /// accessory has been silent for 10 ms, but on a busy machine the probes may take longer. A real host would continue
+  /// to read. Here, many checks begin with a channel that has not been started and reads nothing, so the device is
+  /// opened again until the accessory notices in time.
   private func open(_ usable: USBAccessory) throws -> (left: any Channel, right: any Channel) {
     while true {
       cable = nil
@@ -148,7 +148,7 @@ final class USBRig {
     devices.stop()
   }
 
-  /// How often an accessory noticed too late that a program had opened it.
+  /// How many times an accessory noticed too late that a program had opened it.
   private(set) nonisolated(unsafe) static var openedAgain = 0
   /// Whether a check failed to clean up, which would make the next check fail.
   private(set) nonisolated(unsafe) static var isStuck = false

@@ -11,7 +11,7 @@ public enum FuzzedCapture {
     let whole = lines(file, as: form, size: max(1, file.count))
     let parts = lines(file, as: form, size: Int(first & 0x0F) + 1)
     // An error is reported for the first wrong line, which may be a different line if the input arrives in parts. If
-    // the format is detected, it depends on how much has arrived.
+    // the format is detected automatically, the result depends on how much of the file has arrived.
     let isComparable = form != nil && whole != nil && parts != nil
     precondition(!isComparable || whole == parts, "how a file is split makes a difference")
   }

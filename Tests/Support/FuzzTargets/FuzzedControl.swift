@@ -18,7 +18,7 @@ public enum FuzzedControl {
     client.receive([0x0A].span.bytes)
     _ = try? loop.advance(by: .seconds(2))
     precondition(client.unsentCount <= 64 << 20, "answers grow without a limit")
-    // Other clients must not be affected.
+    // The input must not affect other clients.
     other.receive(Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\"}\n".utf8).span.bytes)
     precondition(other.unsentCount > 0, "another client gets no answer")
     client.close("the end of the input")

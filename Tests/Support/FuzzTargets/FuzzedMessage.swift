@@ -11,7 +11,7 @@ public enum FuzzedMessage {
     let reading = IdentificationReading(message)
     let verdict = IdentificationJudge().judge(reading)
     if verdict.isAccepted {
-      // An accepted message must survive being sent again.
+      // An accepted message must list the same protocols after being encoded and read again.
       let again = IdentificationReading(reading.identification.message)
       precondition(again.identification.protocols == reading.identification.protocols)
     }

@@ -1,6 +1,6 @@
 import IAP2
 
-/// The target of the wire fuzzer: an accessory and a device, each of which receives from a stranger.
+/// The target of the wire fuzzer: an accessory and a device, each of which receives bytes from an untrusted peer.
 ///
 /// Raw bytes rarely get past a checksum, so the input is a program. Each step begins with a byte that determines what
 /// follows. Packets get correct checksums and, if the step says so, the sequence numbers that the peer expects.

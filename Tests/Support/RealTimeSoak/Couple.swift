@@ -254,7 +254,7 @@ final class Couple {
     takeWrongs()
     if let host, host.sent == SIGINT {
       tally.ended(host, hostFacts)
-      // A load test that is asked to end has not completed its plan, and reports this.
+      // A load test that is asked to stop has not completed its plan, and reports that it has not.
       let wasStopped = hostFacts.last.contains("stopped by Ctrl-C") && host.ending == .exit(1)
       if host.ending != .exit(0), !wasStopped {
         tally.wrongs.append("\(host.name): \(host.ending.map(\.description) ?? ""), \(hostFacts.last)")

@@ -28,7 +28,7 @@ struct Tally {
     let role = child.name.split(separator: "-").last.map(String.init) ?? child.name
     let by = child.sent.map { $0 == SIGKILL ? "kill -9" : "Ctrl-C" } ?? "its own"
     ends["\(role)|\(by)|\(ending)|\(Self.shape(facts.last))", default: 0] += 1
-    // Being killed before printing anything is also a kind of ending to be counted.
+    // Being killed before printing anything is counted as a kind of ending, too.
     if facts.last == "nothing", child.sent != SIGKILL { wrongs.append("\(child.name) ended without a word: \(ending)") }
   }
 

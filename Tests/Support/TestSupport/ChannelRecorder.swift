@@ -6,7 +6,7 @@ public final class ChannelRecorder: ChannelHandler {
   public private(set) var bytes: [UInt8] = []
   /// The length of each reception.
   public private(set) var receptions: [Int] = []
-  /// How often the channel reported room to send.
+  /// How many times the channel reported room to send.
   public private(set) var writableCalls = 0
   /// How the channel ended.
   public private(set) var end: ChannelEnd?
@@ -14,7 +14,7 @@ public final class ChannelRecorder: ChannelHandler {
   public var onReceived: (() -> Void)?
   /// Called whenever there is room to send.
   public var onWritable: (() -> Void)?
-  /// Called at the end of the channel.
+  /// Called when the channel has ended.
   public var onEnd: (() -> Void)?
 
   /// Creates a recorder. Start a channel with it as the handler.

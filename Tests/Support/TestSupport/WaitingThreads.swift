@@ -27,8 +27,8 @@ extension Trait where Self == Waits {
   /// The trait for suites whose tests wait for programs, descriptors, threads or real time.
   public static var waits: Self { Self() }
 
-  /// The trait for tests that take a minute but do little. Such tests start before the others, so that the run does not
-  /// have to wait for them at its end.
+  /// The trait for tests that take a minute but do little. Such tests start before the others, so that they do not
+  /// delay the end of the whole run.
   public static var waitsLong: Self { Self(isLong: true) }
 }
 
@@ -71,7 +71,7 @@ private final class Lane: TaskExecutor {
     while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// The next job; nil after the test has ended. Jobs that arrive later get a thread again.
+  /// The next job; nil after the test has ended. Jobs that arrive later get a new thread.
   private func next() -> UnownedJob? {
     condition.withLock {
       while jobs.isEmpty, !isOver { condition.wait() }

@@ -1,5 +1,5 @@
-/// Wrong answers from an accessory that should echo. A verifier must report a certain kind of mistake for each wrong
-/// answer.
+/// Wrong answers from an accessory that is supposed to echo. A verifier must report a certain kind of mistake for each
+/// wrong answer.
 public struct WrongAnswer: Sendable, CustomStringConvertible {
   /// What is wrong with the answer.
   public let description: String

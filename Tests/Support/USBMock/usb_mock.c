@@ -295,7 +295,7 @@ static gboolean answer(UMockdevIoctlBase *sender, UMockdevIoctlClient *client, g
   case USBDEVFS_SETCONFIGURATION:
   case USBDEVFS_CLEAR_HALT:
   case USBDEVFS_SETINTERFACE: {
-    // The argument of all these requests begins with a number.
+    // The argument of each of these requests begins with a number.
     gboolean hasTwo = request == USBDEVFS_SETINTERFACE;
     g_autoptr(UMockdevIoctlData) data = umockdev_ioctl_data_resolve(argument, 0, hasTwo ? 8 : 4, NULL);
     guint32 *numbers = (guint32 *)data->data;
@@ -351,7 +351,7 @@ static gboolean plug(gpointer unused) {
     g_autofree char *root = umockdev_testbed_get_root_dir(bed);
     g_autofree char *path = g_strconcat(root, NODE, NULL);
     chmod(path, 0);
-    // Otherwise an ordinary user would not see anything at all.
+    // Otherwise an ordinary user would not see the device at all.
     chmod(root, 0755);
   }
   if (unplugAfter) g_timeout_add((guint)unplugAfter, unplug, NULL);
