@@ -75,7 +75,7 @@ import Testing
     #expect(report.numbers == numbers, "\(report.text)")
   }
 
-  /// The check finds out in which order the accessory works, and judges the rest by that order.
+  /// The check finds out which order the accessory needs, and uses that order for all other cases.
   @Test(arguments: ["ignore-first", "hangup"]) func identificationFirstIsNamedAndUsed(_ answer: String) throws {
     let report = try CheckRig("echo", quirks: ["authentication,\(answer)"]).run()
     #expect(report.order == .identificationFirst)

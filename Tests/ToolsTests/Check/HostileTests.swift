@@ -5,7 +5,7 @@ import IAP2
 import Testing
 
 @Suite struct HostileTests {
-  /// The number of attacks; `EASIM_ATTACKS=10000` increases it.
+  /// The number of attacks, which can be increased, for example with `EASIM_ATTACKS=10000`.
   static let attacks = ProcessInfo.processInfo.environment["EASIM_ATTACKS"].flatMap { Int($0) } ?? 300
 
   /// Each profile is attacked with its own seeds: without options, with files and answers, without acknowledgements,

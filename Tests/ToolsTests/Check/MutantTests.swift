@@ -262,7 +262,7 @@ import Testing
         return state.count == 1 ? [] : [packet.bytes]
       })),
     Row(
-      // The packets that the accessory drops as too early are also lost to the link if AA05 is late.
+      // If AA05 is late, the link loses the packets that the accessory drops because they came too early.
       "identifies only after authentication", [401, 402, 510, 511],
       Mutant(receives: { packet, state in
         if packet.message == 0xAA05 { state.count = 1 }
@@ -303,7 +303,7 @@ import Testing
     return packet.with(payload: payload)
   }
 
-  /// The mistake can be seen only if there is a second protocol.
+  /// The mistake is visible only if there is a second protocol.
   @Test func sessionsThatAreMixedUpAreFound() throws {
     let mutant = Self.rewriting({ $0.isData && $0.payload.count > 2 && $0.message == nil }) { packet in
       var payload = packet.payload

@@ -87,7 +87,7 @@ import Testing
     try other.desk.advance(.seconds(1))
     #expect(try other.kind("session.write", "{\"session\":\"s2\",\"text\":\"x\"}") == "gone")
 
-    // The capture may also be in the request.
+    // The request may contain the capture itself.
     let data = Base64.text(bytes(client, "c1"))
     #expect(try other.result("accessory.add", "{\"recordingData\":\"\(data)\"}")["accessories"] != nil)
     #expect(try other.kind("accessory.add", "{\"recordingData\":\"bm9uZQ==\"}") == "params")
@@ -149,7 +149,7 @@ import Testing
     _ = try client.result("burst.run", "{\"accessory\":\"a1\",\"bursts\":3,\"size\":100}")
     _ = try client.result("job.wait", "{\"job\":\"j1\",\"limit\":\"20s\"}")
     #expect(kept.read("captures/now-c1.pcapng") == bytes(client, "c1"))
-    // Another server finds the kept files.
+    // A server that is started later finds the kept files.
     let later = ControlDesk(settings).client()
     let run = try later.result("job.kept")["runs"]
     guard case .array(let runs)? = run?.content, let name = runs.first?["run"]?.word else {

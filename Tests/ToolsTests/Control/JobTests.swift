@@ -46,7 +46,7 @@ import Testing
     #expect(try report(of: "j2", as: "html", client).contains("<h1>Failed: rate ≥ 1000 bursts/s"))
   }
 
-  /// The accessories of a scenario appear in the world of an app, which is judged by what it sees and does.
+  /// The accessories of a scenario appear in an app's world, and the app is judged by what it sees and does.
   @Test func aScenarioIsPlayedForAnAppOfAWorld() throws {
     let client = ControlDesk().client()
     let world = try client.result("world.create", "{\"time\":\"virtual\"}")["world"]?.word ?? ""

@@ -86,7 +86,7 @@ import Testing
     _ = try client.result("time.runUntil", "{\"world\":\"w1\",\"event\":\"connect\",\"app\":\"p1\",\"after\":0}")
     _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
     _ = try client.result("session.write", "{\"session\":\"s1\",\"text\":\"ping\"}")
-    // The app's read lets time pass, and stops when the accessory's end needs the client's attention.
+    // The app's read lets time pass, and stops when the client must act for the accessory.
     let stopped = try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"5s\"}")
     let taken = try client.notices("session").filter { $0["accessory"] != nil }
     #expect(
@@ -224,7 +224,7 @@ import Testing
   ]) func aPickerEndsWithout(choice: String, outcome: String) throws {
     let client = try desk("{\"profile\":\"echo\"}")
     _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    // An accessory that the app's filter rejects, and one of another world.
+    // Covers an accessory that the app's filter rejects, and an accessory of another world.
     _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"serial\":\"2\"}")
     _ = try client.result("world.create", "{\"time\":\"virtual\"}")
     _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"w1\"}")

@@ -17,7 +17,7 @@ import Testing
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", "request"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",\"params\":[1]}", "params"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",\"params\":7}", "request"),
-    // Syntax that JSON5 allows and JSON does not.
+    // Syntax that JSON5 allows but JSON does not.
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server.info\",}", "parse"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,method:\"server.info\"}", "parse"),
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":'server.info'}", "parse"),
@@ -113,7 +113,7 @@ import Testing
     for _ in 0..<200 where client.client.wantsToRead { client.receive(String(repeating: request, count: 100)) }
     #expect(!client.client.wantsToRead)
     #expect(client.client.unsentCount < 3 << 20)
-    // Another client is not affected, and this one continues once it reads.
+    // Other clients are not affected, and this client is served again once it reads.
     #expect(try desk.client().result("world.list")["worlds"] != nil)
     try client.drain()
     try desk.advance(.zero)

@@ -12,7 +12,7 @@ import Testing
     return client
   }
 
-  /// Two accessories of one profile have the same serial number, so it does not distinguish them.
+  /// Two accessories of one profile have the same serial number, so the number does not distinguish them.
   @Test func everyEventOfACableNamesItsAccessory() throws {
     let desk = ControlDesk()
     let watcher = desk.client()

@@ -187,7 +187,7 @@ import Testing
     let cells = report.map.cells
     #expect(cells.reduce(0) { $0 + $1[2] } == report.completed)
     #expect(html.split(separator: "data-cell=").count - 1 == 2 * cells.count)
-    // The page fetches nothing and runs nothing.
+    // The page loads no other files and runs no scripts.
     for part in ["http", "src=", "<script", "url(", "@import"] { #expect(!html.contains(part), "\(part)") }
     #expect(!html.contains("nan") && !html.contains("inf "))
   }
@@ -200,7 +200,7 @@ import Testing
     let verdict = try #require(html.range(of: "<h1>Failed: p99 ≤ 1 ns: "))
     #expect(try verdict.upperBound < #require(html.range(of: "<h2>")).lowerBound)
     #expect(html.split(separator: "<b>").count - 1 == 4)
-    // The charts come before everything that is read, and the goal is a line in them.
+    // The charts come before all text, and the goal is a line in the charts.
     let goal = try #require(html.range(of: "<g class=\"goal missed\""))
     #expect(try goal.upperBound < #require(html.range(of: "<h2>Checks</h2>")).lowerBound)
     report.require([try BurstLimit("p50>1h"), try BurstLimit("rate<1kB/s"), try BurstLimit("errors>3")])

@@ -60,7 +60,7 @@ import Testing
     #expect(abs(report.burstsPerSecond - 10) < 0.7)
   }
 
-  /// The reason for fixed rates: a device that hangs for two seconds delays twenty bursts, not one.
+  /// Shows why rates are fixed: a device that hangs for two seconds delays twenty bursts, not one.
   @Test func aStallIsSeenByEveryBurstThatItHeldUp() throws {
     let rig = try LoadRig(
       Self.plan {
@@ -70,7 +70,8 @@ import Testing
       }, faults: ["stall,after=3s,for=2s,in"])
     let report = try rig.finish()
     #expect(report.completed == 100)
-    // Counted from their scheduled start, twenty bursts took up to two seconds; only one burst itself was slow.
+    // Measured from their scheduled start, twenty bursts took up to two seconds, although only one burst was slow in
+    // itself.
     let long = report.latency.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count }
     #expect((16...21).contains(long))
     #expect(report.service.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count } == 1)
@@ -87,7 +88,7 @@ import Testing
     let report = try rig.finish()
     #expect(rig.runner.outcome == .done)
     #expect(abs(report.bytesPerSecond - Double(rate)) <= Double(rate) / 100)
-    // The rate holds in each second, not only on average.
+    // The rate is kept in each second, not only on average.
     let perSecond = Int(Duration.seconds(1) / report.series.length)
     for start in stride(from: 0, to: 59 * perSecond, by: perSecond) {
       let bytes = report.series.slices[start..<start + perSecond].reduce(0) { $0 + $1.bytes }

@@ -12,7 +12,7 @@ import Testing
 
   static func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
-  /// Takes bursts, each `late` after it is due, and returns their times in seconds.
+  /// Takes each burst from the schedule `late` after it is due, and returns the bursts' times in seconds.
   static func dues(_ plan: BurstPlan, count: Int = 10_000) -> [Double] {
     var schedule = BurstSchedule(plan)
     var now = Instant.origin
@@ -133,7 +133,8 @@ import Testing
       })
     schedule.begin(now: .origin)
     guard case .begin = schedule.next(lane: 0, of: 1, now: .origin) else { return #expect(Bool(false)) }
-    // The device hangs: no session asks for a second burst. The last tenth of a second is not counted.
+    // The device hangs: no session asks for a second burst. Bursts that fall due in the last tenth of a second are not
+    // counted.
     #expect(schedule.overdue(at: Self.at(1.05)) == 9)
     #expect(schedule.overdue(at: Self.at(60)) == 18)
     guard case .begin(let ticket) = schedule.next(lane: 0, of: 1, now: Self.at(1.5)) else {

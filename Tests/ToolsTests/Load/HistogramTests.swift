@@ -67,7 +67,7 @@ import Testing
     #expect(merged == Self.histogram(left + right))
     var other = Self.histogram(right)
     other.merge(Self.histogram(left))
-    // One list of counts may be longer, but only with zeros at its end.
+    // One list of counts may be longer than the other, but all extra counts must be zero.
     #expect(other.steps == merged.steps)
     var same = merged
     same.merge(Histogram())

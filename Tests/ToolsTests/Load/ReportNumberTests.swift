@@ -70,7 +70,7 @@ import Testing
     try use(BurstReport(json: Array(text.utf8), file: "r.json"))
     let one = try check(ExtremeNumbers.one(of: text, step: 4))
     #expect(one.read > 100 && one.refused > 100, "\(one)")
-    // Each of these large numbers is allowed by itself, so that their sums are tested.
+    // Each of these large numbers is valid by itself, so only their sums can overflow.
     let large = ["72057594037927936", "72057594037927935", "36028797018963968", "7205759403792793"]
     _ = try check(ExtremeNumbers.several(of: text, count: 40, seed: 5, spellings: large))
   }
@@ -135,7 +135,7 @@ import Testing
     var one = BurstReport(BurstPlan())
     one.sites = [.init()]
     #expect(throws: ReportSumError.self) { try sum.add(one) }
-    // Entries are counted before they are read, so that too many are refused.
+    // Entries are counted before they are read, so that a report with too many entries is refused.
     try expectRefusal(
       "\"sites\":[]", "\"sites\":[\(zeros(10_001))]", "expected a list of at most 10000 elements, found 10001")
   }

@@ -33,7 +33,7 @@ import Testing
     #expect(report.bytesPerSecond > 4_000)
   }
 
-  /// Each end must know its line's rate: otherwise, the window that an Apple device announces would fill the line for
+  /// Each side must know the line's rate: otherwise, the window that an Apple device announces would fill the line for
   /// longer than the timeout.
   @Test func anEndThatDoesNotKnowItsLineRepeatsWhatIsOnlyLate() throws {
     let report = try report("bluetooth", inFlight: 4, knowsLine: false)

@@ -50,7 +50,8 @@ import Testing
     #expect(report.metrics(isOpen: true).contains("easim_burst_size_bytes_bucket{le=\"256.0\"} 5\n"))
   }
 
-  /// A wrong answer is classified as it is with bursts of one size, at the correct place in the correct burst.
+  /// A wrong answer is classified just as it is for bursts of one size, and is reported at the correct position in the
+  /// correct burst.
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func wrongAnswersAreCalledWhatTheyAre(
     wrong: WrongAnswer
   ) throws {
@@ -148,7 +149,7 @@ import Testing
     let report = try LoadRig(changed, playing: Self.shop()).finish()
     #expect(!report.passed)
     let error = (report.errors[.different] ?? report.errors[.timedOut])?.first ?? ""
-    // The missing match may still arrive.
+    // The bytes that complete the match may still arrive.
     if expected.hasPrefix("regex") { return #expect(error.contains("6 bytes came back, then nothing"), "\(error)") }
     #expect(error.hasPrefix("this machine: burst 0 (ask): "), "\(error)")
     #expect(error.contains(first) && error.contains(second), "\(error)")

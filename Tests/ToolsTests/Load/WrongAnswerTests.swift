@@ -108,7 +108,7 @@ import Testing
     #expect(report.errors[.different]?.first.contains("they are from another run") ?? false == !passes)
   }
 
-  /// A burst of EADemo's pattern proves less than unique bytes, as its verdict states.
+  /// As the verdict states, a burst of EADemo's pattern proves less than a burst of unique bytes.
   @Test func aCannedPatternPassesForAnEchoOfEADemosPatternAlone() throws {
     let canned = ClosureBehavior { bytes, session, _ in
       let answer = (0..<bytes.byteCount).map { UInt8(truncatingIfNeeded: $0) }

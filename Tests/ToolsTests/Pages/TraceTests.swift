@@ -66,7 +66,7 @@ import Testing
     #expect(page.contains("left"))
   }
 
-  /// A capture has no events: they are read from its messages.
+  /// A capture contains no events, so the events are read from the captured messages.
   @Test func theLinksOfPacketsAreReadFromTheirMessages() throws {
     let trace = TraceRecorder(program: "tests", command: "check")
     trace.readsLinks = true
