@@ -3,7 +3,7 @@ import AccessoryWorlds
 import Glibc
 import Testing
 
-/// Plays thousands of random worlds once for all the tests that check the results.
+/// Plays thousands of random worlds, once for all the tests that check the results.
 ///
 /// `EASIM_SEEDS=100000 swift test --filter SeedsTests` plays more of them. Under sanitizers a world takes many times as
 /// long, so fewer are played, and no test expects every case to be reached.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessorySoak
 
-/// Each of the other watches reports the mistake that it detects.
+/// Each of the remaining watches reports the kind of mistake that it is meant to detect.
 @Suite struct WatchTests {
   private func event(_ kind: TimelineEvent.Kind, id: Int? = nil, _ protocols: [String] = []) -> TimelineEvent {
     TimelineEvent(

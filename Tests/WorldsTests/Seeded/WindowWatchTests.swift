@@ -7,8 +7,8 @@ import Testing
 
 /// The watch on the cable reports each mistake that it detects, and nothing else.
 @Suite struct WindowWatchTests {
-  /// One end of an established link: its SYN had number 10, the other end's 50; the other end accepts two packets of 40
-  /// bytes.
+  /// One side of an established link: its SYN had number 10, and the peer's SYN had number 50; the peer accepts two
+  /// packets of 40 bytes.
   private func linkThatIsUp(at end: Cable.End = .accessory) -> WindowWatch {
     var watch = WindowWatch(end: end)
     let own = LinkParameters().encoded

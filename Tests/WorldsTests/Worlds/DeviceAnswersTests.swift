@@ -10,7 +10,7 @@ import Testing
 @testable import AccessoryWorlds
 
 /// Tests what a device sends and answers by itself, and profiles of real kinds of accessories. The host drives each
-/// accessory, and the test observes both ends.
+/// accessory, and the test observes both sides.
 @Suite struct DeviceAnswersTests {
   private final class Play {
     let loop = VirtualLoop(seed: 1)
@@ -66,7 +66,7 @@ import Testing
     #expect(
       received.contains(
         "5703 AccessoryWiFiConfigurationInformation ssid=\"Head Unit\" passphrase=\"12345678\" security=2 channel=36"))
-    // Both ends saw the same events.
+    // Both sides saw the same events.
     #expect(play.messages(.accessory, .received) == sent)
     #expect(play.messages(.accessory, .sent) == received)
   }

@@ -175,7 +175,7 @@ import Testing
       written += asleep.write(Self.tenK)
       try rig.pass(.milliseconds(10))
     }
-    // After two inboxes, two directions and an echo that waits, nothing more is accepted.
+    // Once two inboxes, two directions and the waiting echo are full, no more bytes are accepted.
     #expect((200_000...2_000_000).contains(written))
     let taken = written
     #expect(asleep.write(Self.tenK) == 0)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// Tests every message that the device sends by itself, as seen by both ends: only an accessory that declares the
+/// Tests every message that the device sends by itself, as seen by both sides: only an accessory that declares the
 /// message gets it.
 @Suite struct ReadyAnswersTests {
   /// What one accessory declares and does, and which messages must pass over the cable besides identification and

@@ -108,7 +108,7 @@ import Testing
       "app: { every: '1m' },")
     #expect(app == ["connect", "session.open"])
     #expect(!player.client.report.isServing)
-    // A new session works.
+    // A session that is opened afterwards works.
     let again = try play(
       plugIn + "{ at: '5s', accessory: 'forgetSessions' }, { at: '10s', app: 'openSession' }", "app: { every: '1m' },")
     #expect(again.player.client.report.isServing)

@@ -9,8 +9,8 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// Tests the effect of silence in every phase of both roles. If one end waits for the other, the cable is closed or the
-/// silence is reported within a limit; otherwise an end may be silent for any length of time.
+/// Tests the effect of silence in every phase of both roles. If one side waits for the other, the cable is closed or
+/// the silence is reported within a limit; otherwise a side may be silent for any length of time.
 @Suite struct SilenceTests {
   enum End: String, CaseIterable {
     case accessory
@@ -31,7 +31,7 @@ import Testing
     var description: String { "\(end.rawValue) in \(phase)" }
   }
 
-  /// Every phase of each end. A device is never `stopped`, because it starts listening again.
+  /// Every phase of each side. A device is never `stopped`, because it starts listening again.
   static let examples = End.allCases.flatMap { end in
     PeerPhase.allCases.filter { end == .accessory || $0 != .stopped }.map { Example(end: end, phase: $0) }
   }
@@ -45,7 +45,8 @@ import Testing
     }
   }
 
-  /// Both ends of a cable outside a world. The cable has handshake timeouts and can be cut without either end noticing.
+  /// Both ends of a cable outside a world. The cable has handshake timeouts and can be cut without either side
+  /// noticing.
   final class Rig {
     let loop = VirtualLoop()
     let device: Device
@@ -59,7 +60,8 @@ import Testing
       var texts: [String] = []
     }
 
-    /// Both ends of a line. Once the line is cut, neither end notices what the other does, not even that it closes.
+    /// Both ends of a line. Once the line is cut, neither side notices what the other does, not even that the other
+    /// closes.
     struct Wire {
       let ends: [SeverableChannel]
       func sever() { for end in ends { end.sever() } }

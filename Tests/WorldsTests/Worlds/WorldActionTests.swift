@@ -29,8 +29,8 @@ import Testing
     }
   }
 
-  /// Every table row for scenarios is a word in scenario steps, and a step that contains this word is read as that
-  /// action.
+  /// Every action that the table allows in scenarios is a word in scenario steps, and a step with that word is read as
+  /// that action.
   @Test func eachActionOfScenariosIsAStep() throws {
     let rows = WorldAction.kinds(names, for: .scenarios).filter { $0.tools.contains(.scenarios) }
     #expect(rows.count > 25)

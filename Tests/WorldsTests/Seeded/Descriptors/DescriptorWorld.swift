@@ -22,7 +22,7 @@ import TestSupport
 /// ```
 ///
 /// The rules are those of the soak, except that one is stricter: because these media lose nothing, no link may go down
-/// before the end. No time is measured; limits only end what hangs.
+/// before the world ends. Time is not measured; limits only stop what hangs.
 final class DescriptorWorld {
   enum Medium: CaseIterable {
     case unix

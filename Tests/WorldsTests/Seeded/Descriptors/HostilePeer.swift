@@ -5,7 +5,7 @@ import Glibc
 final class HostilePeer {
   enum Kind: CaseIterable {
     case garbage
-    /// Sends the beginning of something valid, and then closes its sending direction.
+    /// A peer that sends the beginning of something valid, and then closes its sending direction.
     case halfClose
     case reset
     case silence

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The host's end of a USB/IP connection as a channel: what a kernel and its driver do with one accessory, but over a
+/// The host's side of a USB/IP connection as a channel: what a kernel and its driver do with one accessory, but over a
 /// socket.
 final class USBIPHost: Channel, ChannelHandler {
   private static let bulkIn: UInt32 = 1
