@@ -29,12 +29,12 @@ HEAD = '"""{summary}\n\nWritten by declare.py from rpc.discover.\n"""\n\nfrom __
 
 
 def snake(name: str) -> str:
-    """Return a name of the protocol as one of Python: ``connectionID`` becomes ``connection_id``."""
+    """Convert a name in the protocol to a Python name: ``connectionID`` becomes ``connection_id``."""
     return re.sub(r"(?<=[a-z])([A-Z]+)", lambda match: "_" + match.group(1).lower(), name)
 
 
 def type_of(schema: dict[str, Any]) -> str:
-    """Return the type of a value in Python."""
+    """Return the Python type of a value."""
     if "enum" in schema:
         return f"Literal[{', '.join(_quoted(word) for word in schema['enum'])}]"
     name = schema.get("$ref", "").rpartition("/")[2]
@@ -144,7 +144,7 @@ def _call(name: str, given: str) -> Iterator[str]:
 
 
 def files() -> dict[Path, str]:
-    """Return the texts of all files."""
+    """Return the text of every generated file."""
     request = '{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}\n'
     program = [os.environ.get("EASIM", "easim"), "serve", "--stdio"]
     answer = subprocess.run(program, input=request, capture_output=True, text=True, timeout=60, check=True).stdout

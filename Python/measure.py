@@ -1,4 +1,4 @@
-"""Measure the figures of docs/python.md and docs/remote-apps.md: Scripts/python measure."""
+"""Measure the figures in docs/python.md and docs/remote-apps.md: Scripts/python measure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAYLOAD = bytes(i & 0xFF for i in range(10_000))
 
 
 def fixture(server: easim.Server) -> float:
-    """From the start of a fixture to a connected accessory, in seconds."""
+    """Measure the time from the start of a fixture to a connected accessory, in seconds."""
     began = time.perf_counter()
     with server.world() as world:
         glasses = world.add("lawk-view")
@@ -34,7 +34,7 @@ def fixture(server: easim.Server) -> float:
 
 
 def echo_of_session(server: easim.Server, count: int) -> float:
-    """Echoes of 10,000 bytes through a session, per second."""
+    """Measure how many echoes of 10,000 bytes pass through a session per second."""
     with server.world() as world:
         world.add("echo").plug()
         with world.app().open("com.example.echo") as session:
@@ -59,7 +59,7 @@ while data := connection.recv(1 << 16):
 
 
 def echo_of_sockets(count: int) -> float:
-    """The same through a socket to another Python process, per second."""
+    """Measure how many such echoes pass through a socket to another Python process per second."""
     server = subprocess.Popen([sys.executable, "-c", ECHO], stdout=subprocess.PIPE)
     assert server.stdout is not None
     with socket.create_connection(("127.0.0.1", int(server.stdout.readline()))) as client:
@@ -125,7 +125,7 @@ def rate(server: easim.Server, kind: str, count: int) -> float:
 
 
 def recv_ratio(server: easim.Server, size: int) -> float:
-    """Compare the time of ``recv(n)`` with that of ``recv()`` until as much has arrived: the best of several runs."""
+    """Compare the time of ``recv(n)`` with that of ``recv()`` calls for as many bytes: the best of several runs."""
     data, count = bytes(size), max(10, min(500, 4_000_000 // size))
     with server.world() as world:
         world.add("echo").plug()
@@ -154,7 +154,7 @@ def recv_ratio(server: easim.Server, size: int) -> float:
 
 
 def virtual(server: easim.Server) -> float:
-    """1,000 virtual seconds with a flickering accessory, in seconds."""
+    """Measure how long 1,000 virtual seconds with a flickering accessory take, in seconds."""
     with server.world(time="virtual") as world:
         world.add("lawk-view", quirks=["flicker"]).plug()
         began = time.perf_counter()
@@ -163,7 +163,7 @@ def virtual(server: easim.Server) -> float:
 
 
 def round_trip(connection: socket.socket) -> float:
-    """One byte to the accessory and back, in seconds."""
+    """Measure how long one byte takes to the accessory and back, in seconds."""
     began = time.perf_counter()
     connection.sendall(b"x")
     connection.recv(1)
@@ -171,7 +171,7 @@ def round_trip(connection: socket.socket) -> float:
 
 
 def round_trips(idle: int, pause: float, count: int = 100) -> tuple[float, float]:
-    """Medians of a session's first round trip, and of later ones, over the port of ``easim serve --remote``.
+    """Measure the medians of first and later round trips of sessions over the port of ``easim serve --remote``.
 
     The first begins when the connection has sent its ticket. Up to 900 of the idle connections are for requests, and
     the others for sessions. Before each round trip there is the same pause.

@@ -62,7 +62,7 @@ class Client:
 
 
 def round_trip(client: Client, number: int) -> int:
-    """Do everything once, and return the number of requests."""
+    """Send each kind of request once, and return the number of requests."""
     before = client.number
     client.call("world.create", time="virtual", seed=number)
     world = client.call("world.list")["worlds"][-1]["world"]
@@ -113,7 +113,7 @@ def round_trip(client: Client, number: int) -> int:
 
 
 class Reader(threading.Thread):
-    """Reads every event by HTTP."""
+    """Reads every event over HTTP."""
 
     def __init__(self, address: str) -> None:
         super().__init__(daemon=True)
@@ -134,7 +134,7 @@ class Reader(threading.Thread):
 
 
 def main() -> None:
-    """Run for the given time."""
+    """Keep up the load for the given time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--every", type=float, default=0.5, metavar="SECONDS", help="when rounds begin (default 0.5)")

@@ -71,7 +71,7 @@ WAITING = {"time.runUntil": "limit", "job.wait": "limit", "session.write": "wait
 
 
 class Interrupted(Exception):
-    """A life ended early."""
+    """The life of an accessory or an app ended early."""
 
 
 class Storm:
@@ -207,7 +207,7 @@ class Storm:
             self.clients[index].close()
             self.clients[index] = self.client()
         elif draw < 0.03:
-            # Lines that are not requests.
+            # These lines are not requests.
             self.clients[index].write(
                 self.random.choice(
                     [b"{}\n", b"[]\n", b"\xff\xfe\n", b"[1,2]\n", b'{"jsonrpc":"2.0"}\n', b"{" * 50 + b"\n"]
@@ -321,7 +321,7 @@ class Storm:
 
 
 def main() -> None:
-    """Run for the given time."""
+    """Send requests for the given time."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)

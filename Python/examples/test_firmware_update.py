@@ -14,10 +14,10 @@ IMAGE = bytes(i % 251 for i in range(20 * BLOCK))
 
 
 class Firmware:
-    """Reboots halfway, which takes five seconds, and keeps the blocks written before."""
+    """Reboots halfway, which takes five seconds, and keeps the blocks that were written before."""
 
     def __init__(self) -> None:
-        """Begin without any blocks."""
+        """Create an accessory that has not received any blocks."""
         self.flash = b""
         self.has_rebooted = False
 

@@ -14,7 +14,7 @@ DAY = 24 * 3600
 
 
 async def heartbeat(session: aio.Session) -> None:
-    """Send the number of seconds once a second, and answer requests at the same time."""
+    """Send the number of elapsed seconds once a second, and answer requests at the same time."""
 
     async def beat() -> None:
         for second in range(1, DAY + 1):

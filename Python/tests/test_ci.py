@@ -150,7 +150,7 @@ def github(path: Path, machine: Machine, **env: str) -> None:
 
 def gitlab(path: Path, machine: Machine, **env: str) -> None:
     (job,) = load(path).values()
-    # One shell runs everything.
+    # A single shell runs all steps.
     script = "\n".join([*job.get("before_script", []), *job["script"]])
     machine.run(script, **{**job.get("variables", {}), **env})
 
@@ -221,7 +221,7 @@ class Action:
 
 
 def stop_accessories(machine: Machine) -> None:
-    """End what the action started, as a runner does at the end of a job; the program's folder identifies it."""
+    """End the programs that the action started, as a runner does at the end of a job; their folder identifies them."""
     for status in Path("/proc").glob("[0-9]*/exe"):
         try:
             if str(status.resolve()).startswith(str(machine.temporary)):

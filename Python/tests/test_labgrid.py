@@ -128,7 +128,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
         pytest.skip("needs labgrid 24 or later")
     try:
         made.start(*made.tool("labgrid-coordinator"), "-l", made.coordinator)
-        # The coordinator does not print anything when it is ready.
+        # The coordinator prints nothing when it becomes ready.
         made.wait_for("", "places")
         yield made
     finally:

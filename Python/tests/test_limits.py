@@ -174,7 +174,7 @@ def session(client: Client, behavior: str = "echo") -> str:
 
 def port(client: Client, server: Server, name: str) -> tuple[socket.socket, str]:
     place = client.call("session.port", session=name)["result"]
-    # A client that is connected to a socket or port uses the same one for sessions.
+    # A client that is connected to a socket or port uses the same socket or port for sessions.
     assert list(place) == ["firstLine"]
     return dial(server), str(place["firstLine"])
 

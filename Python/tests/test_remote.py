@@ -25,7 +25,7 @@ TOKEN = "a-token-for-tests"
 
 
 class Server:
-    """A server with a port whose token is known."""
+    """A server with a remote port, whose token the test knows."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -178,7 +178,7 @@ def test_wrong_tickets_are_one_warning() -> None:
 
 
 def test_half_open_connections_cost_their_place_only(server: Server) -> None:
-    # Control connections and sessions whose clients have closed their sending direction.
+    # Covers control connections and sessions whose clients have closed their sending direction.
     with easim.Server(remote=server.line) as client, client.world() as world:
         lamp, app = world.add("echo"), world.app()
         lamp.plug()

@@ -22,7 +22,7 @@ __tracebackhide__ = True
 
 
 def unmarked() -> EasimError:
-    """Make the error for a test without an accessory."""
+    """Create the error for a test that has no accessory."""
     return EasimError(
         "this test has no accessory", kind="state", advice='mark it: @pytest.mark.easim(profile="lawk-view")'
     )

@@ -70,7 +70,7 @@ class App:
         limited(timeout)
         found = self._next(event)
         if found is None:
-            # All notices kept here have been searched, and the server keeps fewer.
+            # All notices kept here have already been searched, and the server keeps fewer notices than this process.
             seen = max(self._waited, self.notices[-1]["number"] if self.notices else 0)
             notice = await self.world.find_notice(event, timeout, app=self.id, after=seen)
             found = self._next(event) or notice
@@ -123,7 +123,7 @@ class App:
                 if error.kind != "refused":
                     raise
                 refusal = error
-            # The error for a refusal does not contain the time.
+            # The error for a refused session does not contain the time.
             stopped = {} if not self.world.is_virtual else await self.world.call("time.now")
             return {"stopped": "limit", **stopped}
 

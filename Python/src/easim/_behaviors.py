@@ -35,7 +35,7 @@ class Clock:
     """
 
     def __init__(self, patience: float) -> None:
-        """Begin at zero, with no behavior."""
+        """Start at time zero, without behaviors."""
         self.now = 0.0
         self._patience = patience
         self._busy: set[asyncio.Task[Any]] = set()
@@ -47,12 +47,12 @@ class Clock:
     # Running behaviors
 
     def begin(self, task: asyncio.Task[Any]) -> None:
-        """Hold time for a task, which counts as running from now on."""
+        """Count a task as running: from now on it keeps time from passing."""
         self._busy.add(task)
         self._idle.clear()
 
     def end(self, task: asyncio.Task[Any]) -> None:
-        """Stop holding time for a task."""
+        """Count a task as idle: it no longer keeps time from passing."""
         self._busy.discard(task)
         if not self._busy:
             self._idle.set()

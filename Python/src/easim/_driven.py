@@ -62,7 +62,7 @@ class InWorld(Driven[_N]):
 
 
 class Context:
-    """Something that a ``with`` statement closes."""
+    """An object that a ``with`` statement closes."""
 
     def close(self) -> None:
         """Close it."""

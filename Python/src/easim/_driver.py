@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 class _Exit:
-    """Carries an exception that would end the loop through it to the caller."""
+    """Carries an exception, which would otherwise end the loop, through the loop to the caller."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -85,14 +85,14 @@ class Driver:
         try:
             result = self._run_here(work) if self._take_turn(thread) else self._run_there(work)
         except EasimError as error:
-            # The loop's traceback does not help the caller.
+            # The part of the traceback inside the loop does not help the caller.
             raise error.with_traceback(None) from error.__cause__
         if isinstance(result, _Exit):
             raise result.error
         return result
 
     def _take_turn(self, thread: int) -> bool:
-        """Become the thread that runs the loop, unless this thread runs another loop or another call runs this one."""
+        """Become the thread that runs the loop, unless this thread runs another loop or another call runs this loop."""
         if asyncio._get_running_loop() is not None:
             return False
         self._last_call = monotonic()

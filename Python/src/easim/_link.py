@@ -76,7 +76,7 @@ class Link:
         return os.getpid() != self._pid
 
     def check_process(self) -> None:
-        """Refuse a forked process: it has no loop and must not use the connection."""
+        """Raise an error in a forked process, which has no loop and must not use the connection."""
         if self.is_foreign:
             raise EasimError(
                 f"this server belongs to the process {self._pid}, and this one was forked from it",
@@ -106,7 +106,7 @@ class Link:
         """End the connection, and also the server if this process started it."""
         if self.is_foreign:
             return
-        # Otherwise the server would continue a wait whose result is no longer needed.
+        # Without this, the server would continue a wait whose result is no longer needed.
         self._cancel(list(self._waiting))
         self._fail(EasimError("the server was closed", kind="gone"))
         tasks = [*self._own, *self.tasks]

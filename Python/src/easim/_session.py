@@ -360,7 +360,7 @@ class Session:
             self.is_open = False
             self.reason = state.get("reason")
 
-    # The end
+    # Ending the session
 
     async def close(self, reason: Optional[str] = None) -> None:
         """Close it from this end. Bytes already sent still arrive."""

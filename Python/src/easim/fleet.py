@@ -243,7 +243,7 @@ def soak(
         raise EasimError(f"chunk is {chunk}, and must be at least 1", kind="params")
     with pool(executor) as used:
         fleet = Fleet(_fleet_work.soak, used, workers, attempts, speculate, progress)
-        # At least four jobs per worker, so that the last ones end at about the same time.
+        # There are at least four jobs per worker, so that the last jobs end at about the same time.
         size = chunk if chunk is not None else max(1, min(_CHUNK, len(seeds) // (fleet.width * 2)))
         jobs = _shards(seeds, -(-len(seeds) // size))
         for job in jobs:

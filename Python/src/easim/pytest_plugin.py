@@ -218,7 +218,7 @@ def easim_host(request: pytest.FixtureRequest, _easim_servers: _Servers) -> Iter
         try:
             host.wait(timeout=request.config.getoption("--easim-timeout"))
         except Timeout as error:
-            # The address was given explicitly, so there should be an accessory.
+            # The address was given explicitly, so an accessory should be there.
             pytest.fail(str(error), pytrace=False)
         yield host
 
