@@ -45,7 +45,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Neither end of a serial line "listens".
+  /// On a serial line, neither side "listens".
   @Test(arguments: ["run echo --on", "send --10k --timeout 50ms", "info --timeout 50ms"])
   func aSerialLineThatIsNotThereCannotBeOpened(command: String) throws {
     let path = place.file("ttyS9")

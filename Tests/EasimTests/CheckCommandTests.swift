@@ -73,7 +73,7 @@ import Testing
 
   @Test func aCheckThatJudgedNothingPassesOnlyWhereThatIsAllowed() throws {
     let accessory = try Accessory("echo", on: .unix, in: place)
-    // This case runs only with --hostile.
+    // The case runs only with `--hostile`.
     let hostile = try easimCheck(["--list", "--json"]).outLines.map { try StrictJSON(reading: $0) }
       .first { $0["hostile"] == .truth(true) }
     let number = try #require(hostile?["number"]?.number)

@@ -44,7 +44,7 @@ import Testing
     let name = try #require(interfaces().first?.name)
     let capture = try local.start(
       "extcap", "--capture", "--extcap-interface", name, "--fifo", local.place.file("c.pcapng"))
-    // The first block shows that the recording has begun.
+    // The arrival of the first block shows that the recording has begun.
     var bytes = 0
     while bytes == 0, !Task.isCancelled { bytes = local.place.bytes("c.pcapng")?.count ?? 0 }
     for text in ["hello", "again"] {

@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// The command does not succeed, but still prints its result.
+  /// Even if a command does not succeed, it prints its result.
   @Test(arguments: [
     "burst ADDR --count 3 --fail-if p99>1ns", "check ADDR --only 101 --shard 1/8", "decode --check PLACE/spoiled",
     "demo PLACE/odd.json5 --virtual", "doctor", "profile check PLACE/odd.json", "scenario run --all --shard 1/1000",

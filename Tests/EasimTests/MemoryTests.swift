@@ -11,7 +11,7 @@ import Testing
     try Program(path: "/bin/bash", ["-c", "set -o pipefail; ulimit -d \(mebibytes * 1_024); \(script)"]).wait()
   }
 
-  /// Sanitizers need more memory than the limits allow.
+  /// Programs built with a sanitizer need more memory than the limits allow.
   private static let canBeMeasured =
     (try? run("\(BuiltProducts.easim) --version", within: 32).ending) == .exit(0)
 

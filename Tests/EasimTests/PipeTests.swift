@@ -155,7 +155,7 @@ import Testing
 
   @Test func ctrlCBeforeAnyByteIsNoSuccess() throws {
     let accessory = try Accessory("echo", on: .unix, in: place, "--behavior", "sink")
-    // An endless input without data.
+    // The input never ends, but contains no data.
     let pipe = try Program(path: BuiltProducts.easim, ["pipe", accessory.address, "--verbose"], stdin: "/dev/ptmx")
     try accessory.program.line("session 1 open")
     pipe.send(SIGINT)

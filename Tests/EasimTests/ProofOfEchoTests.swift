@@ -15,7 +15,7 @@ import Testing
     let pattern = try Program.run("send", accessory.address, "--10k", "--expect", "echo")
     #expect(pattern.ending == .exit(0), "\(pattern.out)\(pattern.err)")
     #expect(pattern.out.contains("10000 bytes sent, EADemo's pattern came back"))
-    // The seed's first byte differs from the pattern's.
+    // The first byte that this seed produces differs from the pattern's first byte.
     let unique = try Program.run("send", accessory.address, "--size", "10000", "--seed", "4", "--expect", "echo")
     #expect(unique.ending == .exit(1), "\(unique.out)")
     #expect(unique.out.contains("foreign: 10000 bytes from byte 0 on were never sent in this session"), "\(unique.out)")

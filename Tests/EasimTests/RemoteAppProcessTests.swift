@@ -8,7 +8,7 @@ import Testing
   private struct Server {
     let place = TemporaryFolder()
     let program: Program
-    /// The port, in the form that a client needs.
+    /// The server's port, in the form that a client needs.
     let remote: String
     var path: String { place.file("control.sock") }
 

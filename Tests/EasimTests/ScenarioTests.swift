@@ -136,7 +136,7 @@ import Testing
       })
   }
 
-  /// What breaks a naive client also breaks it in real time.
+  /// Whatever makes a naive client fail in virtual time also makes it fail in real time.
   @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil))
   func theNaiveClientsOfTheSecondCollectionBreakInRealTimeToo()
     throws

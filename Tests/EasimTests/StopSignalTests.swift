@@ -5,8 +5,8 @@ import Testing
 
 @testable import easim
 
-/// Tests Ctrl-C, SIGTERM and SIGHUP: the first signal shuts easim down, and a second one ends the process, whatever it
-/// is waiting for.
+/// Tests Ctrl-C, SIGTERM and SIGHUP: the first signal shuts easim down, and a second signal ends the process, whatever
+/// the process is waiting for.
 @Suite(.waits) struct StopSignalTests {
   private let start = ContinuousClock.now
 

@@ -49,7 +49,7 @@ import Testing
     "^a^b", " b", "a ", "&", "a:b:c", "a:$(touch pwned)", "a=b", "a@b", "李未可", "\u{202E}x", "--on=x", "-",
   ]
 
-  /// Every kind of quotes that a user may have opened.
+  /// Every kind of quotation mark that a user may have opened.
   static let quotes = ["", "'", "\""]
 
   @Test(arguments: quotes) func aProfileOfAnyNameIsMeantAndNotRun(quote: String) throws {

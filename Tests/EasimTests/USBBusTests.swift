@@ -2,9 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests easim on both sides of a USB cable: the host's libusb uses a device simulated by umockdev, which is connected
-/// to the USB/IP server of `easim run` in place of a kernel's virtual host controller. The kernel lane tests the same
-/// with a real kernel.
+/// Tests easim on both sides of a USB cable: the host's libusb uses a device simulated by umockdev, and that device is
+/// connected to the USB/IP server of `easim run` in place of a kernel's virtual host controller. The kernel lane tests
+/// the same with a real kernel.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBBusTests {
   let place = TemporaryFolder()
 

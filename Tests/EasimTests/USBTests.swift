@@ -247,7 +247,7 @@ import Testing
     #expect(try USBMock(options: ["--claimed"]).run("doctor").out.contains(", 0 accessories\n"))
   }
 
-  /// Root has every permission, so the test drops root's user.
+  /// Root has every permission, so the test switches to another user.
   @Test(.enabled(if: getuid() == 0, "only root can become somebody else"))
   func aDeviceThatMayNotBeOpenedIsToldWithTheRule() throws {
     let mine = place.file("easim")

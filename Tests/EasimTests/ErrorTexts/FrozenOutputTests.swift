@@ -67,7 +67,7 @@ import Testing
       "$ easim \(command.words)\n" + (try Self.run(words, hidesErrors: command.hidesErrors, in: place)))
     for form in command.reports {
       let text = String(decoding: try #require(place.bytes("report.\(form)")), as: UTF8.self)
-      // Committed text has no carriage returns, but CSV does.
+      // The committed files have no carriage returns, but CSV output does.
       let whole = text.replacing("\r\n", with: "\n")
       try check("\(command.name).\(form)", form == "html" ? withoutStyle(whole) : whole)
     }
