@@ -176,7 +176,7 @@ import Testing
   ) async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()
-      // One pair of glasses can be reached over two transports.
+      // The same pair of glasses can be reached over two transports.
       let (bluetooth, usb) = (try world.add("lawk-view"), try world.add("lawk-view"))
       await world.plugIn(bluetooth)
       if newFirst { usb.plugIn() } else { bluetooth.unplug() }

@@ -37,7 +37,7 @@ import Testing
     return seen
   }
 
-  /// On Apple's systems, streams were seen to be one end of a socket pair (`useSocketInterface`, error 32). On Linux
+  /// On Apple's systems, a stream was seen to be one of a pair of sockets (`useSocketInterface`, error 32). On Linux
   /// the streams are not sockets, but behave identically at each step. A write to a socket would raise SIGPIPE here;
   /// the process must survive.
   @Test func t16StreamsTakeKeepAndBreakOffBytesAsASocketPairDoes() async throws {
