@@ -31,7 +31,7 @@ import Testing
   @Test func theAckInItCountsFirst() {
     var end = waiting()
     #expect(end.receives(Sheet.packet(0x60, 0x40, 1, "03")) == [message(2), message(3)])
-    // Without the bit, the number in the packet has no meaning.
+    // If the ACK bit is not set, the acknowledgement number in the packet has no meaning.
     var other = waiting()
     #expect(other.receives(Sheet.packet(0x20, 0x40, 1, "02")) == [message(1), message(2)])
   }

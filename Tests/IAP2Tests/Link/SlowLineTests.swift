@@ -14,8 +14,8 @@ import Testing
 
   @Test func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout() {
     var end = device(lineRate: 7_500)
-    // In half of 2,000 ms the line carries 7,500 bytes, which is enough for three packets of 2,048 bytes. The other
-    // values are the accessory's, as usual.
+    // In half of 2,000 ms the line carries 7,500 bytes, which is enough for three packets of 2,048 bytes. As always,
+    // the other values are the accessory's.
     #expect(
       end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 3, length: 2_048, timeout: 2_000))])

@@ -51,7 +51,7 @@ func scan(_ chunks: [[UInt8]], maximumLength: UInt16 = .max) -> [Found] {
 
 struct ScannerReference {
   private(set) var found: [Found] = []
-  /// Zeros that were skipped without a report.
+  /// The number of zero bytes that were skipped without a report.
   private(set) var padding = 0
   private var gap: [UInt8] = []
 

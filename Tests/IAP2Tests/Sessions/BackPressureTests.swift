@@ -122,8 +122,9 @@ import Testing
     #expect(end.peer.core.deadline != .milliseconds(3_000))
   }
 
-  /// Each session has its own time limit: a session that fills late is not ended together with one that was never read,
-  /// and everything up to then is acknowledged, so that the device's time limit starts again for the rest.
+  /// Each session has its own time limit: a session that fills late is not ended together with a session that was never
+  /// read. Everything received by then is acknowledged, so that the device's time limit starts again for the remaining
+  /// packets.
   @Test func aSessionThatFilledLaterHasItsOwnTime() {
     var end = accessory()
     end.receives(data(1, 10, sequence: 0x43))

@@ -26,8 +26,8 @@ struct LinkVector: Sendable, CustomTestStringConvertible {
     self.encoded = encoded
   }
 
-  /// A SYN, with or without ACK; its parameters are both the meaning and the input from which our encoder must produce
-  /// the bytes.
+  /// A SYN, with or without ACK; its parameters are both the meaning and the input from which easim's encoder must
+  /// produce the bytes.
   init(
     synchronization number: String, _ hex: String, _ control: ControlBits, _ sequence: UInt8,
     _ acknowledgement: UInt8, _ parameters: LinkParameters, _ shown: String
