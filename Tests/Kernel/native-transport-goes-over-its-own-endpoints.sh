@@ -72,7 +72,7 @@ kill -INT "$run"
 run --quirk session,close,delay=500ms
 easim burst usb: --protocol $frames --for 60s >/tmp/burst 2>&1 && fail "the burst went on: $(cat /tmp/burst)"
 grep -q "the accessory closed it" /tmp/burst || fail "no reason was given: $(cat /tmp/burst)"
-# It opens again: alternate settings 0 and 1 select the endpoints again.
+# The session opens again: alternate settings 0 and 1 select the endpoints again.
 easim burst usb: --protocol $frames --for 5s --reconnect --allow-lost >/tmp/burst 2>&1 || fail "it did not go on: $(cat /tmp/burst)"
 [ "$(grep -c '"event":"session.open"' /tmp/run)" -ge 4 ] || fail "it was not opened again: $(cat /tmp/burst)"
 stop

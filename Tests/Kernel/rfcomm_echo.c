@@ -137,7 +137,7 @@ static void measure(char **words, int in_packets) {
   int line = connect_to(words, &start), rounds = atoi(words[5]);
   size_t size = in_packets ? packed : payload, longest = in_packets ? frame : payload;
   for (size_t i = 0; i < size; i++) out[i] = (uint8_t)(i * 31 + (i >> 8));
-  // The first one is a warm-up.
+  // The first round is a warm-up and is not counted.
   for (int i = 0; i <= rounds; i++) {
     if (i == 1) start = now();
     exchange(line, out, in, size, longest);
