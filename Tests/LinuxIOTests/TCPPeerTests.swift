@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinuxIO
 
-/// Tests how the user at the other end of a TCP connection is found in the kernel's tables.
+/// Tests how the peer's user is found in the kernel's tables for a TCP connection.
 @Suite(.waits) struct TCPPeerTests {
   static let near = TCPEndpoint(host: [127, 0, 0, 1], port: 0xA3C4)
   static let far = TCPEndpoint(host: [127, 0, 0, 1], port: 3240)
