@@ -14,7 +14,7 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     public static let leftCloseDelivers = Traits(rawValue: 1)
     /// Bytes that the right end sent before closing arrive at the left end.
     public static let rightCloseDelivers = Traits(rawValue: 2)
-    /// The rig has a ``ChannelRig/cut``.
+    /// The rig has a cable that ``ChannelRig/cut`` can pull.
     public static let canBeCut = Traits(rawValue: 4)
     /// Even if one side closes with unread bytes, the other side sees an orderly close.
     public static let closesInOrderUnread = Traits(rawValue: 8)
@@ -31,7 +31,7 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
 
   /// The name of the medium, and of the loop if that matters.
   public let name: String
-  /// What the medium guarantees besides order.
+  /// What the medium guarantees in addition to the order of bytes.
   public let traits: Traits
   /// Creates two connected ends.
   public let make: @Sendable () throws -> ChannelRig
@@ -72,7 +72,7 @@ public final class ChannelRig {
     self.tearDown = tearDown
   }
 
-  /// Closes both ends and the objects that created them.
+  /// Closes both channels and the objects that created them.
   public func dispose() {
     left.close()
     right.close()

@@ -143,7 +143,7 @@ extension DeathSuite.Case {
 
   private func requireIdle(_ rig: DeathRig) throws(CheckFailure) {
     for _ in 0..<1_000 {
-      // Only the turn that ended the wait is allowed.
+      // The loop may make only one turn, the one that ended the wait.
       guard let turns = rig.turns(), turns > 1 else { return }
     }
     throw CheckFailure("the loop does not sleep")

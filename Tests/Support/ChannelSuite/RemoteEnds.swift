@@ -49,7 +49,7 @@ public final class DescriptorEnd: RemoteEnd {
     }
   }
 
-  /// Makes the end die.
+  /// Makes the peer die.
   public func die(_ death: Death) {
     switch death {
     case .close: dispose()
@@ -143,7 +143,7 @@ public final class ChannelledEnd: RemoteEnd {
     precondition(channel.send(bytes.span.bytes) == bytes.count, "no room for few bytes")
   }
 
-  /// Makes the end die.
+  /// Makes the peer die.
   public func die(_ death: Death) {
     switch death {
     case .close: channel.close()

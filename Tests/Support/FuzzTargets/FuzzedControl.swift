@@ -2,7 +2,7 @@ import AccessoryControl
 import AccessoryCore
 import LinuxIO
 
-/// The target of the control fuzzer: a client sends lines, time passes, and the connection ends.
+/// The target of the control fuzzer: a client sends lines, time passes, and the connection is closed.
 public enum FuzzedControl {
   /// Sends `bytes` to a server. Traps if something forbidden happens.
   public static func play(_ bytes: [UInt8]) {
