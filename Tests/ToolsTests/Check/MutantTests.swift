@@ -303,7 +303,7 @@ import Testing
     return packet.with(payload: payload)
   }
 
-  /// The mistake is visible only if there is a second protocol.
+  /// This mistake is visible only if the accessory has a second protocol.
   @Test func sessionsThatAreMixedUpAreFound() throws {
     let mutant = Self.rewriting({ $0.isData && $0.payload.count > 2 && $0.message == nil }) { packet in
       var payload = packet.payload

@@ -44,7 +44,7 @@ import Testing
     return try received.split(separator: 0x0A).map { try JSON5.read(Array($0), file: "answer") }
   }
 
-  /// The second request needs what the first request creates.
+  /// The second request needs the object that the first request creates.
   @Test func requestsAfterOneThatReadsAFileAreBegunAfterIt() throws {
     let base = place.write("{version: 1, extends: 'echo'}", to: "base.json5")
     let path = place.write("{version: 1, extends: './\(base.split(separator: "/").last ?? "")'}", to: "over.json5")

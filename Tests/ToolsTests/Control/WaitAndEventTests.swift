@@ -76,7 +76,7 @@ import Testing
     #expect(try client.result("client.cancel", "{\"request\":\(wait)}")["cancelled"]?.content == .boolean(true))
     #expect(try client.answer(wait)?["result"]?["stopped"]?.word == "cancelled")
     #expect(try client.result("client.cancel", "{\"request\":\(wait)}")["cancelled"]?.content == .boolean(false))
-    // A client can cancel only its own waits.
+    // A client can cancel its own waits, but not another client's.
     let other = client.ask("time.runUntil", "{\"event\":\"never\",\"limit\":\"1h\"}")
     #expect(
       try desk.client().result("client.cancel", "{\"request\":\(other)}")["cancelled"]?.content == .boolean(false))
