@@ -95,7 +95,7 @@ final class Stream: SessionHandler {
   func session(_ session: Session, endedWith end: SessionEnd) { self.end = end }
 }
 
-/// A port whose cable has native channels at one end, at both, or at neither.
+/// A port whose cable has native channels on one side, on both sides, or on neither.
 final class PairPort: Port, AppHandler {
   let place = "the test"
   private(set) var nativeChannels: LoopbackNativeChannels?
