@@ -11,8 +11,8 @@ internal import IAP2
 /// streams.
 ///
 /// The session ends in one of two ways. If the app releases the session, as defined by ``SessionLifetime``, everything
-/// that was written before is still sent. If the accessory ends the session, both streams report the end after the last
-/// byte.
+/// that the app wrote earlier is still sent. If the accessory ends the session, both streams report the end of the
+/// stream after the last byte.
 final class SessionPipe: SessionHandler, @unchecked Sendable {
   /// The bytes that stayed in the session because `incoming` was full.
   private enum Backlog {
