@@ -95,8 +95,8 @@ enum AppAtRest {
     private static let suspended = -1
   #endif
 
-  /// An idle Dispatch worker thread exits after five seconds, so it waits with a timeout. It is recognized by its
-  /// semaphore, which lies in the library itself, unlike any semaphore of an app.
+  /// An idle Dispatch worker thread exits after five seconds, so it waits with a timeout. Such a thread is recognized
+  /// by its semaphore, which lies in the library itself, unlike an app's semaphores.
   private static func isIdleWorker(_ address: UInt) -> Bool {
     dispatch != 0 && base(of: address) == dispatch
   }

@@ -13,8 +13,8 @@ private let atLoad: @convention(c) () -> Void = {
 
 /// The app's calls to Dispatch and CoreFoundation that this module intercepts; see CAppCalls.
 enum CallsOfTheApp {
-  /// Whether this module intercepts the calls. It cannot in a program that is linked statically to the libraries
-  /// (`-static-stdlib`).
+  /// Whether this module intercepts the calls. Interception is impossible in a program that is linked statically to the
+  /// libraries (`-static-stdlib`).
   static let areHeard = cappcalls_begin(
     // `dispatch_sync` to the main queue from the main queue waits for itself, here and on Apple's systems. The process
     // then traps without a message, so the message is printed first.

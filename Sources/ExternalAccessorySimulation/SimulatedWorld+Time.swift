@@ -131,8 +131,8 @@ extension SimulatedWorld {
     return wait.rests >= Self.looksAtRest
   }
 
-  /// Tasks and threads of the app that read when they are scheduled. Virtual time does not pass while they read;
-  /// otherwise the accessory would see an app that does not read for a long time.
+  /// Tracks the app's tasks and threads that are reading, which happens whenever the system schedules them. Virtual
+  /// time does not pass while they read; otherwise the accessory would see an app that does not read for a long time.
   private struct Readers {
     /// The number of reads when a wait timed out. There is no further wait until that number changes.
     var ignored: Int?

@@ -107,7 +107,7 @@ extension SimulatedWorld {
   public func turnWiFi(on isOn: Bool) { realm.air.turn(on: isOn) }
 }
 
-/// The process of the app: how it is killed, crashes and is launched again.
+/// The app's process, which can be killed, crash and be launched again.
 ///
 /// ```swift
 /// var app: App? = App()
@@ -140,7 +140,7 @@ extension SimulatedWorld {
     endProcess("was killed", sessions)
   }
 
-  /// Ends the app as a crash would. Bytes that it wrote and that have not left the device yet are lost.
+  /// Ends the app as a crash would. Bytes that the app wrote and that have not left the device yet are lost.
   public func crashApp(sessions: SessionsOfEndedApp = .closed) {
     perform { [realm] _ in realm.settleUnsent(isLost: true) }
     endProcess("crashed", sessions)

@@ -154,7 +154,7 @@ public final class SimulatedWorld: @unchecked Sendable {
       + "the app waits by asyncAfter, Task.sleep, or a timer of another thread. Give it world.clock, or shorten the wait"
   }
 
-  /// How many lines of the timeline and of the transcript have been shown with failures.
+  /// The numbers of timeline lines and transcript lines that have been shown with failures.
   private var shown = (events: 0, lines: 0)
 
   /// Sets how many lines are shown now; returns how many were shown before.

@@ -96,7 +96,7 @@ public final class WorldAccessory: @unchecked Sendable {
 
   // MARK: What it received
 
-  /// Searches for bytes in everything that the accessory has received, whatever its behavior is.
+  /// Searches for bytes in everything that the accessory has received, whatever the accessory's behavior is.
   ///
   /// - Parameters:
   ///   - times: how many times the bytes should have been received; nil for at least once.
