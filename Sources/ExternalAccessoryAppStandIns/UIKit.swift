@@ -27,7 +27,7 @@ public import Foundation
   /// The state of the app.
   public private(set) var applicationState = State.active
 
-  /// The app is about to leave the foreground. It is still active.
+  /// The app is about to leave the foreground, but is still active.
   public nonisolated static let willResignActiveNotification = Notification.Name(
     "UIApplicationWillResignActiveNotification")
   /// The app is in the background. Unless it has the background mode, its accessories disconnect next.
@@ -68,7 +68,7 @@ public import Foundation
     }
   }
 
-  /// Sets the state to active without a notification, at the end of a world.
+  /// Sets the state to active without a notification, when a world ends.
   package func reset() { applicationState = .active }
 
   private func post(_ name: Notification.Name) { NotificationCenter.default.post(name: name, object: self) }
