@@ -34,22 +34,22 @@ public struct DeviceProfile: Equatable, Sendable {
   public var location: [Sentence] = [.gga, .rmc]
   /// The key that the device sends in out-of-band pairing (00B2).
   public var linkKey: [UInt8] = [UInt8](repeating: 0xEA, count: 16)
-  /// The sample rate of audio as a USB device (DA01) in Hz, one of `audioRates`.
+  /// The sample rate in Hz for USB audio (DA01), one of `audioRates`.
   public var audioRate = 48_000
-  /// The step with which the device begins: authentication or identification.
+  /// Whether the device begins with authentication or identification.
   public var order = HostOrder.auto
   /// How the device phrases its answers.
   public var manners = Manners.brief
   /// Whether the device automatically answers every message that it understands.
   public var answers = true
-  /// The user's own rules. A rule that sends the same message with the same trigger as a built-in rule replaces that
-  /// rule.
+  /// The user's own rules. A user's rule replaces the built-in rule that has the same trigger and sends the same
+  /// message.
   public var rules: [MessageRuleEntry] = []
 
   /// Creates a profile with the defaults.
   public init() {}
 
-  /// The sample rates in Hz for which DA01 has numbers.
+  /// The sample rates in Hz that DA01 can express.
   static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
   private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
 
@@ -106,7 +106,7 @@ public struct DeviceProfile: Equatable, Sendable {
     public var ssid = "easim"
     /// The network's passphrase.
     public var passphrase = "easim-wifi"
-    /// The number of the name's parameter; the passphrase has the next number.
+    /// The number of the parameter that contains the network's name; the passphrase's parameter has the next number.
     public var ssidParameter: UInt16 = 1
 
     static let format = Record("wifi", "what the device reports about its Wi-Fi network (5701)", Self()) {
@@ -153,11 +153,11 @@ public struct DeviceProfile: Equatable, Sendable {
 
   /// Data that a device can request from a location receiver.
   public enum Sentence: String, CaseIterable, Sendable {
-    /// The GGA sentence of NMEA, which contains the fix.
+    /// The NMEA sentence GGA, which contains the position fix.
     case gga = "GGA"
-    /// The RMC sentence of NMEA, the recommended minimum.
+    /// The NMEA sentence RMC, which contains the recommended minimum of data.
     case rmc = "RMC"
-    /// The GSV sentence of NMEA, which lists the satellites in view.
+    /// The NMEA sentence GSV, which lists the satellites in view.
     case gsv = "GSV"
     case speed
     case gyro

@@ -2,9 +2,9 @@ import AccessoryCore
 
 /// An `EAAccessory` as Apple's own debug description prints it, byte for byte.
 ///
-/// Three generations of the layout are known. The generations differ only in which lines they contain. The line of each
-/// field ends with a space, two fields have no space after the colon, missing values print as `(null)`, and the
-/// protocols are printed as Foundation prints an array.
+/// Three generations of the layout are known, which differ only in the lines they contain. Each field's line ends with
+/// a space, two fields have no space after the colon, missing values print as `(null)`, and the protocols are printed
+/// as Foundation prints an array.
 ///
 /// ```swift
 /// var dump = AccessoryDescription(identity: glasses.identity, protocols: ["com.lawaken.iap2"])
@@ -24,7 +24,7 @@ public struct AccessoryDescription: Equatable, Sendable {
 
   /// The accessory's identity.
   public var identity: Profile.Identity
-  /// The protocols that can be used at the moment; an accessory that connects twice has none the first time.
+  /// The protocols that can currently be used; an accessory that connects twice has none at its first connection.
   public var protocols: [String]
   /// The address of the object, which has no meaning outside the process that printed it.
   public var address: UInt64 = 0
@@ -87,7 +87,7 @@ public struct AccessoryDescription: Equatable, Sendable {
 /// Formats strings and lists like Foundation's `description`: the old property list format, in ASCII.
 enum PropertyListText {
   /// Formats a list with its elements on separate lines, indented by four spaces. An element is quoted if it contains
-  /// anything but letters and digits, which every protocol name does.
+  /// anything but letters and digits. Protocol names are always quoted, because they contain dots.
   static func array(_ elements: [String]) -> String {
     let lines = elements.map { "    \(element($0))" }.joined(separator: ",\n")
     return elements.isEmpty ? "(\n)" : "(\n\(lines)\n)"
@@ -111,7 +111,7 @@ enum PropertyListText {
     }.joined()
   }
 
-  /// Resolves the escapes; any other backslash stays, because a name may contain one that was not escaped.
+  /// Resolves the escapes. Any other backslash is kept, because a name may contain an unescaped one.
   static func unescaped(_ text: some StringProtocol) -> String {
     var units: [UInt16] = []
     var rest = Array(text.utf16)[...]
@@ -126,7 +126,8 @@ enum PropertyListText {
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// Returns the character of the escape whose backslash precedes `rest`, and how many units of `rest` it takes.
+  /// Returns the character for the escape whose backslash precedes `rest`, and how many units of `rest` the escape
+  /// takes up.
   private static func escape(_ rest: ArraySlice<UInt16>) -> (value: UInt16, length: Int)? {
     switch rest.first {
     case 0x22: return (0x22, 1)

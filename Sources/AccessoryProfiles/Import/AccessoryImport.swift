@@ -4,7 +4,8 @@ import AccessoryFormats
 ///
 /// The import reads all three generations of the layout and any number of accessories in one text. The import accepts
 /// log prefixes before each line, both kinds of line breaks, missing trailing spaces, and elements of an array (one
-/// line, with `\n` escaped). Text between accessories is skipped; an unknown line inside an accessory is reported.
+/// line, with `\n` escaped). Text between accessories is skipped; an unknown line within an accessory's description is
+/// reported.
 ///
 /// ```swift
 /// let imported = AccessoryImport.read(bytes, file: "standard input")
@@ -46,8 +47,8 @@ public struct AccessoryImport: Equatable, Sendable {
 /// A state machine that reads debug descriptions line by line.
 ///
 /// Between accessories it waits for the opening `<EAAccessory: 0x`. Inside one it takes fields, and inside the field
-/// `protocols` the elements of the list, until the closing brace. A second opening before the brace also ends the first
-/// accessory, so that a truncated log still yields what it contains.
+/// `protocols` the elements of the list, until the closing brace. If another opening comes before the brace, the first
+/// accessory ends there, so that a truncated log still yields what it contains.
 struct DumpReader {
   struct Draft {
     var line: Int
@@ -233,7 +234,7 @@ struct DumpProfile {
     typealias Authentication = Profile.Authentication
     let data = number("certData", suffix: " bytes")
     let serial = number("certSerial", suffix: " bytes")
-    // Hosts also distinguish the two coprocessor generations by the length of the certificate.
+    // Hosts use the certificate's length to tell the two coprocessor generations apart, too.
     var authentication = Authentication((data ?? 0) > 800 ? .older : .current)
     if let data = within(Authentication.certDataRange, data, "certData") { authentication.certData = data }
     if let serial = within(Authentication.certSerialRange, serial, "certSerial") { authentication.certSerial = serial }

@@ -8,7 +8,8 @@ enum DumpLines {
 
   static let opening = "<EAAccessory: 0x"
 
-  /// The maximum number of bytes read: a day's log is larger, but the accessory in it fills only a screen.
+  /// The maximum number of bytes read. A whole day's log may be larger, but the lines about an accessory fit on one
+  /// screen.
   static let limit = 16 << 20
 
   static func split(_ bytes: [UInt8], file: String, _ problems: ProblemCollector) -> [Line] {
@@ -54,8 +55,8 @@ enum DumpLines {
   }
 }
 
-/// Splits a line of a debug description into its parts. A log may prefix a line with anything, so the parts are found
-/// by the known field names and by the last word.
+/// Splits a line of a debug description into its parts. A log may add any prefix to a line, so the parts are found by
+/// the known field names and by the last word.
 enum DumpLine {
   static let fields = [
     "connected", "connectionID", "name", "manufacturer", "modelNumber", "serialNumber", "ppid", "regioncode",
@@ -108,7 +109,7 @@ enum DumpLine {
     }
   }
 
-  /// Returns the text between the last two quotes of a piece that ends in a quote.
+  /// Returns the text between the last two quotation marks in a piece that ends with one.
   private static func quoted(_ piece: Substring) -> Substring? {
     guard lastWord(of: piece)?.hasSuffix("\"") == true, let closing = piece.lastIndex(of: "\""),
       let opening = piece[..<closing].lastIndex(of: "\"")

@@ -149,7 +149,7 @@ public struct ProfileLibrary: Sendable {
     return try laid(tree, of: source, chain: chain)
   }
 
-  /// Returns a tree that has already been read, merged with the files it extends.
+  /// Merges a tree that has already been read with the files it extends.
   private func laid(_ tree: JSON5Value, of source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     try checkVersion(of: tree)
     guard let base = tree["extends"] else { return tree }
@@ -178,8 +178,8 @@ public struct ProfileLibrary: Sendable {
     return Profile.format.laid(tree, over: try wholeTree(below, chain: links))
   }
 
-  /// Refuses a file of another format version. Each file of a chain states its version, which is checked first:
-  /// problems found in an unknown format would be meaningless.
+  /// Refuses a file with another format version. Each file of a chain states a format version, which is checked first,
+  /// because problems found in an unknown format would be meaningless.
   private func checkVersion(of tree: JSON5Value) throws(SourceProblems) {
     guard case .object = tree.content else { return }
     guard let version = tree["version"] else {

@@ -10,7 +10,8 @@ package enum TextFile {
   /// Reads a file of up to `limit` bytes; the error contains the system's reason. For a pipe, such as a shell's `<(…)`,
   /// or a device, it waits up to a time limit.
   ///
-  /// - Parameter onlyRegular: whether a pipe or a device is an error, as for files that other programs name.
+  /// - Parameter onlyRegular: whether a pipe or a device causes an error, as for files that are named by other
+  ///   programs.
   package static func read(
     _ path: String, limit: Int, onlyRegular: Bool = false, within patience: Duration = patience
   ) throws(TextFileError) -> [UInt8] {
@@ -54,7 +55,7 @@ package enum TextFile {
   }
 
   /// Waits until there is something to read, or until the end of the file. A pipe that no program has opened for
-  /// writing provides neither bytes nor an end.
+  /// writing delivers neither bytes nor an end of file.
   private static func wait(
     for descriptor: Int32, _ path: String, _ deadline: ContinuousClock.Instant?, _ patience: Duration
   ) throws(TextFileError) {
@@ -73,8 +74,8 @@ package enum TextFile {
     }
   }
 
-  /// Returns a hint if an argument was taken for a name although a file with this name, with or without `.json5`,
-  /// exists; otherwise an empty string.
+  /// Returns a hint if an argument was treated as a name, but a file with this name (with or without `.json5`) exists;
+  /// otherwise returns an empty string.
   package static func hint(forFileNamed word: String) -> String {
     for (file, subject) in [(word, "file with that name"), ("\(word).json5", "file \(word).json5")] {
       var status = stat()
@@ -87,7 +88,7 @@ package enum TextFile {
   /// Returns the path without links and `..`; the path itself if the system cannot resolve it.
   static func realPath(_ path: String) -> String { FilePath.real(path) ?? path }
 
-  /// Returns the folder that really contains a file; nil if the file does not exist.
+  /// Returns the folder that contains a file after links are resolved; nil if the file does not exist.
   static func folder(of path: String) -> String? {
     FilePath.real(path).map { real in
       guard let slash = real.lastIndex(of: "/"), slash != real.startIndex else { return "/" }
@@ -95,7 +96,7 @@ package enum TextFile {
     }
   }
 
-  /// Returns why the programs that a file names are not run: users other than this one and root could have written the
+  /// Explains why programs named in a file are not run: someone other than this user and root could have written the
   /// file. Returns nil if the programs are run.
   ///
   /// The rule is the same as in ssh and git: the file and its folder must belong to this user or to root, and neither

@@ -8,9 +8,10 @@ import AccessoryFormats
 public enum Behavior: Equatable, Sendable {
   /// Sends back the bytes it receives.
   case echo
-  /// Counts and discards the bytes it receives; optionally checks that the bytes are those of `easim burst` or EADemo.
+  /// Counts and discards the bytes it receives; optionally checks that they are the bytes that `easim burst` or EADemo
+  /// sends.
   case sink(check: Bool)
-  /// Sends data unprompted.
+  /// Sends data without being asked.
   case source(Source)
   /// Answers requests according to rules.
   case script(Script)
@@ -40,7 +41,8 @@ public enum Behavior: Equatable, Sendable {
   /// The name used in profiles and for `--behavior`.
   public var name: String { Self.format.name(of: self) }
 
-  /// Parses `exec:` and a shell command, and gives advice for the two kinds that a name and parameters cannot express.
+  /// Parses `exec:` and a shell command. For the two kinds of behavior that a name and parameters cannot express, the
+  /// error gives advice.
   private static func shellCommand(_ text: String) throws(OptionError) -> [JSON5Member]? {
     let text = OptionText.trimmed(text)
     if text.hasPrefix("exec:") {
@@ -56,11 +58,11 @@ public enum Behavior: Equatable, Sendable {
     }
   }
 
-  /// An accessory that sends unprompted, such as a sensor.
+  /// The behavior of an accessory that sends data without being asked, such as a sensor.
   public struct Source: Equatable, Sendable {
     /// The data that a source sends repeatedly.
     public enum Pattern: Equatable, Sendable {
-      /// The bytes 00, 01 … FF, 00 …, which do not restart at the beginning of a chunk.
+      /// The bytes 00, 01 … FF, 00 …, continued from one chunk to the next.
       case counting
       case text(String)
       /// Bytes from the loop's seeded random source.
@@ -137,7 +139,7 @@ extension Behavior {
     /// Variables that the program receives in addition to the standard ones: `NAME` passes on this process's value,
     /// `NAME=VALUE` sets it.
     public var environment: [String]
-    /// Where the program was named. The origin is ignored in comparisons.
+    /// Where the program was named. Comparisons ignore the origin.
     public var origin: Origin
 
     /// Creates a program.
@@ -236,7 +238,7 @@ extension Profile {
       let place = tree.position(at: "\(path).command")
       program.origin.position = place
       program.origin.folder = TextFile.folder(of: place.file)
-      // Any part of the profile may come from a file that the profile extends.
+      // Any part of the profile may have come from a file that the profile extends.
       program.origin.objection =
         tree.nearest(to: path).files.sorted().lazy.compactMap { file -> String? in
           if let known = objections[file] { return known }

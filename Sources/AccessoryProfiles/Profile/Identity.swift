@@ -30,8 +30,8 @@ extension Profile {
     public var currentLanguage: String
     /// The supported languages; there is at least one.
     public var supportedLanguages: [String]
-    /// The team whose app belongs to the accessory (`AppMatchTeamID`): ten letters and digits; nil if the accessory
-    /// names none.
+    /// The ID of the developer team whose app belongs to the accessory (`AppMatchTeamID`): ten letters and digits; nil
+    /// if the accessory does not name a team.
     public var appMatchTeamID: String?
 
     /// Creates an identity with defaults for the fields that rarely differ.
@@ -81,7 +81,7 @@ extension Profile {
       Text("currentLanguage", \.currentLanguage, "the accessory's current language", hasDefault: true),
     ]
 
-    /// A string field of the identity: its key, and how an instance's number is inserted.
+    /// A string field of the identity: the field's key, and how an instance's number is inserted.
     struct Text: Sendable {
       let field: Field<Identity>
       let fillIn: @Sendable (inout Identity, _ index: Int) -> Void

@@ -121,8 +121,8 @@ extension Profile {
     ProfileCheck.run(profile, object)
   }
 
-  /// Reads the tree of a profile file. The tree must be complete: if the file extends another, the two must already be
-  /// merged, with each value still recording the file it came from.
+  /// Reads the tree of a profile file. The tree must be complete: if the file extends another, the two must already
+  /// have been merged, and each value must still record which file it came from.
   static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let problems = ProblemCollector()
     let base = Profile(name: name, identity: Identity.format.base)
@@ -132,7 +132,8 @@ extension Profile {
     return ProfileTemplate(profile, warnings: problems.problems)
   }
 
-  /// Returns all errors and warnings about the profile, by the paths of the file's keys; empty for a correct profile.
+  /// Returns all errors and warnings about the profile, each with the path of the key in the file; empty for a correct
+  /// profile.
   ///
   /// A profile read from a file has already been checked, so only the warnings remain. A profile created in Swift is
   /// checked here by the same rules.

@@ -11,7 +11,7 @@ struct ProfileCheck {
   private let transportPaths: [String]
   private let unreadable: [String]
 
-  /// Checks a profile that was read from `object`, and reports problems with their places there.
+  /// Checks a profile that was read from `object`, and reports problems with their positions in `object`.
   static func run(_ profile: Profile, _ object: ObjectReader) {
     let check = ProfileCheck(profile, object)
     check.checkLanguages()
@@ -115,7 +115,7 @@ struct ProfileCheck {
   }
 
   private func checkMessages() {
-    // The condition includes protocols with native transport, whose sessions use the link on cables without native
+    // Protocols with native transport count too, because their sessions use the link on cables without native
     // endpoints.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]

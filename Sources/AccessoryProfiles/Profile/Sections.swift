@@ -87,7 +87,7 @@ extension Profile {
     /// The maximum current that the accessory draws from the device, in milliamperes.
     public var maximumCurrent: UInt16 = 0
 
-    /// Creates a declaration of no power in either direction.
+    /// Creates a declaration without power in either direction.
     public init() {}
 
     static let format = Record("power", "what the accessory declares about power", Power()) {
@@ -123,8 +123,8 @@ extension Profile {
     }
   }
 
-  /// A control message, identified by its number or by its name in the message table. A file keeps the form in which it
-  /// was written.
+  /// A control message, identified by its number or by its name in the message table. The form in which a file names
+  /// the message is kept.
   public enum MessageName: Equatable, Hashable, Sendable, CustomStringConvertible {
     case id(UInt16)
     /// A message name such as `StartExternalAccessoryProtocolSession`.

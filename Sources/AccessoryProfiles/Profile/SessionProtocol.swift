@@ -11,8 +11,8 @@ extension Profile {
     public var matchAction: MatchAction
     /// What the accessory does with this protocol's bytes; nil means the profile's behavior.
     public var behavior: Behavior?
-    /// The USB transport component whose own endpoints carry the sessions instead of the link (native transport). On
-    /// cables without such endpoints the sessions use the link.
+    /// The USB transport component whose own endpoints carry the sessions in place of the link (native transport). On
+    /// cables without such endpoints, the sessions use the link.
     public var nativeTransportComponent: UInt16?
 
     /// Creates a protocol.
@@ -47,8 +47,8 @@ extension Profile {
       expected: "a protocol name: expected reverse DNS, such as 'com.example.echo'",
       { fault(inName: $0) == nil ? $0 : nil }, text: { $0 })
 
-    /// The maximum number of native-transport protocols on one USB device: each takes an endpoint number, and iAP2
-    /// takes two.
+    /// The maximum number of native-transport protocols on one USB device: each protocol takes one endpoint number, and
+    /// iAP2 takes two.
     static let mostNative = 13
 
     /// Returns what is wrong with a protocol's name; nil if the name has reverse-DNS form: two or more parts, separated

@@ -31,7 +31,7 @@ extension Profile {
       self.supportsIAP2 = supportsIAP2
     }
 
-    /// The words for the kinds in files; a Bluetooth transport's address has its own key.
+    /// The words for the kinds of transports in files; a Bluetooth transport's address has a separate key.
     private enum Word: String, CaseIterable {
       case usbHost, usbDevice, bluetooth, serial
     }
@@ -110,7 +110,7 @@ extension Format<Profile.MACAddress> {
 }
 
 extension Profile {
-  /// The values that an accessory requests during link setup, which are the fields of its SYN.
+  /// The values that an accessory requests during link setup, in the fields of the SYN.
   ///
   /// The defaults are typical of what real accessories request.
   public struct Link: Equatable, Sendable {

@@ -155,7 +155,7 @@ struct BinaryPropertyList {
           throw Damage(reason: "a key of object \(object) is not text")
         }
         let member = try value(try reference(place), depth: depth + 1)
-        // If a key occurs twice, the first one counts, as in Foundation.
+        // If a key occurs twice, the first value is used, as in Foundation.
         members[name] = members[name] ?? member
       }
       return .dictionary(members)
@@ -163,7 +163,7 @@ struct BinaryPropertyList {
     }
   }
 
-  /// Returns the positions of an array's references; a dictionary lists first its keys and then its values.
+  /// Returns the positions of an array's references. For a dictionary, the keys come first, and then the values.
   private func members(
     _ object: Int, at start: Int, repeats: Int = 1, depth: Int
   ) throws(Damage) -> StrideTo<Int> {
@@ -196,8 +196,8 @@ struct BinaryPropertyList {
     return room
   }
 
-  /// Returns the range of an object's elements. The object's marker, at `start`, contains their number or says that it
-  /// follows.
+  /// Returns the range of an object's elements. The object's marker, at `start`, either contains the number of elements
+  /// or says that the number follows.
   private func extent(_ object: Int, at start: Int, size: Int, repeats: Int = 1) throws(Damage) -> Range<Int> {
     var first = start + 1
     var length = Int(bytes[start] & 0xF)

@@ -14,7 +14,8 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   /// The accessory identifies itself late or never.
   case identification(OddIdentification)
   case session(OddSession)
-  /// The accessory never sends the status of a session. Many accessories do not; a device must not wait for it.
+  /// The accessory never sends a session's status. Many real accessories never do, so a device must not wait for the
+  /// status.
   case noStatus
   /// At the start of each session except the first, the accessory sends up to this many bytes of the previous session
   /// (field failure W17).
@@ -59,8 +60,8 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Reads the form used on the command line: a name, then parameters as `name=value`. A bare word is the value of the
-  /// parameter that has this choice, so `authentication,never` is `authentication,answer=never`.
+  /// Reads the form used on the command line: a name, then parameters as `name=value`. A parameter's name may be
+  /// omitted if the value is one of its named choices: `authentication,never` means `authentication,answer=never`.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
   /// The quirk's name, such as `flicker`.
@@ -79,7 +80,7 @@ public struct OddAuthentication: Equatable, Sendable {
     case never
     case wrong
     case slow
-    /// The accessory does not answer before it is identified, as some accessories in the field.
+    /// The accessory does not answer before it is identified, like some accessories in the field.
     case ignoreFirst = "ignore-first"
     /// The accessory closes the cable if it must authenticate before it is identified.
     case hangup
@@ -87,7 +88,7 @@ public struct OddAuthentication: Equatable, Sendable {
 
   /// How authentication goes wrong.
   public var answer: Answer
-  /// For the answer `slow`: how long the certificate and the signature are each delayed.
+  /// For the answer `slow`: the delay of the certificate, and likewise of the signature.
   public var delay: Duration
 
   /// Creates a quirk that gives this answer.
@@ -135,11 +136,12 @@ public struct OddIdentification: Equatable, Sendable {
   }.example("identification,never")
 }
 
-/// Incorrect handling of sessions (field failures W6, W8 and W12; behavior F11, the accessory closes the session).
+/// Incorrect handling of sessions (field failures W6, W8 and W12; behavior F11, in which the accessory closes the
+/// session).
 public struct OddSession: Equatable, Sendable {
   /// How a session goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
-    /// The accessory refuses the session by its status.
+    /// The accessory refuses the session by answering with a refusal status.
     case refuse
     case ignore
     /// The accessory accepts bytes but never answers.
@@ -150,9 +152,9 @@ public struct OddSession: Equatable, Sendable {
 
   /// How a session goes wrong.
   public var answer: Answer
-  /// How long after its start a session is closed, or the accessory detaches.
+  /// How long after a session's start the session is closed or the accessory detaches.
   public var delay: Duration
-  /// How many sessions are affected before later ones work; 0 means all.
+  /// How many sessions are affected; later ones work. 0 means all sessions.
   public var times: Int
 
   /// Creates a quirk that gives this answer.
@@ -214,18 +216,18 @@ extension [Quirk] {
 /// all protocols.
 ///
 /// The read-me of Apple's EADemo describes this. Apple does not publish the timings, so the defaults are easim's. With
-/// the maker `wire`, the accessory attaches, identifies with no protocols, detaches and attaches again; with the maker
-/// `device`, the device role publishes an accessory early and withdraws it.
+/// the maker `wire`, the accessory attaches, identifies itself without protocols, detaches and attaches again; with the
+/// maker `device`, the device publishes the accessory early and then withdraws it.
 public struct Flicker: Equatable, Sendable {
-  /// The end that causes the flicker.
+  /// The side that causes the flicker.
   public enum Maker: String, CaseIterable, Sendable {
-    /// The accessory, which actually detaches.
+    /// The accessory causes the flicker, by actually detaching.
     case wire
     /// The device causes the flicker, by publishing and withdrawing the accessory.
     case device
   }
 
-  /// The end that causes the flicker.
+  /// The side that causes the flicker.
   public var maker: Maker
   /// How many connections without protocols precede the complete one.
   public var cycles: Int

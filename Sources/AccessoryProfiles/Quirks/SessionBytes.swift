@@ -6,14 +6,14 @@ import AccessoryFormats
 public struct BusyAfterCancel: Equatable, Sendable {
   /// What happens to the reply to a request whose session has ended.
   public enum Reply: String, CaseIterable, Sendable {
-    /// The reply is sent in the session open at that time, or in the next one.
+    /// The reply is sent in whichever session is then open, or else in the next one.
     case late
     case none
   }
 
   /// How long a request waits for the user's touch.
   public var touch: Duration
-  /// How long a cancelled request keeps the accessory busy, counted from the request.
+  /// How long a cancelled request keeps the accessory busy, counted from the start of the request.
   public var busy: Duration
   /// What happens to the reply to a request whose session has ended.
   public var reply: Reply

@@ -17,7 +17,7 @@ enum QuirkText {
   static let rest = "how long the accessory must stay unplugged to count as power-cycled, which resets the quirk"
 }
 
-/// The accessory ends sessions unprompted, in episodes (field failure W23).
+/// The accessory ends sessions of its own accord, in episodes (field failure W23).
 public struct EndedSessions: Equatable, Sendable {
   /// The minimum duration of a session.
   public var shortest: Duration
@@ -30,7 +30,7 @@ public struct EndedSessions: Equatable, Sendable {
   /// The random seed; 0 means use the run's seed.
   public var seed: UInt64
 
-  /// Creates a quirk with, by default, one episode of two minutes.
+  /// Creates a quirk; by default, there is one episode of two minutes.
   public init(
     _ length: ClosedRange<Duration> = .seconds(3) ... .seconds(17), episode: Duration = .seconds(120),
     calm: Duration = .zero, seed: UInt64 = 0
@@ -62,14 +62,14 @@ public struct EndedSessions: Equatable, Sendable {
 
 /// The accessory stops working when sessions are opened too quickly (field failure W24).
 public struct WedgedByOpens: Equatable, Sendable {
-  /// The number of opens within the time limit that makes the accessory stop working.
+  /// How many sessions must be opened within the time limit to make the accessory stop working.
   public var opens: Int
-  /// The time limit within which opens are counted.
+  /// The time limit within which opened sessions are counted.
   public var within: Duration
   /// How long the accessory must be without power to work again.
   public var rest: Duration
 
-  /// Creates a quirk triggered, by default, by the eighth open within thirty seconds.
+  /// Creates a quirk; by default, the eighth session opened within thirty seconds triggers the quirk.
   public init(opens: Int = 8, within: Duration = .seconds(30), rest: Duration = .seconds(10)) {
     (self.opens, self.within, self.rest) = (opens, within, rest)
   }
@@ -88,7 +88,7 @@ public struct WedgedByOpens: Equatable, Sendable {
   }.example("wedges-after,opens=3,within=10s")
 }
 
-/// The accessory stops sending after some time, in a session that stays open (field failure W26).
+/// The accessory stops sending after some time, but the session stays open (field failure W26).
 public struct GoesSilent: Equatable, Sendable {
   /// How long the first session works.
   public var after: Duration
@@ -127,9 +127,9 @@ public struct GoesSilent: Equatable, Sendable {
   }.example("goes-silent,after=5s,restart=20s,later=2s")
 }
 
-/// The accessory keeps a session that was cut off, and therefore ends every new one (field failure W25).
+/// The accessory does not notice that a session was cut off, and therefore ends every new one (field failure W25).
 public struct PhantomSession: Equatable, Sendable {
-  /// A session counts as cut off if its last byte passed within this time before its end.
+  /// A session counts as cut off if its last byte was transferred less than this time before the session ended.
   public var within: Duration
   /// The maximum time before a new session is ended.
   public var ends: Duration

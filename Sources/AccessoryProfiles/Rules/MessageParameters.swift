@@ -9,7 +9,7 @@ public struct MessageParameters {
   /// The message being answered; nil if there is none.
   private let asked: MessageID?
 
-  /// Prepares to convert parameters of `message`, which answers `asking`.
+  /// Prepares to convert the parameters of `message`, which is the answer to the message `asking`.
   public init(of message: MessageID, answering asking: MessageID? = nil) {
     self.message = message.description
     known = MessageCatalog.entry(message)?.parameters ?? []
@@ -145,7 +145,7 @@ public struct MessageParameters {
     return [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
   }
 
-  /// Encodes a number in the width of its kind; nil if the number does not fit or the width is unknown.
+  /// Encodes a number in the width of the parameter's kind; nil if the number does not fit or the width is unknown.
   private static func bytes(of number: Int64, _ kind: MessageCatalog.ValueKind?) -> [UInt8]? {
     let (width, range): (Int, ClosedRange<Int64>) =
       switch kind {

@@ -19,10 +19,10 @@ public struct MessageRuleEntry: Equatable, Sendable {
   public var parameters: [Named<MessageValue>] = []
   /// Whether to send only the parameters that the triggering message asks for.
   public var selects = false
-  /// Whether to send the message even to an end that did not declare it.
+  /// Whether to send the message even if the other side did not declare it.
   public var ignoresDeclaration = false
 
-  /// The form in which messages are named, as in other parts of a profile.
+  /// How messages are named; the same form is used in other parts of a profile.
   public typealias MessageName = Profile.MessageName
 
   /// Creates a rule.
@@ -79,7 +79,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     checkParameters(object, answering: asked)
   }
 
-  /// Reports mistakes in the parameters to send, at the key `parameters` of an object.
+  /// Reports mistakes in the parameters to send, which are under the key `parameters` of an object.
   public func checkParameters(_ object: ObjectReader, answering asked: MessageID? = nil) {
     guard let message = send.messageID else { return }
     Self.report("parameters", object) { () throws(OptionError) in

@@ -11,7 +11,7 @@ public struct Script: Equatable, Sendable {
     /// Each request is a frame with a length field. Answers are also put into frames.
     case frame(Frame)
     /// A request begins where the previous one ended, and is complete as soon as its bytes match a rule. Bytes that
-    /// cannot become a request of any rule form one unknown request.
+    /// cannot become a request that a rule matches form one unknown request.
     case any
   }
 
@@ -21,13 +21,13 @@ public struct Script: Equatable, Sendable {
   public var rules: [Rule]
   /// The answer to a request that matches no rule; nil for none.
   public var otherwise: [UInt8]?
-  /// The answers to a frame with a wrong checksum.
+  /// The answers that are sent for a frame with a wrong checksum.
   public var wrongChecksum: [Answer] = []
   /// Timers, which send data without a request.
   public var timers: [Timer] = []
   /// The states of the accessory; the first is the initial one. All scripts of an accessory share the states.
   public var states: [String] = []
-  /// How many bytes are read per second; nil means as many as arrive.
+  /// How many bytes are read per second; nil means that there is no limit.
   public var bytesPerSecond: Int?
 
   /// Creates a script.

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Checks the scripts of a profile, which share states and may send in each other's sessions.
+/// Checks a profile's scripts, which share states and may send in each other's sessions.
 extension ProfileCheck {
   private struct Placed {
     var script: Script

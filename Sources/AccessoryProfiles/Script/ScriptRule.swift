@@ -12,7 +12,7 @@ extension Script {
     public var regex: BytePattern?
     /// The states in which the rule applies; empty means all.
     public var states: [String] = []
-    /// The maximum number of answers until the state changes again; nil means no limit.
+    /// How many times the rule answers until the state changes again; nil means no limit.
     public var times: Int?
     /// The answer; empty for none.
     public var response: [UInt8]
@@ -97,7 +97,7 @@ extension Script {
   public struct Timer: Equatable, Sendable {
     /// The states in which the timer runs; empty means all.
     public var states: [String] = []
-    /// How long after the session opens or the state begins the timer first fires.
+    /// The delay from the opening of the session, or from the beginning of the state, until the timer first fires.
     public var after: Duration?
     /// The interval at which the timer fires again; nil means that it fires once.
     public var every: Duration?
@@ -181,9 +181,9 @@ extension Format<BytePattern> {
 }
 
 extension Script {
-  /// One of several answers: bytes to send, or an action of the accessory.
+  /// One of several answers: bytes to send, or an action that the accessory performs.
   public struct Answer: Equatable, Sendable {
-    /// Whether an accessory that unplugs itself returns, and after what time.
+    /// Whether an accessory that unplugs itself is plugged in again, and after how long.
     public enum Absence: Equatable, Sendable {
       case stays
       case returns(after: Duration)
@@ -193,7 +193,7 @@ extension Script {
     public var send: ScriptTemplate?
     /// The protocol in whose sessions the answer is sent; nil means the requesting session.
     public var protocolName: String?
-    /// Whether to send the answer without putting it into a frame.
+    /// Whether to send the answer without a frame around it.
     public var isUnframed = false
     /// The pause before this answer.
     public var after = Duration.zero

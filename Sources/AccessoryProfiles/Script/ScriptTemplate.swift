@@ -39,8 +39,8 @@ public struct ScriptTemplate: Equatable, Sendable {
     case state
     /// The place where lengths and checksums begin to count; if it is missing, they begin at the start of the answer.
     case begin
-    /// The place where lengths and checksums stop counting; if it is missing, they stop where the length or checksum is
-    /// written, or for a length at the end of the answer.
+    /// The place where lengths and checksums stop counting; if it is missing, a checksum stops where it is written, and
+    /// a length stops at the end of the answer.
     case end
     case length(NumberForm)
     case checksum(FrameChecksum, NumberForm)
@@ -135,7 +135,7 @@ extension ScriptTemplate {
     default:
       let isName =
         rest == nil && !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
-      // Whether the rule's regex has a group with this name is verified when the whole script is checked.
+      // Checking the whole script also verifies that the rule's regex has a group with this name.
       if isName, !words.contains(text) { return .namedGroup(text) }
       throw ScriptTemplateError("unknown \(shown)\(hint(for: pieces[0]))")
     }
