@@ -4,12 +4,13 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
 
-/// The demonstration of `easim demo`: an accessory that connects twice, and an app that handles this correctly.
+/// The demonstration of `easim demo`: an accessory that connects twice, and an app that handles both connections
+/// correctly.
 ///
 /// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, verifies both echoes, and then the
 /// accessory is unplugged. The same object runs in real time for users and in virtual time for tests.
 public final class Demonstration: AppHandler {
-  /// The simulated world in which the demonstration plays.
+  /// The simulated world in which the demonstration takes place.
   public let world: World
   /// Whether everything was as expected; nil while the demonstration is running.
   public private(set) var passed: Bool?
@@ -21,7 +22,7 @@ public final class Demonstration: AppHandler {
   private var exchange: Exchange?
   private var appearances: [Bool] = []
 
-  /// Creates a demonstration with `profile` and the flicker of `quirk` or the default flicker.
+  /// Creates a demonstration with `profile`, and with the flicker that `quirk` describes or the default flicker.
   public init(_ profile: Profile, settings: World.Settings, on loop: any EventLoop) throws(DemonstrationError) {
     guard let first = profile.protocols.first else { throw .noProtocol(profile: profile.name) }
     protocolName = first.name
@@ -50,7 +51,8 @@ public final class Demonstration: AppHandler {
       send("a string", Array("Hello, \(shown.name)!".utf8), on: session) { [unowned self] in
         send("EADemo's 10K", CountingPattern.bytes(10_000), on: session) { [unowned self] in
           session.close()
-          // The delay gives the accessory time to notice the close, and makes the order visible to readers.
+          // The delay gives the accessory time to notice that the session was closed, and makes the order visible to
+          // readers.
           world.loop.schedule(after: .milliseconds(100)) { [unowned self] in accessory.unplug() }
         }
       }

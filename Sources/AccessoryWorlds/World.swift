@@ -30,7 +30,7 @@ public final class World {
     public enum Authentication: Sendable {
       /// Data of the right sizes without cryptography, for tests that are not about authentication.
       case stub
-      /// P-256 through libcrypto at both ends.
+      /// P-256, computed by libcrypto on both sides.
       case real
     }
 
@@ -52,7 +52,7 @@ public final class World {
     /// The speed of the cables.
     public var speed = CableSpeed()
     /// The faults on every cable; they are created anew for each cable that is plugged in. Bytes pass through the
-    /// faults of one end in list order; a fault that cuts a cable unplugs it, so that both ends notice.
+    /// faults at one end in list order. A fault that cuts a cable unplugs it, so both ends notice.
     public var faults: [CableFault] = []
     /// Wraps each end of each cable's main channel for observers, outside the faults and next to the protocol code.
     public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel }
@@ -60,12 +60,12 @@ public final class World {
     public var peer = DevicePeer.Settings()
     /// When the device publishes accessories to apps.
     public var policy = PublicationMachine.Policy.ready
-    /// The step with which the device begins. By default a world does not try the other order, so that each run is the
-    /// same whenever a cable is pulled.
+    /// Whether the device begins with authentication or identification. By default the other order is not tried, so
+    /// that runs do not differ depending on when a cable is pulled.
     public var order = HostOrder.authentication
     /// A flicker that the device causes.
     public var deviceFlicker: Flicker?
-    /// The seed of coprocessors and their certificates.
+    /// The seed for coprocessors and their certificates.
     public var seed: UInt64 = 1
     /// The device's data for accessories, and its answers to them.
     public var deviceProfile = DeviceProfile()
@@ -77,7 +77,7 @@ public final class World {
     public var keepsTranscript = false
     /// Whether ``World/events`` are kept; a world that runs forever keeps none.
     public var keepsEvents = true
-    /// Whether a cable's faults may change while it is plugged in: ``World/change(faults:of:)``.
+    /// Whether a cable's faults may change while the cable is plugged in; see ``World/change(faults:of:)``.
     public var faultsMayChange = false
     /// Called with every event as it happens, in addition to keeping the events.
     public var report: (TimelineEvent) -> Void = { _ in }
@@ -118,12 +118,12 @@ public final class World {
     var faults: [CableFault]
     /// Observers of the accessory's cables, in addition to the world's own observers.
     var taps: CableTaps?
-    /// The faulty channels of the accessory's cables, and the end of each.
+    /// The channels with faults on the accessory's cables, each with the end of the cable that it is at.
     var channels: [(channel: FaultChannel, end: Cable.End)] = []
   }
 
   private final class Log {
-    // Exclusivity is not checked, because this is written for every event; nothing is called during a write.
+    // Exclusivity is not checked, because every event writes to this property. Nothing is called during a write.
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
     private let report: (TimelineEvent) -> Void
@@ -160,8 +160,8 @@ public final class World {
     self.device = Device(settings: device, on: loop) { event in log.add(event) }
   }
 
-  /// Creates an accessory in this world, not plugged in. `link` may change link settings that profiles do not contain,
-  /// and `behavior` replaces its behaviors with the caller's.
+  /// Creates an accessory in this world, without plugging it in. `link` may change link settings that profiles do not
+  /// contain, and `behavior` replaces its behaviors with the caller's.
   public func add(
     _ profile: Profile, link: @escaping (inout LinkSettings) -> Void = { _ in },
     behavior: ((Behavior) -> any AccessoryBehavior)? = nil
@@ -173,7 +173,7 @@ public final class World {
       link: link, behavior: behavior)
   }
 
-  /// Creates an accessory of this world at a port that other hosts can reach. Faults are at the accessory's end.
+  /// Creates an accessory in this world, at a port that other hosts can reach. Faults act at the accessory's end.
   public func add(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator,
     handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(),
@@ -229,7 +229,7 @@ public final class World {
     }
   }
 
-  /// Returns the number of an accessory of this world, as in the events of its device.
+  /// Returns the number by which the device's events identify an accessory in this world.
   package func number(of accessory: SimulatedAccessory) -> Int? {
     accessories.first { $0.value.accessory === accessory }?.key
   }
@@ -274,14 +274,14 @@ public final class World {
 
   private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort?) {
     port?.pull()
-    // The accessory notices the unplug only when its channel ends. By then the accessory may be plugged in again.
+    // The accessory notices that it was unplugged only when its channel ends. By then it may be plugged in again.
     let plug = accessory.plugCount
     loop.schedule(after: .zero) {
       if accessory.plugCount == plug { accessory.unplug("the cable was pulled") }
     }
   }
 
-  /// The counts of the faults so far, summed over all cables.
+  /// How many times each fault has acted so far, summed over all cables.
   public var faultCounts: [FaultTally] {
     channelsByNumber.reduce(into: faultsPast) { FaultTally.add($1, to: &$0) }
   }
@@ -290,7 +290,7 @@ public final class World {
     accessories.sorted { $0.key < $1.key }.flatMap { $0.value.channels.map(\.channel) }
   }
 
-  /// Returns the counts of the faults on an accessory's cables since each was plugged in, at the accessory's end.
+  /// Returns, for the accessory's end of each cable, the counts of the faults since that cable was plugged in.
   public func faultCounts(
     of accessory: SimulatedAccessory
   ) -> [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
@@ -299,7 +299,7 @@ public final class World {
       ?? []
   }
 
-  /// Unplugs everything; the loop must still run briefly so that both ends notice.
+  /// Unplugs everything. Afterwards the loop must run briefly, so that both sides notice.
   public func tearDown() {
     for number in accessories.keys.sorted() { accessories[number]?.accessory.unplug("the world was stopped") }
     device.unplugAll("the world was stopped")
@@ -343,7 +343,7 @@ public final class World {
         made: { [unowned self] in keep($0, end) }, report: { [weak self] event in self?.handle(event, end) },
         struck: struck(end))
     }
-    // One end is enough for a transcript: it shows the bytes that the device sends and receives.
+    // A transcript of one end is enough, because it shows the bytes that the device sends and those that it receives.
     if settings.keepsTranscript, end.end == .device {
       cable = cable.transcribed(
         at: end.end, on: loop, gate: settings.transcriptGate, shownBytes: settings.transcriptBytes
@@ -352,7 +352,7 @@ public final class World {
         settings.reportLine(line)
       }
     }
-    // The device of an accessory at another port is not in this world.
+    // If the accessory is at another port, the device is not in this world.
     let entry = accessories[end.accessory]
     if end.end == .device || entry.map({ $0.port == nil }) == true {
       if let recorder = settings.recorder {
@@ -375,7 +375,7 @@ public final class World {
     }
   }
 
-  /// Keeps a channel for ``faultCounts``; for ended channels, only the counts are kept.
+  /// Keeps a channel for ``faultCounts``. Once a channel has ended, only its counts are kept.
   private func keep(_ channel: FaultChannel, _ end: CableEnd) {
     guard var entry = accessories[end.accessory] else { return }
     for (past, _) in entry.channels where past.isOver { FaultTally.add(past, to: &faultsPast) }

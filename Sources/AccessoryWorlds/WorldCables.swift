@@ -3,7 +3,8 @@ import AccessoryCore
 import AccessoryFaults
 import AccessorySimulator
 
-/// A fault on the cables of a world, and the end where it acts: `in` and `out` are as seen from that end.
+/// A fault on a world's cables, and the end of the cable where the fault acts; `in` and `out` are as seen from that
+/// end.
 public struct CableFault: Equatable, Sendable {
   /// The fault itself.
   public var fault: Fault
@@ -17,11 +18,11 @@ public struct CableFault: Equatable, Sendable {
   }
 }
 
-/// One end of one cable of a world.
+/// One end of a cable in a world.
 public struct CableEnd: Hashable, Sendable {
   /// The end of the cable.
   public let end: Cable.End
-  /// The accessory of the cable, numbered in the order in which accessories were added.
+  /// The accessory on the cable, numbered in the order in which accessories were added.
   public let accessory: Int
   /// The cable, numbered in the order in which cables were plugged in.
   public let cable: Int
@@ -84,7 +85,7 @@ final class LoopbackPort: Port {
     for channel in deviceNativeChannels { channel.sever() }
   }
 
-  /// Unplugs: closing the accessory's end also ends the device's end.
+  /// Unplugs the cable: closing the channel at the accessory's end also ends the one at the device's end.
   func close() {
     plugging?.cancel()
     plugging = nil
@@ -110,13 +111,13 @@ public final class WrappedPort: Port {
     self.wrap = wrap
   }
 
-  /// The place of the inner port.
+  /// The inner port's place.
   public var place: String { inner.place }
 
-  /// Shows the accessory at the inner port.
+  /// Passes the accessory's appearance on to the inner port.
   public func show(_ appearance: PortAppearance) { inner.show(appearance) }
 
-  /// Plugs the accessory in at the inner port.
+  /// Plugs the accessory into the inner port.
   public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     try inner.open { [wrap] event in
       guard case .cable(let cable, let device) = event else { return onEvent(event) }

@@ -31,7 +31,7 @@ extension [ActionKind] {
   }
 }
 
-// MARK: - How files write them
+// MARK: - The form in files
 
 extension WorldAction {
   /// The format of all actions, such as `accessory.plugIn,of=glasses`.
@@ -84,7 +84,7 @@ extension WorldAction {
   }
 }
 
-/// The keys of all actions; each action has some of them.
+/// The keys that actions can have; each action has some of them.
 struct ActionKeys: Equatable, Sendable {
   var of: String?
   var sessions: AppAction.Sessions?
@@ -125,7 +125,7 @@ struct ActionRows {
     self(name, summary, tools, method: method, key: key, keys: [.of]) { of, _ in make(of) }
   }
 
-  /// Creates a row for an action with these keys; `make` receives the name of its subject and the keys.
+  /// Creates a row for an action with these keys; `make` receives the name of the action's subject, and the keys.
   func callAsFunction(
     _ name: String, _ summary: String, _ tools: [ActionKind.Tool] = [.scenarios], method: String? = nil,
     key: Character? = nil, keys: [Key], _ make: @escaping @Sendable (String, ActionKeys) -> WorldAction

@@ -1,10 +1,10 @@
 import AccessoryHost
 import AccessorySimulator
 
-/// Performs actions; this is the only type that implements them.
+/// Performs all actions; no other type implements any.
 ///
-/// The caller defines what the names in actions refer to. A process that plays only one end of a scenario has only some
-/// of the objects; the other process acts on the rest.
+/// The caller defines what the names in actions refer to. If a process plays only one side of a scenario, it has only
+/// some of the objects; the process on the other side acts on the rest.
 package struct ActionPlayer {
   /// Returns the accessory with a name; nil if it is in another process.
   var accessory: (String) -> SimulatedAccessory? = { _ in nil }
@@ -18,7 +18,7 @@ package struct ActionPlayer {
 
   init() {}
 
-  /// Creates the player of a world. `pull` replaces how its cables are unplugged.
+  /// Creates a player for a world. `pull` replaces the way in which the world's cables are unplugged.
   package init(
     in world: World, accessory: @escaping (String) -> SimulatedAccessory?,
     pull: ((_ name: String, _ unnoticed: Bool) -> Void)? = nil,

@@ -6,10 +6,10 @@ import AccessorySimulator
 /// An action in a simulated world that affects an accessory, a cable, the device or an app.
 ///
 /// ``kinds(_:for:)`` is the table of actions. Scenarios, `easim soak`, the control protocol and the keys of `easim run`
-/// are derived from its rows. ``ActionPlayer`` performs all actions. A new action needs a case, a row, and the code
-/// that performs it.
+/// are derived from its rows. ``ActionPlayer`` performs all actions. To add an action, add a case, a row, and the code
+/// that performs the action.
 public enum WorldAction: Equatable, Sendable {
-  /// An accessory performs an action at its own end.
+  /// An accessory performs an action on its own side.
   case accessory(AccessoryAction, of: String)
   /// An accessory's cable is unplugged abruptly: bytes in transit are lost. If unnoticed, later bytes from the device
   /// are also lost.
@@ -22,7 +22,7 @@ public enum WorldAction: Equatable, Sendable {
   case deviceMessage(OutgoingMessage, to: String)
   case app(AppAction, of: Role = .tested)
 
-  /// The role of an app of the device.
+  /// The role of an app on the device.
   public enum Role: Equatable, Sendable {
     case tested
     /// Another SDK in the process of the app under test, which the system considers the same app.
@@ -39,13 +39,13 @@ public enum AppAction: Equatable, Sendable {
   /// first step launches it.
   case launches
   case quits
-  /// The app's process ends. The system closes its sessions or leaves them open; in the latter case the accessory does
-  /// not notice the end of the app until it is unplugged.
+  /// The app's process ends. The system either closes the app's sessions or leaves them open; if they stay open, the
+  /// accessory does not notice that the app has ended until the accessory is unplugged.
   case ends(Ending, leavesSessions: Bool)
   case registers
   case unregisters
   case moves(AppState)
-  /// The app opens a session with this accessory, because its user wants one.
+  /// The app opens a session with this accessory, because the app's user wants one.
   case opensSession(String)
   case closesSession
   /// The app checks its list of accessories, which must contain exactly these in the order of publication.
@@ -69,8 +69,8 @@ public enum AppAction: Equatable, Sendable {
 // MARK: - The table
 
 extension WorldAction {
-  /// Returns one row for each action, with the files, the method and the key that offer it. `names` contains the
-  /// accessories and apps that an action can name.
+  /// Returns one row for each action. The row says in which files, by which method and by which key the action is
+  /// available. `names` contains the accessories and apps that an action can name.
   package static func kinds(_ names: ScenarioNames = ScenarioNames(), for tool: ActionKind.Tool? = nil) -> [ActionKind]
   {
     let all: [ActionKind.Tool] = [.scenarios, .plans]

@@ -27,7 +27,7 @@ public struct Scenario: Equatable, Sendable {
   public var authentication = AuthenticationMode.verify
   /// A flicker that the device causes.
   public var deviceFlicker: Flicker?
-  /// The step with which the device begins: authentication or identification.
+  /// Whether the device begins with authentication or identification.
   public var order = HostOrder.authentication
   /// The faults on the cables.
   public var faults: [CableFault] = []
@@ -41,7 +41,7 @@ public struct Scenario: Equatable, Sendable {
   public var interval: Duration?
   /// The steps, in order.
   public var steps: [Step]
-  /// How long the world continues after the last step, unless everything is quiet earlier.
+  /// How long the world continues after the last step; it stops earlier if nothing is left to happen.
   public var tail: Duration
   /// The events that apps must see, in order.
   public var expectations: [Expectation]
@@ -81,8 +81,8 @@ public struct Scenario: Equatable, Sendable {
       self.profile = profile
     }
 
-    /// Replaces the profile but keeps the scenario's quirks and its serial number, by which the other end finds the
-    /// accessory.
+    /// Replaces the profile, but keeps the quirks from the scenario, and the serial number by which the other side
+    /// finds the accessory.
     public mutating func play(_ other: Profile) {
       var other = other
       other.identity.serialNumber = profile.identity.serialNumber
@@ -96,15 +96,15 @@ public struct Scenario: Equatable, Sendable {
     accessories.flatMap(\.profile.protocols).first?.name ?? "com.example.none"
   }
 
-  /// The names of accessories by serial number. Two accessories with the same number are one accessory on two
-  /// transports, which apps cannot distinguish, so both get the first name.
+  /// The names of accessories by serial number. Two accessories with the same serial number are one accessory on two
+  /// transports. Apps cannot tell them apart, so both get the first name.
   public var namesBySerial: [String: String] {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// A step of a scenario.
   public struct Step: Equatable, Sendable {
-    /// The time of the step, counted from the start.
+    /// The time of the step, counted from the start of the scenario.
     public var at: Duration
     /// The action.
     public var action: WorldAction

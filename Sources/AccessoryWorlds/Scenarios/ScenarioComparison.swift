@@ -35,8 +35,8 @@ public struct ScenarioComparison: Equatable, Sendable {
 
     /// The tolerance for virtual time, which allows no deviation.
     public static let none = Tolerance(early: .zero, late: .zero)
-    /// The tolerance for real time. On a busy machine, the device notices the cable some time after the accessory has
-    /// plugged it in and started its clock, so events seem early by that time.
+    /// The tolerance for real time. On a busy machine, the device starts its clock some time after the accessory,
+    /// because it notices the cable late. Events therefore seem early by that time.
     public static let realTime = Tolerance(early: .milliseconds(500), late: .seconds(2))
   }
 

@@ -55,7 +55,7 @@ extension Scenario {
 package struct ScenarioNames: Sendable {
   /// The library in which profiles are found.
   package var profiles = ProfileLibrary()
-  /// The file's names for its accessories; nil if they are not checked.
+  /// The names that the file gives to accessories; nil if names are not checked.
   package var accessories: [String]?
   package var apps: [String]?
 
@@ -73,7 +73,7 @@ package struct ScenarioNames: Sendable {
 }
 
 extension ScenarioSource {
-  /// Reads the file; its names are read first.
+  /// Reads the file, beginning with the names.
   package func read<Whole>(
     _ profiles: ProfileLibrary, _ read: (JSON5Value, ScenarioNames) throws(SourceProblems) -> Whole
   ) throws(SourceProblems) -> Whole {
@@ -131,7 +131,7 @@ package struct PartSection: Equatable, Sendable {
     return whole
   }
 
-  /// Returns the format of an accessory; a profile written inline gets the accessory's name.
+  /// Returns the format of an accessory. A profile that is written inline gets the accessory's name.
   package static func format(named name: String, _ profiles: ProfileLibrary) -> Record<PartSection> {
     Record("accessory", "an accessory", PartSection(Profile.format.base)) {
       Field(
@@ -171,7 +171,7 @@ extension Format<Profile> {
         case .null, .boolean, .number, .array: return place.expected("a profile's name or path, or a profile", value)
         }
       } catch {
-        // A problem that has no position in the file concerns the reference to the file.
+        // A problem without a position in the file is a problem with the reference to the file.
         for problem in error.problems where problem.position != nil { place.problems.add(problem) }
         for problem in error.problems where problem.position == nil { place.error(value, problem.message) }
         return nil
@@ -256,7 +256,7 @@ extension Format<[CableFault]> {
 }
 
 extension Format<[Fault]> {
-  /// The format of a fault, or of a name for several faults.
+  /// The format of a fault, or of a name that stands for several faults.
   fileprivate static let faults = Format(.text(TextShape("fault"))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a fault as text", value) }
     do { return try LinkPreset.faults(text) } catch {
@@ -319,7 +319,7 @@ extension Scenario.Step {
 }
 
 extension Format {
-  /// Returns the format of steps, which must be in order of time.
+  /// Returns the format of steps, which must be in chronological order.
   package static func steps<Step>(
     of format: Format<Step>, at time: @escaping @Sendable (Step) -> Duration
   ) -> Format where Value == [Step] {

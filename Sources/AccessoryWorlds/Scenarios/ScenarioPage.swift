@@ -7,7 +7,7 @@ extension Scenario {
     return about.page(commands: commands, client: client)
   }
 
-  /// The scenario's duration in real time.
+  /// How long the scenario takes when played in real time.
   public var length: Duration { (steps.last?.at ?? .zero) + tail }
 
   /// The commands that play the scenario: in virtual time, and in real time in two terminals.
@@ -70,8 +70,7 @@ enum TextWrap {
   }
 }
 
-/// Short descriptions of the numbers by which scenarios and docs/external-accessory.md refer to a behavior or a
-/// failure.
+/// Short descriptions of the behaviors and failures that scenarios and docs/external-accessory.md refer to by number.
 enum FieldNumber {
   /// The description of each number that a shipped scenario reproduces; a test compares the two lists.
   static let words: [String: String] = [

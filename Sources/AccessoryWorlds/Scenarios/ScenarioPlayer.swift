@@ -43,8 +43,8 @@ public final class ScenarioPlayer {
     do { try actions.perform($0) } catch { preconditionFailure("a cable in memory can always be plugged in") }
   }
 
-  /// Creates a player that has not started. The scenario's device and cable replace the ones in the settings; the
-  /// settings' faults come before the scenario's.
+  /// Creates a player that has not started. The scenario's settings for the device and the cable replace those in
+  /// `settings`; the faults in `settings` come before the scenario's.
   public convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop
   ) {
@@ -89,7 +89,7 @@ public final class ScenarioPlayer {
       tolerance: sever == nil ? .none : .realTime)
   }
 
-  /// Stops the app and unplugs everything. The loop must still run briefly so that both ends notice.
+  /// Stops the app and unplugs everything. Afterwards the loop must run briefly, so that both sides notice.
   public func tearDown() {
     stop()
     world.tearDown()
@@ -103,8 +103,8 @@ public final class ScenarioPlayer {
 
 /// Runs the steps of a scenario when they are due.
 ///
-/// If two processes play one end each, neither knows when the other started, so each pauses its clock at the first
-/// plug-in until the other end of the cable exists; from then on, both clocks agree.
+/// If two processes play one side each, neither knows when the other started. Each process therefore pauses its clock
+/// at the first plug-in until the other end of the cable exists; from then on, both clocks agree.
 ///
 /// ```
 ///   both ends   0 ──────── plug-in ─────────────────── last step ── tail ── over
@@ -120,10 +120,10 @@ package final class ScenarioTimeline {
   private let loop: any EventLoop
   private let perform: (WorldAction) -> Void
   private var timers: [LoopTimer] = []
-  /// How many steps are played before time stops; nil if it does not stop, or has continued.
+  /// How many steps are played before the clock pauses; nil if it does not pause, or has been resumed.
   private var held: Int?
 
-  /// Creates a timeline that has not started. With `holds`, time stops at the first plug-in.
+  /// Creates a timeline that has not started. With `holds`, the clock pauses at the first plug-in.
   package init(
     _ scenario: Scenario, holds: Bool, on loop: any EventLoop, perform: @escaping (WorldAction) -> Void
   ) {
@@ -141,7 +141,7 @@ package final class ScenarioTimeline {
     if held == nil { armEnd() }
   }
 
-  /// Resumes the clock, because the other end of the cable now exists. Later calls have no effect.
+  /// Resumes the clock, now that the other end of the cable exists. Later calls have no effect.
   func release() {
     guard let held else { return }
     self.held = nil

@@ -3,10 +3,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-// Apps that make one mistake each, all seen in the field. Each scenario names the client that it breaks.
+// Apps that make one mistake each. All these mistakes were seen in the field. Each scenario names the client that it
+// breaks.
 
-/// A client that, if it has no session, opens one when an accessory connects with its protocol, and closes it when that
-/// connection ends. The client reads the list at no other time.
+/// A client that opens a session when an accessory connects with the client's protocol, unless the client already has
+/// one, and closes the session when that connection ends. The client reads the list of accessories at no other time.
 class NaiveClient: ScenarioClient {
   func opens(at accessory: PublishedAccessory) -> Bool { current == nil && offers(accessory) }
 
@@ -169,7 +170,7 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
   }
 
   override func exchangeVerified(_ app: AppView) {
-    // The exchange is over, but its streams still call the same delegate.
+    // The exchange is over, but the session's streams still call the same delegate.
     if let session = current?.session, let delegate { handle(session, with: delegate) }
   }
 
@@ -189,7 +190,7 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
   }
 }
 
-// MARK: - One thing missing
+// MARK: - Clients that omit one precaution
 
 // Everything else works as in ``RobustClient``; only the subject of the scenario differs.
 

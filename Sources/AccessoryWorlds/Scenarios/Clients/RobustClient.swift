@@ -7,9 +7,9 @@ import AccessorySessions
 /// - it registers for notifications itself, even when other objects in its process have;
 /// - it reads the list of accessories at launch and when it comes to the foreground, because not every connect is
 /// notified;
-/// - it opens a session only on a publication that lists its protocol;
+/// - it opens a session only with an accessory whose current publication lists the client's protocol;
 /// - it identifies connections by connection ID, never by name or serial number;
-/// - at a disconnect it ends only the session of that connection, and then checks for other accessories;
+/// - when an accessory disconnects, it ends only the session of that connection, and then looks for other accessories;
 /// - it distinguishes the end of a session from the end of a connection;
 /// - when a session cannot be opened, it tries again after increasing delays, and resets the count when an accessory
 /// connects;
@@ -91,7 +91,7 @@ public class RobustClient: ScenarioClient {
 
   // MARK: Actions
 
-  /// Sends over an idle session, and gives up the session if there is no reply.
+  /// Sends a probe over an idle session, and gives up the session if there is no reply.
   private func probe(_ app: AppView) {
     guard probesSilentSessions, progress == nil, let session = current?.session else { return }
     exchangeAgain(app)

@@ -105,7 +105,7 @@ public class ScenarioClient: AppHandler {
   /// Called with the number of payload bytes that were sent before the session ended.
   func uploadStopped(after sent: Int) {}
 
-  // MARK: What they share
+  // MARK: What subclasses share
 
   final func open(_ accessory: PublishedAccessory, _ app: AppView) {
     do {
@@ -138,12 +138,12 @@ public class ScenarioClient: AppHandler {
     send(over: current.session, current.accessory, app)
   }
 
-  /// Watches for the end of the session although no reply is expected.
+  /// Watches for the end of the session even though no reply is expected.
   private func watchForEnd(of session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     session.handler = Discarder { [unowned self] in failLater(session, accessory, app) }
   }
 
-  /// Runs work later; if the app is suspended then, the work waits until the app resumes.
+  /// Runs `work` after a delay. If the app is suspended at that time, the work waits until the app resumes.
   final func later(_ delay: Duration, _ app: AppView, _ work: @escaping (AppView) -> Void) {
     loop.schedule(after: delay) { [weak self, weak app] in
       guard let self, let app, !hasEnded else { return }

@@ -9,8 +9,8 @@ import Certificates
 
 /// Plays the actions of a scenario on accessories and cables for a device in another process (``ScenarioDevice``).
 ///
-/// The scenario's time stops at the first plug-in until a device is connected. This end also simulates the delay and
-/// the faults on the scenario's cables.
+/// The scenario's clock pauses at the first plug-in until a device is connected. This process also simulates the delay
+/// and the faults on the scenario's cables.
 ///
 /// ```swift
 /// let side = ScenarioAccessories(scenario, at: [port], coprocessor: makeCoprocessor, on: loop) { print($0.json) }
@@ -78,13 +78,13 @@ public final class ScenarioAccessories {
     let name = part.profile.identity.name
     report(TimelineEvent(time: loop.now, side: .cable, kind: .fault("the cable of \(name) is pulled")))
     port.pull()
-    // The accessory notices the unplug only when its channel ends.
+    // The accessory notices that it was unplugged only when its channel ends.
     loop.schedule(after: .zero) { part.unplug("the cable was pulled") }
   }
 }
 
 extension World.Settings.CableSpeed {
-  /// The speed as faults, for a channel without its own delay.
+  /// The speed of the cables, expressed as faults for a channel that has no delay of its own.
   package var faults: [Fault] {
     var faults: [Fault] = []
     if let bytesPerSecond { faults.append(Fault(.rate(Fault.Rate(bytes: bytesPerSecond)))) }
@@ -118,7 +118,8 @@ private final class ScenarioPort: Port {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return onEvent(event) }
       let severable = SeverableChannel(around: cable.main, on: loop)
-      // Only one cable is kept: the accessory refuses a second device, whose cable therefore cannot be unplugged.
+      // Only one cable is kept. The accessory refuses a second device, so that device's cable never needs to be
+      // unplugged.
       if !hasCable { self.cable = severable }
       onCable()
       let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(

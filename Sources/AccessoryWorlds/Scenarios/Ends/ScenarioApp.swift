@@ -33,7 +33,8 @@ package final class ScenarioApp {
     other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
   }
 
-  /// Creates another app, which is not running, and opens sessions only when its user wants one.
+  /// Creates another app, which is not running at first and opens a session only when a step says that its user wants
+  /// one.
   package convenience init(
     besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
@@ -159,7 +160,7 @@ package final class ScenarioApp {
 
   // MARK: Notifications
 
-  /// The view's handler, which is a separate object because the app retains the view.
+  /// The handler of the app's view. It is a separate object, because the app retains the view.
   private final class NotificationHandler: AppHandler {
     private weak var app: ScenarioApp?
 

@@ -10,7 +10,7 @@ import LinuxIO
 /// Plays the actions of a scenario on the device and the app, while another process plays the accessories
 /// (``ScenarioAccessories``), and compares the app's events with the expected ones.
 ///
-/// The scenario's time stops at the first plug-in until there is a cable.
+/// The scenario's clock pauses at the first plug-in until there is a cable.
 ///
 /// ```swift
 /// let side = ScenarioDevice(scenario, client: RobustClient.self, on: loop) { print($0.json) }
@@ -61,7 +61,7 @@ public final class ScenarioDevice {
   public var client: ScenarioClient { player.client }
   /// Whether all steps were played and the time after the last step has passed.
   public var isOver: Bool { player.isOver }
-  /// Whether there was a cable, which starts the time of the scenario.
+  /// Whether there has been a cable; the first cable starts the scenario's clock.
   public private(set) var hasBegun = false
   /// The reason why there is no cable, if it is known.
   public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
@@ -69,9 +69,9 @@ public final class ScenarioDevice {
   /// The comparison of the app's events with the expected ones, within the tolerance for two clocks.
   public var comparison: ScenarioComparison { player.comparison }
 
-  /// Starts, and keeps the device connected through the dialer that `dial` creates for each accessory, given its index;
-  /// nil means that an earlier dialer also finds that accessory. `dial` is called again for an accessory whose cable
-  /// was unplugged unnoticed, because the old cable still counts as plugged in.
+  /// Starts the scenario, and keeps the device connected to each accessory through a dialer. `dial` creates the dialer
+  /// for the accessory with a given index; nil means that an earlier dialer also finds that accessory. `dial` is called
+  /// again for an accessory whose cable was unplugged unnoticed, because the old cable still counts as plugged in.
   public func start(_ dial: @escaping (Device, Int) throws -> Dialer?) throws {
     self.dial = dial
     player.start()
@@ -98,7 +98,7 @@ public final class ScenarioDevice {
     )
   }
 
-  /// Ends everything. The loop must still run briefly so that the other end notices.
+  /// Ends everything. Afterwards the loop must run briefly, so that the other side notices.
   public func tearDown() {
     for dialer in dialers { dialer.stop() }
     player.stop()
