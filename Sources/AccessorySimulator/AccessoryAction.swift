@@ -1,14 +1,14 @@
 import AccessoryProfiles
 import IAP2
 
-/// An action of an accessory at its own end, initiated by its user, a program, or the accessory itself.
+/// An action that an accessory performs on its own side, initiated by a user, a program, or the accessory itself.
 ///
 /// `WorldAction` contains these actions. The actions are defined in this lower layer because scripts also use them.
 public enum AccessoryAction: Equatable, Sendable {
   case plugIn
-  /// The accessory is unplugged in an orderly way: bytes in transit are still delivered.
+  /// The accessory is unplugged cleanly: bytes in transit are still delivered.
   case unplug(Script.Answer.Absence = .stays)
-  /// The accessory is unplugged, and plugged in again with its own flicker or the default one.
+  /// The accessory is unplugged, and plugged in again with the profile's flicker or the default one.
   case flicker
   case closeSessions
   /// The accessory forgets its sessions: they stay open at the device, but nothing is answered in them.
@@ -27,12 +27,12 @@ public enum AccessoryAction: Equatable, Sendable {
   }
 }
 
-/// A control message that one end sends on request.
+/// A control message that one side sends on request.
 public struct OutgoingMessage: Equatable, Sendable {
   /// The entry as written in files.
   public let entry: MessageRuleEntry
 
-  /// Creates a message from a rule's entry, ignoring the conditions for sending it.
+  /// Creates a message from a rule's entry, ignoring the conditions under which the rule sends it.
   public init(_ entry: MessageRuleEntry) { self.entry = entry }
 
   /// The number of the message; nil if the entry names a message that does not exist.

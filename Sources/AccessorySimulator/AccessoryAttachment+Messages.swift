@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// The messages that an accessory sends automatically, and its handling of messages and files beyond identification and
-// sessions.
+// The messages that an accessory sends automatically, and how the accessory handles files, and messages that do not
+// belong to identification or sessions.
 extension AccessoryAttachment {
-  /// Starts the profile's rules, because the device accepted the identification.
+  /// Starts the profile's rules, now that the device has accepted the identification.
   func beginRules() {
     guard isWhole, !prepared.rules.isEmpty else { return }
     let player =
@@ -18,7 +18,7 @@ extension AccessoryAttachment {
     player.connected()
   }
 
-  /// Handles a passing message that the timeline shows or that a rule refers to.
+  /// Handles a sent or received message that the timeline shows or that a rule refers to.
   func handlePassing(_ passed: PassedMessage) {
     if accessory.tellsMessages { log(.message(passed)) }
     guard passed.direction == .received else { return }

@@ -9,8 +9,8 @@ import LinuxIO
 /// The accessory's end of one cable, which answers authentication and sessions according to the profile and its quirks.
 final class AccessoryAttachment: ConnectionOwner {
   enum News {
-    /// The device has received everything it will get: identification and authentication are finished, or a quirk holds
-    /// them up.
+    /// The device has received everything that it will get: identification and authentication have finished, or a quirk
+    /// is holding them up.
     case deviceIsDone
     case wantsToDetach
     case ended(String)
@@ -30,13 +30,13 @@ final class AccessoryAttachment: ConnectionOwner {
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
-  /// Native channels that the device opened and the accessory has not answered.
+  /// Native channels that the device has opened and the accessory has not answered yet.
   private var ignoredChannels: [any Channel] = []
   private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in log($0) }
   private var hasWarned = false
   var declarations = DeclarationWatch()
 
-  /// Creates an attachment of `accessory`, which outlives it.
+  /// Creates an attachment of `accessory`, which must outlive the attachment.
   init(
     of accessory: SimulatedAccessory, prepared: PreparedProfile, cable: Cable, link: LinkSettings,
     handshakeTimeouts: HandshakeTimeouts,
@@ -89,12 +89,13 @@ final class AccessoryAttachment: ConnectionOwner {
     connection.closeSessions()
   }
 
-  /// Stops answering in its sessions, which stay open at the device.
+  /// Stops answering in this attachment's sessions, which stay open on the device.
   func forgetSessions() {
     for session in connection.forgetSessions() { accessory.log(.note("session \(session.id): forgotten")) }
   }
 
-  /// Runs `work` later if this attachment still exists. The attachment retains its timers, so they must not retain it.
+  /// Runs `work` later if this attachment still exists. The attachment retains its timers, so the timers must not
+  /// retain the attachment.
   private func later(_ delay: Duration, _ work: @escaping (AccessoryAttachment) -> Void) {
     timers.removeAll { $0.deadline == nil }
     timers.append(connection.loop.schedule(after: delay) { [weak self] in if let self { work(self) } })
@@ -221,7 +222,7 @@ final class AccessoryAttachment: ConnectionOwner {
       try Worker.start {
         let result = Result { () throws(AuthenticatorError) in try authenticator.respond(to: challenge) }
         loop.execute {
-          // An answer that belongs to an ended link must not be sent on the next link.
+          // An answer that belongs to a link that has ended must not be sent on the next link.
           guard let owner = owner.value.object, owner.linkNumber == link else { return }
           owner.take(result)
         }

@@ -3,8 +3,8 @@ import AccessoryFormats
 import Certificates
 import LinuxIO
 
-/// An authentication coprocessor on another board: a program or a unix socket that provides the certificate and
-/// signatures; each line is one request.
+/// An authentication coprocessor on another board, reached through a program or a Unix socket that provides the
+/// certificate and signatures. Each line is one request.
 ///
 /// ```
 ///   certificate              ──▶   30820…        the certificate for AA01, in hex
@@ -64,7 +64,8 @@ public final class LineSigner: AccessoryAuthenticator {
   }
 }
 
-/// The connection to a signer. Its loop runs only while an answer is awaited, on the requesting thread.
+/// The connection to a signer. The connection's loop runs only while an answer is awaited, on the thread that made the
+/// request.
 private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private let place: String
   private let loop: EpollLoop
@@ -73,7 +74,7 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private var output = LineSplitter()
   private var errors = LineSplitter()
   private var answers: [String] = []
-  /// The number of late answers, which belong to abandoned requests.
+  /// How many answers to abandoned requests may still arrive.
   private var lateAnswers = 0
   /// The last text that the program wrote to stderr.
   private var complaint: String?

@@ -2,7 +2,7 @@ import AccessoryProfiles
 import Certificates
 import IAP2
 
-/// One accessory's profile, prepared for the wire once instead of on each attachment.
+/// One accessory's profile, prepared for the wire once instead of once per attachment.
 final class PreparedProfile {
   let profile: Profile
   let authenticator: any AccessoryAuthenticator
@@ -161,7 +161,7 @@ extension Profile.Location {
 }
 
 extension Duration {
-  /// Milliseconds as a SYN carries them; the profile's reader keeps them in range.
+  /// A duration in milliseconds, as in a SYN. Reading the profile has already ensured that the duration is in range.
   fileprivate var wireMilliseconds: UInt16 {
     UInt16(clamping: components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000)
   }

@@ -25,11 +25,11 @@ public final class SimulatedAccessory {
   public var epoch: UInt64 = 1_777_777_777 {
     didSet { madeScripts?.memory.epoch = epoch }
   }
-  /// Receives files that the device sends; nil drops them.
+  /// Receives the files that the device sends; if nil, files are dropped.
   public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  /// Applies the quirks of sessions, across all attachments; nil if there are none.
+  /// Applies session quirks across all attachments; nil if there are none.
   private(set) var sessionQuirks: SessionQuirks?
   let programs = ProgramKeeper()
   var scripts: ScriptHub {
@@ -44,8 +44,8 @@ public final class SimulatedAccessory {
   private var returnTimer: LoopTimer?
   private var absenceTimers: [LoopTimer] = []
 
-  /// The reason why the accessory cannot be plugged in at its place, if the place was refused before any device
-  /// connected; otherwise nil.
+  /// Why the accessory cannot be plugged in at its place, if the place was refused before any device connected;
+  /// otherwise nil.
   public private(set) var failure: String?
   /// How many times the accessory was plugged in, counting each connection of a flicker.
   public private(set) var plugCount = 0
@@ -56,7 +56,7 @@ public final class SimulatedAccessory {
   private var attachment: AccessoryAttachment?
   private var refusals: ReportLimit?
   private var timer: LoopTimer?
-  /// The subject of the accessory's events: the accessory as it presents itself now.
+  /// The subject of the accessory's events: the accessory as it currently presents itself.
   private var subject: TimelineEvent.Subject
 
   /// Creates an accessory that is not plugged in. `report` is called on the loop with all its events; `link` can change
@@ -130,14 +130,15 @@ public final class SimulatedAccessory {
     attachment?.closeSessions()
   }
 
-  /// Forgets every session without closing it: the sessions stay open at the device but get no answers. New sessions
+  /// Forgets every session without closing it: the sessions stay open on the device but get no answers. New sessions
   /// work.
   public func forgetSessions() {
     attachment?.forgetSessions()
   }
 
-  /// Sends a control message to the connected device. If the profile's rules send this message, its parameters are
-  /// changed instead: a device that subscribed to it receives it now. Returns true if it was sent now.
+  /// Sends a control message to the connected device. If the profile's rules send this message, the parameters in the
+  /// rules are changed instead, and a device that subscribed to the message receives it now. Returns true if the
+  /// message was sent now.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element]) -> Bool {
     attachment?.say(id, parameters) ?? false
@@ -156,7 +157,7 @@ public final class SimulatedAccessory {
       log(.attach(port.place))
     case .detach:
       detach(reason)
-      // The quirks are notified after the accessory's sessions have ended.
+      // The quirks are notified only after the accessory's sessions have ended.
       sessionQuirks?.unplugged()
     }
     armTimer()
@@ -186,7 +187,7 @@ public final class SimulatedAccessory {
     do { try perform(action, "the flicker") } catch { log(.warning("cannot be plugged in again: \(error)")) }
   }
 
-  // MARK: What scripts request
+  // MARK: Requests from scripts
 
   private func perform(forScript action: AccessoryAction) {
     let work: () -> Void = { [weak self] in
@@ -203,7 +204,7 @@ public final class SimulatedAccessory {
     prepared = prepared.with(quirk)
     switch quirk {
     case .flicker(let new): flicker.change(to: new)
-    // Quirks that do not concern sessions apply starting with the next attachment.
+    // Quirks that do not concern sessions take effect at the next attachment.
     default:
       if sessionQuirks == nil { sessionQuirks = makeSessionQuirks() }
       sessionQuirks?.play(quirk)
@@ -231,7 +232,7 @@ public final class SimulatedAccessory {
     case .warning(let text): refusals?.report(text)
     case .ended(let why):
       log(.warning("\(port.place) is over: \(why)"))
-      // If the place is lost later, for example because a gadget is unbound by hand, that counts as an unplug.
+      // If the place is lost later, for example because a gadget is unbound by hand, the accessory counts as unplugged.
       if !hadCable { failure = why }
       unplug(why)
     }
@@ -240,7 +241,7 @@ public final class SimulatedAccessory {
   private func attach(_ cable: Cable, _ device: String) {
     hadCable = true
     guard attachment == nil else {
-      // A plug accepts one cable.
+      // A port accepts only one cable at a time.
       refusals?.report("refused \(device): another device is already connected")
       cable.main.close()
       return

@@ -42,7 +42,7 @@ struct WireFlickerMachine {
   }
 
   mutating func change(to flicker: Flicker?) {
-    // A flicker caused by the device requires nothing of the accessory.
+    // If the device causes the flicker, the accessory does not have to do anything.
     own = flicker?.maker == .wire ? flicker : nil
   }
 
@@ -65,7 +65,8 @@ struct WireFlickerMachine {
     return attach(cycle: 1)
   }
 
-  /// Unplugs, and plugs in again after a gap with this flicker: the accessory's own, or `other` if it has none.
+  /// Unplugs the accessory, and plugs it in again after a gap, with the accessory's own flicker or, if it has none,
+  /// with `other`.
   mutating func flickerNow(_ other: Flicker, now: Instant, random: inout SeededRandom) -> Action {
     let action = unplug()
     let next = own ?? other
@@ -98,7 +99,7 @@ struct WireFlickerMachine {
     state = .empty(cycle: cycle, leavesAt: now + flicker.jittered(flicker.empty, using: &random))
   }
 
-  /// Handles a device that disconnected. The accessory stays in place for the next device, which sees everything from
+  /// Handles a device that disconnected. The accessory stays plugged in for the next device, which sees everything from
   /// the beginning.
   mutating func deviceLeft() {
     switch state {

@@ -26,7 +26,7 @@ public struct BehaviorContext {
   let scripts: ScriptHub
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// Creates a context. `report` is called on the loop with the events of behaviors.
+  /// Creates a context. `report` is called on the loop with every event that a behavior reports.
   public init(loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void = { _ in }) {
     let scripts = ScriptHub(ScriptMemory(random: loop.random.derived("scripts")))
     self.init(loop: loop, programs: ProgramKeeper(), scripts: scripts, report: report)
@@ -118,7 +118,7 @@ public struct ClosureBehavior: AccessoryBehavior {
   }
 }
 
-/// Sends received bytes back in order, and reads no faster than the other end accepts them.
+/// Sends received bytes back in order, and reads no faster than the other side accepts the echo.
 public struct EchoBehavior: AccessoryBehavior {
   /// Creates an echo.
   public init() {}
@@ -128,8 +128,8 @@ public struct EchoBehavior: AccessoryBehavior {
 
   private final class Echo: SessionHandler {
     func sessionIsReadable(_ session: Session) {
-      // The loop repeats until everything has been read or the session has no room. Bytes that stay unread are
-      // eventually no longer acknowledged.
+      // The loop repeats until everything has been read or the session has no room. If bytes stay unread, later ones
+      // are eventually no longer acknowledged.
       while session.read({ session.write($0) }) > 0 {}
     }
 
@@ -138,7 +138,7 @@ public struct EchoBehavior: AccessoryBehavior {
   }
 }
 
-/// Runs a piece of work that can be requested again while it runs: it then runs once more afterwards instead of
+/// Runs work that may be requested again while it is running; if so, it runs once more afterwards rather than
 /// recursively.
 ///
 /// A write to a session can report room before it returns. A handler that wrote again, inside its own write, would send

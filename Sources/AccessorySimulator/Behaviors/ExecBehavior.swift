@@ -16,7 +16,7 @@ import Synchronization
 /// - The environment contains `EASIM_PROTOCOL`, `EASIM_SESSION`, a short list of common variables, and what the profile
 /// names.
 /// - The program is searched for next to the file that names it, and runs in that folder.
-/// - When the maximum number of programs is running, a further session is closed.
+/// - When the maximum number of programs is running, any further session is closed.
 /// - A program named by a file that other users can write to is not run, unless this is allowed
 /// (``Profile/allowPrograms()``).
 ///
@@ -65,7 +65,7 @@ public struct ExecBehavior: AccessoryBehavior {
 
   private func refusal(_ session: Session, _ context: BehaviorContext, _ reason: String) -> any SessionHandler {
     context.warn("\(program.command) is not run: \(reason)")
-    // Closing is deferred to a later turn, when the session has its handler.
+    // Closing is deferred to a later turn of the loop, when the session has a handler.
     context.loop.schedule(after: .zero) { session.close("its program could not be run") }
     return SinkBehavior().makeHandler(for: session, in: context)
   }
@@ -92,10 +92,10 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private var unsent = ByteQueue()
   /// Whether the program's input accepted only part of the bytes.
   private var inputWaits = false
-  /// How the program ended, while its last bytes are still waiting for the session.
+  /// How the program ended, kept while the program's last bytes are still waiting for the session.
   private var ending: ProcessEnding?
-  /// The numbers of dropped bytes: those for a program that no longer reads, and those that a program printed after its
-  /// session had ended.
+  /// The numbers of dropped bytes: those sent to a program that no longer reads, and those that a program printed after
+  /// the session had ended.
   private var unread = 0
   private var unheard = 0
 
@@ -198,8 +198,8 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   }
 }
 
-/// Retains the programs that an accessory's sessions started until they exit, which may be long after their sessions
-/// end.
+/// Retains the programs that an accessory's sessions started until the programs exit, which may be long after the
+/// sessions end.
 final class ProgramKeeper {
   private var programs: [ObjectIdentifier: AnyObject] = [:]
 
@@ -212,7 +212,7 @@ final class ProgramKeeper {
   func endAll() { programs = [:] }
 }
 
-/// Limits how many programs run at a time, because a host can open any number of sessions.
+/// Limits how many programs run at the same time, because a host can open any number of sessions.
 public final class ProgramPlaces: Sendable {
   /// The limit for the programs of all accessories in this process.
   public static let ofThisProcess = ProgramPlaces(64)

@@ -62,7 +62,8 @@ public struct SinkBehavior: AccessoryBehavior {
   }
 }
 
-/// Checks received bytes: a `UniqueStream` of any run and session, or EADemo's counting "Send 10K".
+/// Checks whether received bytes are a `UniqueStream` from any run and session, or the counting bytes that EADemo's
+/// "Send 10K" sends.
 ///
 /// The check is `undecided` until there are enough bytes; then it is `unique`, `counting`, or `unknown`, which is not
 /// checked. After a mistake the check continues with the bytes that follow, so each mistake is reported once.
@@ -88,7 +89,7 @@ struct SinkCheck {
       state = .undecided(head)
       return decide(isOver: false)
     case .unique(var verifier):
-      // The verifier is moved out, so that its collected bytes are not copied.
+      // The verifier is moved out of its property, so that the bytes it has collected are not copied.
       state = .unknown
       let isRight = verifier.check(bytes, scratch)
       state = .unique(verifier)
@@ -118,7 +119,7 @@ struct SinkCheck {
     return last + ["in all: \(tally.map { "\($0.count) \($0.kind)" }.joined(separator: ", "))"]
   }
 
-  // MARK: Which bytes arrive
+  // MARK: Identifying the bytes
 
   private mutating func decide(isOver: Bool) -> [String] {
     guard case .undecided(let head) = state, !head.isEmpty else { return [] }
@@ -136,7 +137,7 @@ struct SinkCheck {
     return receive(head.span.bytes)
   }
 
-  /// Identifies a stream by its first block or, if that is lost, by two consecutive blocks.
+  /// Identifies a stream by its first block or, if that block is lost, by any two consecutive blocks.
   private static func stream(of head: [UInt8]) -> UniqueStream? {
     let first = UniqueStream.place(of: head.span.bytes, at: 0)
     if first.offset == 0 { return UniqueStream(seed: first.seed, session: first.session) }
@@ -188,7 +189,7 @@ struct CountingCheck: Equatable {
         if expected != 0 || burst != nil { start(burstOf: count - start) }
       } else if got != expected {
         wrong.append("byte \(count) is \(Hex.plain([got])) and should be \(Hex.plain([expected])) to go on counting")
-        // The check continues from the received value, and determines the length of a burst again.
+        // The check continues from the received value, and determines the length of a burst anew.
         start = count - Int(got)
         burst = nil
       }

@@ -4,8 +4,8 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Sends unprompted at a fixed rate while the session is open, like a sensor. ``SourcePacer`` decides when to send, and
-/// ``SourcePattern`` decides what to send; received bytes are accepted and dropped.
+/// Sends data without being asked, at a fixed rate while the session is open, like a sensor. ``SourcePacer`` decides
+/// when to send, and ``SourcePattern`` decides what to send; received bytes are accepted and dropped.
 public struct SourceBehavior: AccessoryBehavior {
   private let source: Behavior.Source
 
@@ -14,7 +14,7 @@ public struct SourceBehavior: AccessoryBehavior {
     self.source = source
   }
 
-  /// Returns a handler that sends unprompted.
+  /// Returns a handler that sends data without being asked.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     let talker = Talker(source, session, on: context.loop)
     talker.talk()
@@ -56,7 +56,7 @@ public struct SourceBehavior: AccessoryBehavior {
     private func sendWhatIsAllowed() {
       while pacer.allowance > 0 {
         if piece.isEmpty { piece.refill { pattern.append(min(pacer.allowance, Self.pieceLimit), to: &$0) } }
-        // The piece may have been generated when the pacer allowed more bytes than it does now.
+        // The piece may have been generated when the pacer allowed more bytes than now.
         let allowed = min(piece.count, pacer.allowance)
         let taken = piece.withBytes { session.write($0.extracting(first: allowed)) }
         piece.removeFirst(taken)
@@ -172,7 +172,7 @@ struct SourcePacer: Equatable {
   }
 }
 
-/// Generates a source's bytes, in order and without end.
+/// Generates a source's bytes, in order; the bytes never run out.
 struct SourcePattern {
   private enum Maker {
     case counting(next: UInt8)

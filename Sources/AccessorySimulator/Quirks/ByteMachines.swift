@@ -5,7 +5,7 @@ import AccessoryProfiles
 // These types decide when the bytes of a session are passed on. Each type applies one quirk of
 // AccessoryProfiles/Quirks/SessionBytes.swift.
 
-/// Applies `drops-beyond`: a buffer that is emptied at a rate, a hundredth of a second's worth at a time.
+/// Applies `drops-beyond`: a buffer that is emptied at a given rate, every hundredth of a second.
 struct OverrunningBuffer {
   private let quirk: SmallBuffer
   private var waiting = ByteQueue()
@@ -26,7 +26,7 @@ struct OverrunningBuffer {
     return bytes.count - fitting
   }
 
-  /// Returns what has left the buffer by now. `isIdle` is true if the reader has read all earlier bytes.
+  /// Returns the bytes that have left the buffer by now. `isIdle` is true if the reader has read all earlier bytes.
   mutating func handleTimeout(now: Instant, isIdle: Bool) -> [UInt8] {
     guard let due = deadline, due <= now else { return [] }
     deadline = now + interval
@@ -77,7 +77,7 @@ struct ReplyChunker {
 /// The last bytes that an accessory wrote in its sessions, for the stale-bytes quirk: an endpoint still holds these
 /// bytes when a session ends, and sends them in the next session.
 ///
-/// The bytes belong to one attachment: after a reconnect, the endpoint is empty.
+/// The bytes belong to one attachment; after the accessory reconnects, the endpoint is empty.
 struct StaleBytes: Equatable {
   private let limit: Int
   private var bytes: [UInt8] = []

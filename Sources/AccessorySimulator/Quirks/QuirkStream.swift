@@ -31,7 +31,7 @@ final class QuirkStream: SessionFilter {
   private var pieceTimer: LoopTimer?
   private var bufferTimer: LoopTimer?
   private var endTimers: [LoopTimer] = []
-  /// The dropped bytes by reason, in a form that can be counted.
+  /// The bytes that were dropped for each reason: how many the first time, and how many in total.
   private var losses: [(why: String, first: Int, count: Int)] = []
 
   init(
@@ -46,7 +46,7 @@ final class QuirkStream: SessionFilter {
 
   func log(_ text: String) { quirks.log("session \(session.id): \(text)") }
 
-  // MARK: Its life
+  // MARK: Lifetime
 
   func ends(after time: Duration, _ reason: String) {
     endTimers.append(loop.schedule(after: time) { [weak self] in self?.session.close(reason) })
@@ -60,7 +60,7 @@ final class QuirkStream: SessionFilter {
       })
   }
 
-  /// Stops sending, even bytes that are waiting.
+  /// Stops sending; even waiting bytes are no longer sent.
   func goesSilent() {
     isSilent = true
     queue.removeAll()
@@ -97,7 +97,7 @@ final class QuirkStream: SessionFilter {
 
   func hasRoom(on session: Session) { pump() }
 
-  /// Sends what may be sent now, and notifies the behavior of room, but not from within the behavior's write.
+  /// Sends what may be sent now, and tells the behavior that there is room, but not from within the behavior's write.
   func pump() {
     send()
     if wasFull, queue.count < Self.queueLimit / 2 {
@@ -179,7 +179,7 @@ final class QuirkStream: SessionFilter {
     if !obeyed.isEmpty { session.pass(obeyed) }
   }
 
-  /// Reports the first bytes that are dropped for a reason, and the total at the end of the session.
+  /// Reports the first dropped bytes for each reason, and the total when the session ends.
   private func note(_ count: Int, _ why: String) {
     guard count > 0 else { return }
     if let index = losses.firstIndex(where: { $0.why == why }) {

@@ -62,8 +62,8 @@ struct TouchMachine {
     if case .waiting(session, _) = state { true } else { false }
   }
 
-  /// Handles the end of a session; `held` contains the replies that were held back for it. Returns true if the end
-  /// cancels a request.
+  /// Handles the end of a session; `held` contains the replies that were held back for that session. Returns true if
+  /// ending the session cancels a request.
   mutating func ended(_ session: Int, held: [UInt8], now: Instant) -> Bool {
     guard case .waiting(session, let since) = state else { return false }
     state = .busy(until: max(now, since + quirk.busy), reply: quirk.reply == .late ? held : [])
@@ -124,8 +124,8 @@ struct TransactionCounter {
 
 /// Applies `obeys-first-settings-only` in one session.
 ///
-/// A command is held until it differs from the prefix or is longer than the prefix; then it is passed on or ignored up
-/// to its end.
+/// A command is held until it differs from the prefix or is longer than the prefix; then the whole command is either
+/// passed on or ignored.
 struct SettingsFilter {
   private enum State: Equatable {
     case undecided([UInt8])

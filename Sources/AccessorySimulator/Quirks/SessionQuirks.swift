@@ -6,8 +6,8 @@ import IAP2
 
 /// The state of an accessory's session quirks, which spans all its cables and lasts as long as the accessory has power.
 ///
-/// Each quirk is a state machine; this class turns their decisions into ended sessions and dropped bytes. Each session
-/// has a ``QuirkStream``.
+/// Each quirk is a state machine; this class carries out the machines' decisions by ending sessions and dropping bytes.
+/// Each session has a ``QuirkStream``.
 final class SessionQuirks {
   private let serial: String
   private let loop: any EventLoop
@@ -69,8 +69,8 @@ final class SessionQuirks {
 
   deinit { touchTimer?.cancel() }
 
-  /// Returns the random numbers of a quirk: from its own seed or, if it has none, from the run's seed, differently for
-  /// each accessory.
+  /// Returns a quirk's random numbers. They come from the quirk's own seed or, if it has none, from the run's seed,
+  /// which gives each accessory different numbers.
   private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
     var derived = derived
@@ -130,7 +130,7 @@ final class SessionQuirks {
     if let time = silence?.opened() { stream.goesSilent(after: time) }
   }
 
-  /// Called when a session has its behavior, so that a late reply can be sent in it.
+  /// Called when a session's behavior is ready, so that a late reply can be sent in this session.
   func began(_ session: Session) {
     if let stream = streams.last, stream.isOf(session) { payLateReply(to: stream) }
   }
@@ -172,7 +172,7 @@ final class SessionQuirks {
 
   func holdsReplies(of stream: QuirkStream) -> Bool { touch?.holds(stream.number) ?? false }
 
-  /// Handles the end of a session; `held` contains the replies that were not sent in it.
+  /// Handles the end of a session; `held` contains the replies that this session did not send.
   func ended(_ stream: QuirkStream, _ end: SessionEnd, quiet: Duration?, held: [UInt8]) {
     streams.removeAll { $0 === stream }
     if end != .closedByAccessory, let quiet, phantom?.cutOff(after: quiet) == true, let story = phantom?.story {

@@ -1,8 +1,8 @@
 public import AccessoryCore
 public import AccessorySessions
 
-/// Keeps the bytes that an accessory has received in its sessions and that its behavior has read, whatever that
-/// behavior is.
+/// Keeps the bytes that an accessory has received in sessions and that its behavior has read, whichever behavior that
+/// is.
 ///
 /// Each session is one stream of bytes, however they were split in transit. The oldest bytes are dropped.
 public final class ReceivedBytes {
@@ -38,7 +38,7 @@ public final class ReceivedBytes {
     let stream = Stream(session.protocolName, at: loop.now)
     streams.append(stream)
     if streams.count > Self.mostStreams { count -= streams.removeFirst().bytes.count }
-    // Only `streams` owns the stream, so that a dropped stream keeps no bytes.
+    // Only `streams` retains the stream, so dropping a stream also releases its bytes.
     session.witness = { [weak self, weak stream] bytes in
       if let self, let stream { add(bytes, to: stream) }
     }
@@ -57,7 +57,7 @@ public final class ReceivedBytes {
 
   /// Searches for bytes in all streams, or only in those of one protocol.
   ///
-  /// - Parameter times: how often the bytes are expected; nil means at least once.
+  /// - Parameter times: how many times the bytes are expected; nil means at least once.
   public func search(for wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
     var search = ReceivedSearch(for: wanted, times: times)
     for stream in streams where protocolName == nil || stream.protocolName == protocolName {
@@ -73,7 +73,7 @@ public struct WatchedBehavior: AccessoryBehavior {
   private let received: ReceivedBytes
   private let choose: (Session) -> any AccessoryBehavior
 
-  /// Creates a behavior that keeps bytes in `received`; `choose` returns the behavior of a session that was opened.
+  /// Creates a behavior that keeps bytes in `received`; `choose` returns the behavior for a newly opened session.
   public init(_ received: ReceivedBytes, _ choose: @escaping (Session) -> any AccessoryBehavior) {
     (self.received, self.choose) = (received, choose)
   }

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The result of a search for received bytes: how often they were received or, if they were not, the most similar
-/// received bytes.
+/// The result of a search for received bytes: how many times they were received or, if never, the most similar bytes
+/// that were received.
 ///
 /// ```swift
 /// meter.received("VERSION?").isMet              // at least once
@@ -10,9 +10,9 @@ import AccessoryFormats
 public struct ReceivedSearch: Equatable, Sendable {
   /// The bytes that were searched for.
   public let wanted: [UInt8]
-  /// How often the bytes are expected; nil means at least once.
+  /// How many times the bytes are expected; nil means at least once.
   public let times: Int?
-  /// How often the bytes were received. Occurrences do not overlap, and each is in one session.
+  /// How many times the bytes were received. Occurrences do not overlap, and none extends over two sessions.
   public private(set) var count = 0
 
   /// The longest received prefix of the wanted bytes, its protocol, and the received bytes.
@@ -23,7 +23,7 @@ public struct ReceivedSearch: Equatable, Sendable {
     (self.wanted, self.times) = (wanted, times)
   }
 
-  /// Whether the bytes were received as often as expected.
+  /// Whether the bytes were received as many times as expected.
   public var isMet: Bool { times.map { count == $0 } ?? (count > 0) }
 
   /// Counts occurrences in one stream in one pass: at each byte, `same` is the length of the longest prefix of the
@@ -45,8 +45,8 @@ public struct ReceivedSearch: Equatable, Sendable {
     }
   }
 
-  /// Returns, for each prefix of the bytes, the length of the longest shorter prefix with which it ends (Knuth, Morris,
-  /// Pratt).
+  /// Returns, for each prefix of the bytes, the length of the longest shorter prefix that is also its suffix (Knuth,
+  /// Morris, Pratt).
   private static func fallbacks(of bytes: [UInt8]) -> [Int] {
     var lengths = [Int](repeating: 0, count: bytes.count)
     for index in bytes.indices.dropFirst() {

@@ -3,12 +3,12 @@ import AccessoryProfiles
 
 enum ScriptStep: Equatable {
   case send(ArraySlice<UInt8>)
-  /// Performs an action other than sending in its own session. The action is stored separately, because it is large and
-  /// rare.
+  /// Performs an action other than sending in the script's own session. The action is stored separately, because it is
+  /// large and rare.
   indirect case act(ScriptAction)
 }
 
-/// An action of a script other than sending in its own session.
+/// An action of a script, other than sending in the script's own session.
 enum ScriptAction: Equatable {
   /// Sends in the sessions of a protocol, whose scripts put the bytes into their own frames unless they are sent
   /// unframed.
@@ -24,8 +24,8 @@ enum ScriptAction: Equatable {
 /// request at a time. An answer with a short delay therefore does not overtake one with a long delay, and only the
 /// first answer needs to be checked.
 struct AnswerQueue {
-  /// The number of waiting answers at which reading of requests stops: a device that sends requests without reading the
-  /// answers blocks only its own session.
+  /// The number of waiting answers at which no more requests are read. A device that sends requests without reading the
+  /// answers therefore blocks only its own session.
   static let mostAnswers = 4_096
   static let mostBytes = 1_048_576
 

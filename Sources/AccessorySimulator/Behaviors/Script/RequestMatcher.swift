@@ -11,8 +11,8 @@ import AccessoryProfiles
 ///
 /// Invariant: the matcher never holds more than ``longestRequest`` bytes and a delimiter.
 struct RequestMatcher {
-  /// The maximum size of a request, which is also the maximum of a fixed framing. Only a request whose delimiter never
-  /// arrives can be longer.
+  /// The maximum size of a request, which is also the maximum size in a fixed framing. Only a request whose delimiter
+  /// never arrives can be longer.
   static let longestRequest = 65_536
 
   enum Request: Equatable {
@@ -31,7 +31,7 @@ struct RequestMatcher {
     case skipping
   }
 
-  /// What ends a request, in a form that can be checked quickly at every byte.
+  /// What ends a request, in a form that can be checked quickly after every byte.
   private enum Ending {
     case delimiter
     case count(Int)
@@ -59,7 +59,7 @@ struct RequestMatcher {
       (ending, delimiter, requests) = (.count(count), [], [])
     case .frame(let frame):
       precondition(frame.lengthAt >= frame.header.count, "a frame's length must follow its header")
-      // FrameScanner has its own buffer.
+      // For frames, the buffer in FrameScanner is used instead.
       frames = FrameScanner(frame)
       (ending, delimiter, requests) = (.count(1), [], [])
     case .any: (ending, delimiter, requests) = (.rule, [], script.rules.compactMap(\.request))
@@ -128,7 +128,7 @@ struct RequestMatcher {
 
 extension Script.Frame {
   enum Fault: Error, Equatable {
-    /// The length does not fit into its field, or the frame is longer than the maximum.
+    /// The length does not fit into the length field, or the frame is longer than the maximum.
     case tooLong(Int)
   }
 

@@ -3,7 +3,7 @@ import AccessoryProfiles
 
 /// Finds the rule that answers a request: the first rule that matches in the current state.
 ///
-/// Whole requests are looked up in a dictionary, so their number does not affect the speed.
+/// Whole requests are looked up in a dictionary, so the number of such rules does not affect the speed.
 struct RuleBook {
   /// A matching rule, and the ranges of its groups in the request; the first group is the request. The ranges are empty
   /// if the whole request matches.
@@ -50,8 +50,8 @@ struct RuleBook {
     return whole.map { Found(rule: $0, groups: []) }
   }
 
-  /// Describes the rule that is closest to an unanswered request, and why the rule does not match: it applies in
-  /// another state, or a byte differs. Returns nil if no rule begins like the request.
+  /// Describes the rule that comes closest to matching an unanswered request, and why the rule does not match: it
+  /// applies in another state, or a byte differs. Returns nil if no rule begins like the request.
   func nearest(to request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> String? {
     if let rule = rules.first(where: { groups(of: $0, request) != nil || $0.request == request }) {
       let isElsewhere = !memory.isIn(rule.states)

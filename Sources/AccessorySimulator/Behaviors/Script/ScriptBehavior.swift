@@ -6,8 +6,8 @@ import IAP2
 /// Answers requests according to rules: ``ScriptMachine`` makes the decisions, and ``ScriptHub`` connects the sessions
 /// of an accessory.
 ///
-/// A request that matches no rule gets the default answer. If there is none, it is not answered, and the timeline
-/// reports it. The same applies to a request without an end, which counts as unknown.
+/// A request that matches no rule gets the default answer. If there is no default answer, the request is not answered,
+/// and the timeline reports this. The same applies to a request that never becomes complete, which counts as unknown.
 public struct ScriptBehavior: AccessoryBehavior {
   private let script: Script
 
@@ -30,7 +30,7 @@ public struct ScriptBehavior: AccessoryBehavior {
     @exclusivity(unchecked) private var machine: ScriptMachine
     private var timer: LoopTimer?
     private let sending = OneAtATime()
-    /// Whether answers are due for which the session has no room.
+    /// Whether any answers are due for which the session has no room.
     private var isBlocked = false
     private var seenEntries: Int
 
@@ -69,7 +69,7 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     private func read() {
       let now = context.loop.now
-      // The loop repeats until nothing is left: unread bytes are offered first, and newer ones in the next round.
+      // The loop repeats until nothing is left. Unread bytes are offered first; newer ones follow in the next round.
       while machine.mayRead(at: now), session.read({ machine.receive($0, now: now, &hub.memory) }) > 0 {}
     }
 
@@ -82,7 +82,7 @@ public struct ScriptBehavior: AccessoryBehavior {
       let wasFull = machine.isFull
       isBlocked = false
       while !isBlocked, session.isOpen, let step = machine.next(at: context.loop.now) { perform(step) }
-      // Requests left unread are not announced again, so they are read now.
+      // The session does not announce bytes that were left unread again, so they are read now.
       if wasFull, !machine.isFull { read() }
       arm()
     }

@@ -9,7 +9,7 @@ final class ScriptHub {
   @exclusivity(unchecked) var memory: ScriptMemory
   /// Performs actions that scripts request of the accessory; nil if there is no accessory.
   var perform: ((AccessoryAction) -> Void)?
-  /// The open sessions, which are not retained because a forgotten session disappears without an end.
+  /// The open sessions. They are not retained, because a forgotten session disappears without reporting that it ended.
   private var members: [Member] = []
 
   private struct Member {
@@ -41,8 +41,8 @@ protocol ScriptSession: AnyObject {
   func noticeState()
 }
 
-/// The shared memory of an accessory's scripts: the state, the counters, and how often rules answered. The memory
-/// outlives sessions and attachments.
+/// The shared memory of an accessory's scripts: the state, the counters, and how many times each rule has answered. The
+/// memory outlives sessions and attachments.
 struct ScriptMemory {
   struct RuleID: Hashable {
     var protocolName: String
@@ -50,7 +50,7 @@ struct ScriptMemory {
   }
 
   private(set) var state: String?
-  /// The number of times that a state was entered.
+  /// How many times a state has been entered.
   private(set) var entries = 0
   private var uses: [RuleID: Int] = [:]
   private var counters: [String: Int] = [:]
@@ -62,8 +62,8 @@ struct ScriptMemory {
     (self.state, self.random, self.epoch) = (state, random, epoch)
   }
 
-  /// Enters the first of these states, unless the current state is one of them. A script that declares none leaves the
-  /// state unchanged; a replacement script may declare other states.
+  /// Enters the first of these states, unless the current state is among them: a replacement script may declare other
+  /// states. If the list is empty, the state stays unchanged.
   mutating func begin(in states: [String]) {
     guard let first = states.first, !states.contains(where: { $0 == state }) else { return }
     enter(first)
@@ -79,7 +79,7 @@ struct ScriptMemory {
   /// Returns true if a rule or timer with these states applies now.
   func isIn(_ states: [String]) -> Bool { states.isEmpty || state.map(states.contains) ?? false }
 
-  /// Returns how often a rule answered since the state was entered.
+  /// Returns how many times a rule has answered since the state was entered.
   func uses(of rule: RuleID) -> Int { uses[rule] ?? 0 }
 
   mutating func use(_ rule: RuleID) { uses[rule, default: 0] += 1 }
@@ -91,7 +91,8 @@ struct ScriptMemory {
   }
 }
 
-/// The reports of a script on the timeline, up to a number of lines of each kind; further lines are only counted.
+/// Writes a script's reports to the timeline, up to a maximum number of lines of each kind; further lines are only
+/// counted.
 struct ScriptNotes {
   enum Kind: String, CaseIterable {
     case unanswered = "requests without an answer"
@@ -110,7 +111,7 @@ struct ScriptNotes {
     var text: String
   }
 
-  /// How many reports of a kind are shown individually.
+  /// How many reports of each kind are shown individually.
   static let most = 10
 
   private var counts: [Kind: Int] = [:]

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// One session of a script, which determines the answers to bytes and timers, and their times.
+/// One session of a script. The machine determines the answers to bytes and timers, and when the answers are sent.
 ///
 /// Bytes, time and the shared memory of an accessory's sessions are parameters; ``next(at:)`` returns the resulting
 /// steps, one at a time. The same bytes at the same times give the same steps, however the bytes were split.
@@ -65,8 +65,8 @@ struct ScriptMachine {
 
   // MARK: Bytes
 
-  /// Takes bytes and returns how many. Further bytes stay unread while there are too many answers, or if it is too
-  /// early for more.
+  /// Takes bytes, and returns how many it took. Further bytes stay unread while too many answers are waiting, or if the
+  /// rate limit does not allow more yet.
   mutating func receive(_ bytes: RawSpan, now: Instant, _ memory: inout ScriptMemory) -> Int {
     let allowed = pacer.map { min($0.allowance(at: now), bytes.byteCount) } ?? bytes.byteCount
     let bytes = bytes.extracting(0..<allowed)
@@ -146,13 +146,14 @@ struct ScriptMachine {
         }
       }
       for number in unfit { notes.add(.unfit, "the number \(number) does not fit its field in an answer") }
-      // The state is entered immediately if nothing is waiting, so that it does not matter whether the next request
-      // arrived together with this one.
+      // If nothing is waiting, the state is entered immediately, so that it makes no difference whether the next
+      // request arrived together with this one.
       if let next = answer.next {
         if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
       }
       if let quirk = answer.quirk { answers.add(.accessory(.quirk(quirk)), at: due) }
-      // The accessory unplugs in the next turn, so the session is closed first; nothing follows its end.
+      // The accessory is unplugged in the next turn of the loop, so the session is closed first, and nothing is sent
+      // after that.
       if let absence = answer.unplug { answers.add(.accessory(.unplug(absence)), at: due) }
       if let reason = answer.close { answers.add(.close(reason), at: due) }
     }
@@ -210,7 +211,7 @@ struct ScriptMachine {
     }
   }
 
-  // MARK: What it does
+  // MARK: Steps
 
   func next(at now: Instant) -> ScriptStep? { answers.due(at: now) }
 
@@ -219,7 +220,7 @@ struct ScriptMachine {
   mutating func didAct() { answers.didAct() }
 }
 
-/// Limits how many bytes an accessory reads per second; each step allows a tenth of a second's worth.
+/// Limits how many bytes an accessory reads per second; each step allows the bytes of a tenth of a second.
 struct ReadPacer {
   private let bytesPerSecond: Int
   /// The time at which everything that was read has been processed.

@@ -16,7 +16,7 @@ struct TemplateRenderer {
     var place: Range<Int>
   }
 
-  /// Returns the bytes of an answer sent at `time`. Numbers that do not fit lose their highest digits and are added to
+  /// Returns the bytes of an answer sent at `time`. Numbers that do not fit lose their leading digits and are added to
   /// `unfit`.
   func render(
     _ template: ScriptTemplate, at time: Instant, _ memory: inout ScriptMemory, unfit: inout [Int]
@@ -81,7 +81,7 @@ struct TemplateRenderer {
   }
 }
 
-/// A time of day in UTC, written in a format of strftime.
+/// A time of day in UTC, formatted as by strftime.
 struct TemplateTime {
   let seconds: Int
   private let milliseconds: Int
