@@ -4,8 +4,8 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessoryWorlds
 
-/// Seeded worlds. A seed produces a random world, which is played in virtual time to its end. All rules are checked
-/// after every step.
+/// Plays seeded worlds. Each seed produces a random world, which is played in virtual time until it is over. All rules
+/// are checked after every step.
 ///
 /// ```swift
 /// let outcome = Soak.run(SoakPlan(seed: 123))
@@ -43,7 +43,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
   public let violations: [SoakViolation]
   /// The corner cases that were reached.
   public let coverage: SoakCoverage
-  /// A hash of every byte and event with its time. Two runs with the same seed have the same hash.
+  /// A hash of every byte and event with its time. Two runs of the same seed have the same hash.
   public let hash: UInt64
   /// How many loop steps the world took. This number measures the cost of a world independently of the machine.
   public let steps: Int

@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Plays the worlds of many seeds in parallel, each on its own loop.
 ///
-/// Seeds are handed out in order, a few at a time. Whenever the crew stops, the seeds that it has played therefore
-/// start at the first one and have no gaps.
+/// Seeds are handed out in order, a few at a time, so the seeds that have been played when the crew stops start at the
+/// first one and have no gaps.
 public final class SoakCrew: Sendable {
   private let recipe: SoakRecipe
   private let jobs: Int
@@ -43,7 +43,7 @@ public final class SoakCrew: Sendable {
   }
 }
 
-/// Shrinks failing worlds in parallel: those with the lowest seeds, up to a maximum number.
+/// Shrinks failing worlds in parallel, beginning with the lowest seeds, up to a maximum number of worlds.
 public final class SoakShrinking: Sendable {
   /// The maximum number of worlds. More would not help to explain a failure.
   public static let most = 10
@@ -56,7 +56,7 @@ public final class SoakShrinking: Sendable {
   private let results = Locked<[UInt64: SoakReport.Shrunk]>([:])
   private let tries = Locked(0)
 
-  /// Creates an object that has not shrunk anything yet. Failures are ordered by their seeds.
+  /// Creates an object that has not shrunk anything yet. Failures are ordered by seed.
   public init(_ recipe: SoakRecipe, _ failures: [SoakReport.Failure], jobs: Int) {
     self.recipe = recipe
     self.failures = Array(failures.prefix(Self.most))
@@ -64,7 +64,7 @@ public final class SoakShrinking: Sendable {
     queue = WorkQueue(0..<UInt64(self.failures.count), batch: 1)
   }
 
-  /// The worlds shrunk so far, by their seeds. After a stop, each is as small as it had become by then.
+  /// The worlds shrunk so far, by seed. After a stop, each world is as small as it had become by then.
   public var shrunk: [UInt64: SoakReport.Shrunk] { results.withLock { $0 } }
 
   /// How many worlds were shrunk, out of how many, and the number of attempts that this took.

@@ -14,7 +14,7 @@ enum SoakFaults {
     case end
   }
 
-  /// Any fault. With `lossless`, one that lets every byte arrive, once and in order.
+  /// Returns any fault. With `lossless`, returns only a fault with which every byte arrives, once and in order.
   static func any(lossless: Bool, _ random: inout PlanRandom) -> Fault {
     var fault = lossless || random.percent(45) ? harmless(&random) : harmful(&random)
     if case .stale = fault.effect { return fault }
@@ -68,7 +68,7 @@ enum SoakFaults {
       rate.bytes = random.number(4_000...400_000)
       fault.effect = .rate(rate)
     case .split(var split):
-      // Pieces of a single byte would take a hundred times as long, and the scanner's own tests cover them.
+      // Single-byte pieces would take a hundred times as long, and the scanner's own tests cover them.
       split.size = random.percent(3) ? random.number(1...15) : random.spread(16...3_000)
       if split.size > 50, random.percent(30) { split.gap = random.milliseconds(0...3) }
       fault.effect = .split(split)
@@ -123,8 +123,8 @@ enum SoakFaults {
       corrupt.packets = packets
       corrupt.part = random.pick([.payload, .header, .either])
       if random.percent(15) {
-        // The aim is a wrong sequence number with a valid checksum. Few bit flips hit the number, so more packets are
-        // affected.
+        // The aim is a wrong sequence number with a valid checksum. Few bit flips hit that number, so a larger share of
+        // packets is affected.
         corrupt.packets.chance = Chance(millionths: random.number(50_000...300_000))
         corrupt.packets.kind = .data
         (corrupt.mendsSum, corrupt.part) = (true, .header)

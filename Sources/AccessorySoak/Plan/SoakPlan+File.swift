@@ -108,7 +108,7 @@ extension SoakPlan {
       deviceWindow: 127, deviceLength: 65_535, policy: .ready, firstSession: 1, length: .zero)
   }
 
-  /// The text of the plan's file, with a comment above it. Only what differs from the defaults is written.
+  /// The text of the plan's file, with a comment at the top. Only what differs from the defaults is written.
   public func fileText(description: String, comment: String = "") -> String {
     var about = Scenario.About()
     about.summary = description
@@ -249,7 +249,8 @@ extension SoakStreamPlan {
       }
     })
 
-  // The keys for ``reading``. A file sets them in the order of the fields, and the check rejects any other combination.
+  // The keys for ``reading``. They are set in the order of the fields; the check rejects all combinations for which
+  // this does not work.
 
   private var readBytes: Int? {
     get { if case .slow(let bytes, _) = reading { bytes } else { nil } }

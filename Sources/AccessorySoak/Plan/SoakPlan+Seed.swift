@@ -10,9 +10,9 @@ extension SoakPlan {
   /// authentication and quirks. The profile's behavior is used only if it is an echo. If it is not an echo, sessions
   /// carry the plan's bytes in both directions, because only known bytes can be checked.
   ///
-  /// Worlds are small, so that thousands of them fit into a test: most have one accessory and a few sessions with a few
-  /// packets. Conditions that are rare on a real wire are common here: windows of one, sequence numbers about to wrap,
-  /// packets that hold hardly a byte.
+  /// Worlds are small, so that a test can play thousands of them: most have one accessory and a few sessions with a few
+  /// packets. Conditions that are rare on a real wire are common here: windows of one packet, sequence numbers about to
+  /// wrap around, packets with room for hardly a byte.
   public init(seed: UInt64, template: ProfileTemplate? = nil) {
     var random = PlanRandom(seed: seed)
     self.seed = seed
@@ -175,7 +175,8 @@ extension SoakLinkChoices {
 }
 
 extension SoakStreamPlan {
-  /// Creates a plan for packets that hold `payload` bytes. The cost of a world depends on its packets, not its bytes.
+  /// Creates a plan for packets that hold `payload` bytes. The cost of a world depends on the number of packets, not of
+  /// bytes.
   fileprivate init(payload: Int, _ random: inout PlanRandom) {
     protocolNumber = random.number(0...3)
     let packets = random.spread(0...(random.percent(95) ? 12 : 100))
@@ -210,7 +211,7 @@ struct PlanRandom {
     range.lowerBound + Int(truncatingIfNeeded: next() % UInt64(range.count))
   }
 
-  /// A log-uniform number: as likely to be between 1 and 10 as between 100 and 1,000.
+  /// A log-uniform random number, which is as likely to be between 1 and 10 as between 100 and 1,000.
   mutating func spread(_ range: ClosedRange<Int>) -> Int {
     var top = range.lowerBound
     while top < range.upperBound, percent(65) { top = max(top + 1, top * 3) }

@@ -3,7 +3,7 @@ import AccessoryHost
 import AccessoryProfiles
 import AccessoryWorlds
 
-/// One seeded world as data: its accessories and apps, the faults on its cables, and its steps.
+/// A seeded world as data: accessories, apps, the faults on cables, and steps.
 ///
 /// All random choices are made here, from the seed alone, so that a plan can be shown, replayed and shrunk. The random
 /// choices during the run (faults, jitter) follow from the seed as well.
@@ -16,7 +16,8 @@ public struct SoakPlan: Equatable, Sendable {
     public var profile: Profile
     /// Link settings that profiles do not contain.
     public var link: SoakLinkChoices
-    /// What the accessory does with its sessions, in order and starting over at the end; nil means the built-in echo.
+    /// What the accessory does in each session, in order; after the last entry, the first one is used again. Nil means
+    /// the built-in echo.
     public var streams: [SoakStreamPlan]?
   }
 
@@ -57,19 +58,19 @@ public struct SoakPlan: Equatable, Sendable {
   public var policy: PublicationMachine.Policy
   /// A flicker that the device causes by itself.
   public var deviceFlicker: Flicker?
-  /// Whether the device starts with authentication or identification.
+  /// Whether the device begins with authentication or identification.
   public var order = HostOrder.authentication
   /// The identifier of the device's first session on each cable.
   public var firstSession: UInt16
-  /// The time at which the steps are over and everything unfinished must come to an end.
+  /// The time at which the steps are over, and from which everything unfinished must be completed.
   public var length: Duration
   /// Corner cases that must not be reached. Reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Whether packets may be changed without the link noticing. Such changes come from a fault that corrects the
-  /// checksum, or from two faults whose bit flips cancel out in the checksum. Bytes may then be wrong, and only the
-  /// other rules hold. A world is also hostile if an accessory has a quirk that loses bytes, or that starts sessions
-  /// with bytes of earlier ones.
+  /// Whether packets may change without the link noticing, because a fault corrects the checksum, or because the bit
+  /// flips of two faults cancel out in the checksum. In such a world bytes may be wrong, and only the other rules hold.
+  /// A world is also hostile if an accessory has a quirk that loses bytes, or that starts sessions with bytes of
+  /// earlier ones.
   public var isHostile: Bool {
     if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
     let corrupting = faults.compactMap { if case .corrupt(let corrupt) = $0.fault.effect { corrupt } else { nil } }
@@ -82,24 +83,24 @@ public struct SoakPlan: Equatable, Sendable {
   }
 }
 
-/// Link settings that profiles do not contain, for either end.
+/// Link settings that profiles do not contain, for either side.
 public struct SoakLinkChoices: Equatable, Sendable {
   /// The sequence number of the first SYN.
   public var initialSequence: UInt8 = 0
-  /// The form of extended acknowledgement that this end sends.
+  /// The form of extended acknowledgement that this side sends.
   public var extendedAcknowledgement = 0
-  /// How many packets one acknowledgement may cover, if this differs from the profile. A profile keeps the number below
-  /// the window, but accessories need not.
+  /// How many packets one acknowledgement may cover, if this differs from the profile. In a profile the number must be
+  /// below the window; real accessories need not obey this.
   public var cumulativeAcknowledgements: UInt8?
   /// Whether only the oldest packet is retransmitted after a timeout.
   public var repeatsOldestOnly = false
   /// Whether the acknowledgement timer restarts with every packet.
   public var timesFromEach = false
-  /// Whether this end keeps packets that arrive after a gap.
+  /// Whether this side keeps packets that arrive after a gap.
   public var keepsAhead = true
-  /// Whether an accessory answers different recovery values with another offer.
+  /// Whether an accessory makes another offer if the device answers with different recovery values.
   public var offersAgain = false
-  /// Whether a device answers with its own recovery values.
+  /// Whether a device answers an offer with recovery values of its own.
   public var answersOwnRecovery = false
   /// The maximum number of unread bytes in a session.
   public var receiveBound = 256 * 1024
@@ -107,9 +108,9 @@ public struct SoakLinkChoices: Equatable, Sendable {
   public var sendBound = 256 * 1024
 }
 
-/// What one end of a session does.
+/// What one side of a session does.
 public struct SoakStreamPlan: Equatable, Sendable {
-  /// How an end of the session reads.
+  /// How one side of the session reads.
   public enum Reading: Equatable, Sendable {
     case eager
     /// Reads the given number of bytes at a time, and pauses between reads.
@@ -118,7 +119,7 @@ public struct SoakStreamPlan: Equatable, Sendable {
     case stops(after: Int, resumes: Duration?)
   }
 
-  /// When this end closes the session.
+  /// When this side closes the session.
   public enum Closing: Equatable, Sendable {
     case never
     case afterWriting
@@ -127,14 +128,14 @@ public struct SoakStreamPlan: Equatable, Sendable {
 
   /// The index of the accessory's protocol, modulo the number of protocols.
   public var protocolNumber = 0
-  /// How many bytes this end writes.
+  /// How many bytes this side writes.
   public var bytes = 0
   /// The maximum number of bytes per write.
   public var chunk = 1
   /// The pause between two writes.
   public var think = Duration.zero
-  /// How this end reads.
+  /// How this side reads.
   public var reading = Reading.eager
-  /// When this end closes the session.
+  /// When this side closes the session.
   public var closing = Closing.never
 }

@@ -3,9 +3,9 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// One session from the point of view of both ends: what each end wrote and read, and why the session ended for it.
+/// One session as seen from both sides: what each side wrote and read, and why the session ended for that side.
 ///
-/// Invariant, checked with every read: what one end has read is a prefix of what the other has written.
+/// Invariant, checked with every read: what one side has read is a prefix of what the other has written.
 final class SoakAccount {
   final class Half {
     let stream: UniqueStream
@@ -13,11 +13,11 @@ final class SoakAccount {
     var read = 0
     var end: SessionEnd?
     weak var session: Session?
-    /// Whether the session was opened at this end. A session that the accessory refuses or ignores is not opened.
+    /// Whether the session was opened on this side. A session that the accessory refuses or ignores is not opened.
     var isOpen = false
 
-    /// Whether this end is open and everything that it wrote has been acknowledged. In this state, it cannot find out
-    /// that the other end is gone.
+    /// Whether the session is open on this side and everything that this side wrote has been acknowledged. In this
+    /// state, this side cannot find out that the peer is gone.
     var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
 
     init(_ stream: UniqueStream) {
@@ -36,7 +36,7 @@ final class SoakAccount {
   let isIgnored: Bool
   /// Whether packets may be changed unnoticed, so that the bytes prove nothing.
   let isHostile: Bool
-  /// How many times the link had gone down when the session was opened.
+  /// How many times the link had gone down before the session was opened.
   let linkDownsBefore: Int
 
   init(accessory: Int, _ plan: SoakPlan, id: UInt16, number: Int, linkDowns: Int) {
@@ -74,8 +74,8 @@ final class SoakAccount {
 
   /// What is wrong with the result; nil if nothing is.
   ///
-  /// A link has no keep-alive, so if one end has given up and the other has nothing to send, the other cannot know.
-  /// Such an open session is correct as long as the other end is not waiting for an acknowledgement.
+  /// A link has no keep-alive, so a side with nothing to send cannot know that its peer has given up. It is therefore
+  /// correct that its session stays open, as long as it is not waiting for an acknowledgement.
   func fault(linkWentDown: Bool) -> SoakViolation? {
     for (half, other, names) in [
       (simulator, device, ("accessory", "device")), (device, simulator, ("device", "accessory")),
@@ -92,7 +92,7 @@ final class SoakAccount {
       return SoakViolation(
         .delivery, "\(name) is open, but not everything was delivered: \(account)")
     }
-    // An orderly close must come after everything that was written before it. An echo is an exception, because it drops
+    // A clean close must arrive after everything that was written before it. An echo is an exception, because it drops
     // the bytes that it can no longer send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
       return SoakViolation(

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryHost
 import AccessorySessions
 
-/// An app in a seeded world. The app opens the sessions of its plan when an accessory offers their protocol.
+/// An app in a seeded world. The app opens each session in its plan when an accessory offers that session's protocol.
 final class SoakApp: AppHandler {
   private let plan: SoakPlan.App
   private let loop: any EventLoop
@@ -64,7 +64,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // The accessory has disconnected in the meantime. The next time the accessory connects, it starts over.
+      // The accessory has disconnected in the meantime. When it connects again, the app starts over.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

@@ -10,7 +10,7 @@ struct SoakBehavior: AccessoryBehavior {
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { makeHandler(session) }
 }
 
-/// The built-in echo, with counters. The other end checks its bytes.
+/// The built-in echo, with counters. The device's side checks the bytes.
 final class SoakEcho: SessionHandler {
   private let echo: any SessionHandler
   private let account: SoakAccount
@@ -46,7 +46,7 @@ final class SoakEcho: SessionHandler {
   }
 }
 
-/// One end of a session in the soak. The stream writes, reads and closes as planned, and checks every byte that it
+/// One side of a session in the soak. The stream writes, reads and closes as planned, and checks every byte that it
 /// reads.
 final class SoakStream: SessionHandler {
   private let plan: SoakStreamPlan
@@ -64,7 +64,7 @@ final class SoakStream: SessionHandler {
   private var closing: LoopTimer?
   private var quietTimer: LoopTimer?
   private var verifier: StreamVerifier
-  /// How many bytes this end reads before it stops reading; nil if it never stops.
+  /// How many bytes this side reads before it stops reading; nil if it never stops.
   private var readLimit: Int?
   private var isSettling = false
 

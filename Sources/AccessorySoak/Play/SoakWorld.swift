@@ -8,14 +8,14 @@ import AccessoryWorlds
 import IAP2
 import LinuxIO
 
-/// Plays one plan in virtual time to its end, and checks after every step that no rule was broken.
+/// Plays one plan in virtual time until the world is over, and checks after every step that no rule was broken.
 ///
 /// ```
 ///   play ──`length` has passed──▶ settle ──all delivered or over──▶ tear down ──quiet──▶ judged
 /// ```
 ///
 /// Settling proves that every byte arrives. Nothing is written or closed any more, and everything is read. Each open
-/// session must deliver all that it accepted within the time after which a link gives up.
+/// session must deliver everything that it accepted, within the time after which a link gives up.
 final class SoakWorld {
   let plan: SoakPlan
   private let loop: VirtualLoop
@@ -93,7 +93,7 @@ final class SoakWorld {
 
   // MARK: Playing
 
-  /// Plays the world to its end. Must be called only once.
+  /// Plays the world until it is over. Must be called only once.
   func play() throws(VirtualLoop.Livelock) {
     var steps: [LoopTimer] = []
     for step in plan.steps {
@@ -109,7 +109,7 @@ final class SoakWorld {
     judgeSessions()
     world?.tearDown()
     for app in apps { app.view.close() }
-    // Before cables end, they deliver the bytes that they hold, at the pace of their faults.
+    // Before cables end, they deliver the bytes that they still hold, as fast as their faults allow.
     if try !run(limit: .seconds(3_600), until: { false }) {
       record.violation(.end, "an hour after everything was unplugged, work is still pending", at: loop.now)
     }
@@ -140,7 +140,7 @@ final class SoakWorld {
     return true
   }
 
-  /// Checks the rules that must hold after every step and that the watches do not check.
+  /// Checks those rules that must hold after every step and that no watch checks.
   private func check() {
     guard record.hasNews else { return }
     record.hasNews = false
@@ -187,7 +187,8 @@ final class SoakWorld {
     made.start()
   }
 
-  /// Handles a session that the accessory accepted: the newest one with that number that was not accepted before.
+  /// Handles a session that the accessory accepted. It is the newest session with that number that was not accepted
+  /// before.
   private func handler(for session: Session, of number: Int) -> any SessionHandler {
     guard
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
@@ -220,7 +221,7 @@ final class SoakWorld {
     return stream
   }
 
-  // MARK: The end
+  // MARK: Ending
 
   private func settle() {
     isSettling = true
@@ -228,8 +229,8 @@ final class SoakWorld {
     for stream in streams { stream.settle() }
   }
 
-  /// How long it may take until written bytes are delivered or given up. A link retransmits a packet as often as
-  /// agreed; even if the last attempt succeeds, the next packet may need just as many attempts.
+  /// How long it may take until written bytes are delivered or given up. A link retransmits a packet up to the agreed
+  /// number of times. Even if the last attempt succeeds, the next packet may need just as many attempts.
   private var patience: Duration {
     let slowest =
       plan.accessories.map { part in

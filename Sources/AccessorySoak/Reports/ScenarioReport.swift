@@ -49,7 +49,7 @@ public struct ScenarioReport: Equatable, Sendable {
   public var shards = ShardSet.whole
   /// What stopped the run before it had played all its scenarios; nil if nothing did.
   public var stoppedBy: String?
-  /// Whether a run without a scenario passes.
+  /// Whether a run in which no scenario was played passes.
   public var allowsEmpty = false
   /// The scenarios that were played, in the order of the plan.
   public private(set) var runs: [Run] = []
@@ -154,7 +154,7 @@ public struct ScenarioReport: Equatable, Sendable {
 extension ScenarioReport: Report {
   /// The word that identifies the format of the report's files.
   public static let kind = "scenario report"
-  /// The limits for report files: the timelines of failed scenarios have some hundred lines each.
+  /// The limits for report files: the timelines of failed scenarios have a few hundred lines each.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   /// The report's keys in files.
   public static let format = Record(kind, "how scenarios came out", ScenarioReport()) {

@@ -56,7 +56,7 @@ extension SoakReport {
   /// one case for the corner cases that should have been reached.
   public var suite: ReportSuite {
     var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
-    // Rules from a later version's report are kept.
+    // Rules that only a later version's report contains are kept.
     for violation in failures.flatMap(\.violations) where !rules.contains(violation.rule) {
       rules.append(violation.rule)
     }
@@ -82,8 +82,8 @@ extension SoakReport {
   /// A description of the run, used as the title of a page.
   public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
 
-  /// How many worlds were played and how many failed, how many corner cases they reached, and how often faults took
-  /// effect.
+  /// How many worlds were played and how many failed, how many corner cases they reached, and how many times faults
+  /// took effect.
   public var figures: [ReportFigure] {
     [
       ReportFigure("worlds", worlds), ReportFigure("failed", failureCount, moreIsBetter: false),
@@ -92,7 +92,7 @@ extension SoakReport {
     ]
   }
 
-  /// The failing worlds, each reduced to a minimal reproduction, and how often each corner case was reached.
+  /// The failing worlds, each reduced to a minimal reproduction, and how many times each corner case was reached.
   public var sections: [PageSection] {
     let shrunk = failures.compactMap { failure in
       failure.shrunk.map {

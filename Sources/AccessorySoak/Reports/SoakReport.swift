@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// The results of the worlds of many seeds, from a whole run of `easim soak` or some of its shards. Report files
-/// contain this type, and it is what easim prints.
+/// The results of the worlds of many seeds, from a whole run of `easim soak` or some of its shards. This is what report
+/// files contain and what easim prints.
 ///
 /// Worlds run in virtual time, so nothing in the report depends on the machine or the clock. The reports of all shards
 /// add up to exactly the bytes of a single run's report. The speed of the run is printed but not stored.
@@ -31,7 +31,7 @@ public struct SoakReport: Equatable, Sendable {
 
   /// The maximum number of failures that are kept. Further ones are only counted.
   static let mostFailures = 100
-  /// A run of fewer random worlds than this is likely to miss some corner cases.
+  /// A run with fewer random worlds than this is likely to miss some corner cases.
   private static let enoughForEveryCorner = 5_000
 
   /// The program and its version. Other versions may generate other worlds.
@@ -56,7 +56,7 @@ public struct SoakReport: Equatable, Sendable {
   public var failureCount = 0
   /// The sum of the hashes of all worlds.
   public var hash: UInt64 = 0
-  /// How often each corner case was reached and each fault took effect.
+  /// How many times each corner case was reached, and how many times each fault took effect.
   public var coverage = SoakCoverage()
   /// The first failures, in the order of their seeds.
   public var failures: [Failure] = []
@@ -91,7 +91,7 @@ public struct SoakReport: Equatable, Sendable {
     failures = Array((failures + more).sorted { $0.seed < $1.seed }.prefix(Self.mostFailures))
   }
 
-  /// Adds the description of the run after its end.
+  /// Adds the description of the run, once the run is over.
   ///
   /// - Parameters:
   ///   - first: the first seed of the whole run.
@@ -119,8 +119,8 @@ public struct SoakReport: Equatable, Sendable {
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
   }
 
-  /// The verdict is passed if every world of the run was played, every rule held in every world, and no corner case is
-  /// missing.
+  /// The verdict: passed if every world of the run was played, every rule held in every world, and no corner case was
+  /// missed.
   public var verdict: Verdict {
     var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) failed"] : []
     if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }

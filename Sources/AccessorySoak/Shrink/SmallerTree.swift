@@ -8,7 +8,7 @@ struct SmallerTree {
 }
 
 extension JSON5Value {
-  /// The trees that have something removed: elements of lists, keys, and options of faults and quirks. Larger parts
+  /// The trees from which something was removed: elements of lists, keys, or options of faults and quirks. Larger parts
   /// come before the parts inside them. Not every result is a valid file.
   func shorter(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
     let inside = changes(inside: kept) { $0.shorter(keeping: kept, in: $1) }
@@ -44,7 +44,7 @@ extension JSON5Value {
     }
   }
 
-  /// The trees with one shorter time or one smaller size. Not every result is a valid file.
+  /// The trees in which one time is shorter or one size is smaller. Not every result is a valid file.
   func plainer(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
     switch content {
     case .object: return changes(inside: kept) { $0.plainer(keeping: kept, in: $1) }
@@ -67,7 +67,7 @@ extension JSON5Value {
       if let time = try? DurationText.parse(text) {
         return ([.zero] + time.shorter).map { SmallerTree(tree: .duration($0)) }
       }
-      // The changes affect the options of faults and quirks. For some options, zero means "forever".
+      // These changes affect options of faults and quirks. For some options, zero means "forever".
       let options = text.split(separator: ",").map { $0.split(separator: "=", maxSplits: 1) }
       return options.indices.flatMap { index -> [SmallerTree] in
         guard options[index].count == 2, let time = try? DurationText.parse(String(options[index][1])) else {

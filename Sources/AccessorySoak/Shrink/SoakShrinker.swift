@@ -5,8 +5,8 @@ import AccessoryWorlds
 ///
 /// The shrinker works on the plan's scenario file. It removes one part or key after another, then reduces times and
 /// sizes. The shrinker keeps each change after which the rule is still broken, and starts over until no change helps.
-/// Every candidate is read and played like any other file, so the result is always real, and the same plan always
-/// shrinks to the same result.
+/// Every candidate is read and played like any other file, so the result is always a valid scenario, and the same plan
+/// always shrinks to the same result.
 ///
 /// Invariant: ``plan`` breaks the rule, and ``outcome`` is the result of playing it.
 ///
@@ -27,8 +27,8 @@ public struct SoakShrinker {
     public init() {}
   }
 
-  /// How many other seeds to try for a smaller world after a part was removed, because the removal changes the random
-  /// choices for the rest.
+  /// How many other seeds to try after a part was removed, because the removal changes the random choices for the rest
+  /// of the world.
   private static let otherSeeds: UInt64 = 3
 
   /// The smallest world so far.
@@ -92,7 +92,7 @@ public struct SoakShrinker {
     var next = 0
     while !isExhausted, next < changes.count {
       if attempt(changes[next]) {
-        // The next element is now at this index, or the same change can be applied again.
+        // Either the next element is now at this index, or the same change can be applied again.
         changes = change(ScenarioWithApps(plan: plan).tree, kept)
       } else {
         next += 1

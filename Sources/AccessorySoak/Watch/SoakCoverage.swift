@@ -1,7 +1,7 @@
 import AccessoryFaults
 import IAP2
 
-/// How often seeded worlds reached the corner cases of the protocol, that is, its rare situations.
+/// How many times seeded worlds reached the protocol's corner cases, that is, its rare situations.
 ///
 /// If one of these counts is zero after a run over many seeds, the run did not test that corner case, and fails.
 public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
@@ -61,13 +61,13 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   /// Creates a coverage with all counts at zero.
   public init() {}
 
-  /// How often a corner case was reached.
+  /// How many times a corner case was reached.
   public subscript(corner: Corner) -> Int {
     get { counts[corner.rawValue] }
     set { counts[corner.rawValue] = newValue }
   }
 
-  /// How often faults of one kind took effect, by the name of the kind.
+  /// How many times faults of one kind took effect, by the name of the kind.
   public subscript(fault fault: String) -> Int {
     get { Fault.format.names.firstIndex(of: fault).map { faults[$0] } ?? 0 }
     set { if let index = Fault.format.names.firstIndex(of: fault) { faults[index] = newValue } }

@@ -17,10 +17,10 @@ final class SoakRecord {
   /// The behavior of accessories that echo. Tests replace it with faulty ones.
   var echo: any AccessoryBehavior = EchoBehavior()
   private(set) var publications = PublicationWatch()
-  /// How often a link went down at either end, including resets by the device.
+  /// How many times a link went down on either side, including resets by the device.
   private(set) var linkDowns = 0
 
-  /// Whether there has been an event since this was last reset.
+  /// Whether there has been an event since this flag was last reset.
   var hasNews = false
 
   func violation(_ rule: SoakRule, _ text: @autoclosure () -> String, at time: Instant) {
@@ -50,8 +50,8 @@ final class SoakRecord {
 
 /// Watches the device's connects and disconnects.
 ///
-/// The rules are: each connect has its disconnect; a connection ID is used only once; a session is opened only for a
-/// protocol that the accessory offers at that moment.
+/// The rules are: each connect is followed by a disconnect; a connection ID is used only once; a session is opened only
+/// for a protocol that the accessory offers at that moment.
 struct PublicationWatch {
   private var seen: [Int] = []
   private(set) var published: [Int] = []
@@ -84,7 +84,7 @@ struct PublicationWatch {
   }
 }
 
-/// Holds objects weakly, to report at the end which of them are still in memory.
+/// Holds objects weakly, to report after the world is over which of them are still in memory.
 struct LeakWatch {
   private struct Entry {
     let name: StaticString
@@ -94,7 +94,7 @@ struct LeakWatch {
 
   private var entries: [Entry] = []
 
-  /// Watches an object. `number` tells objects of one kind apart: cables, accessories or sessions.
+  /// Watches an object. `number` tells objects of the same kind apart: cables, accessories or sessions.
   mutating func watch(_ object: AnyObject, _ name: StaticString, _ number: Int = 0) {
     entries.append(Entry(name: name, number: number, object: object))
   }
@@ -102,7 +102,8 @@ struct LeakWatch {
   var leaks: [String] { entries.filter { $0.object != nil }.map { "\($0.name) \($0.number)" } }
 }
 
-/// A hash of everything that happened in a world, in order. Unlike Swift's own hashes, it is the same in every process.
+/// A hash of everything that happened in a world, in order. Unlike Swift's own hashes, this hash is the same in every
+/// process.
 struct RunningHash {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

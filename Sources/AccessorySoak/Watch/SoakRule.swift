@@ -7,19 +7,19 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
 
   init(_ word: String) { description = word }
 
-  /// What one end has read is a prefix of what the other has written.
+  /// What one side has read is a prefix of what the other has written.
   public static let bytes = SoakRule("bytes")
-  /// Everything that is written before an orderly close, or into a session that stays open, arrives.
+  /// Everything arrives that is written before a clean close, or to a session that stays open.
   public static let delivery = SoakRule("delivery")
-  /// If a session ends for one end, it also ends for the other.
+  /// If a session ends on one side, it also ends on the other.
   public static let ending = SoakRule("ending")
-  /// Each connect has its disconnect, and no connection ID is reused.
+  /// Each connect is followed by a disconnect, and no connection ID is reused.
   public static let publication = SoakRule("publication")
   /// A session is opened only by an app, and only for a protocol that the accessory offers at that moment.
   public static let opening = SoakRule("opening")
-  /// No end has more unacknowledged packets than the other end announced.
+  /// Neither side has more unacknowledged packets than its peer announced.
   public static let window = SoakRule("window")
-  /// No packet is longer than the other end announced.
+  /// No packet is longer than the receiving side announced.
   public static let packetLength = SoakRule("packetLength")
   /// Packets are numbered consecutively after both SYNs have been exchanged.
   public static let numbering = SoakRule("numbering")
@@ -29,7 +29,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   public static let packets = SoakRule("packets")
   /// An unplugged accessory can always be plugged in.
   public static let plugging = SoakRule("plugging")
-  /// Everything ends eventually.
+  /// Every world comes to rest eventually.
   public static let end = SoakRule("end")
   /// No object stays in memory after it is no longer needed.
   public static let leak = SoakRule("leak")

@@ -3,7 +3,7 @@ import AccessorySessions
 import AccessoryWorlds
 import IAP2
 
-/// Observes one end of a cable in a world on behalf of the watches.
+/// Observes one end of a cable in a world, on behalf of all the watches.
 final class WireWatch: CableWitness {
   private let place: CableEnd
   private let loop: any EventLoop
@@ -16,14 +16,14 @@ final class WireWatch: CableWitness {
   private var receiving: PacketScanner
 
   private init(at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop) {
-    // The limit is computed as a peer computes it, so that both find the same packets.
+    // The limit is computed in the same way as in a peer, so that both find the same packets.
     receiving = PacketScanner(maximumLength: max(maximumLength, 128))
     (self.place, self.record, self.loop) = (place, record, loop)
     window = WindowWatch(end: place.end)
   }
 
-  /// Returns an observed channel. `maximumLength` is the maximum length of a packet that this end accepts; longer
-  /// packets do not count as packets.
+  /// Returns an observed channel. `maximumLength` is the maximum length of a packet that this side accepts; anything
+  /// longer does not count as a packet.
   static func watch(
     _ channel: any Channel, at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop
   ) -> any Channel {
@@ -91,7 +91,7 @@ final class WireWatch: CableWitness {
   }
 }
 
-/// How far the two ends of a cable have got, as observed on the wire.
+/// How far the setup between the two sides of a cable has progressed, as observed on the wire.
 private struct LinkProgress {
   /// The corner case that would be reached if the cable were cut now.
   private(set) var cut = SoakCoverage.Corner.cutInDetection
