@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Numbers as reports show them.
+/// Numbers, formatted for reports.
 package enum FixedText {
   /// A number with the given number of decimal places, for example "0.830". More places are added if the number would
   /// otherwise look the same as `other`, such as a limit that it narrowly exceeds.
@@ -27,7 +27,7 @@ package enum FixedText {
     return String(digits.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed())
   }
 
-  /// A text right-aligned in a column.
+  /// The text, right-aligned in a column.
   package static func right(_ text: String, _ width: Int) -> String {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }

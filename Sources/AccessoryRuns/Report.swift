@@ -1,8 +1,9 @@
 import AccessoryFormats
 
-/// The result of a run, or of some of its shards. A run is a load test, a check, random worlds, scenarios, or a replay.
+/// The result of a run, or of some of a run's shards. A run is a load test, a check, random worlds, scenarios, or a
+/// replay.
 ///
-/// A tool defines what its report contains; every format for users is generated from that, here and only here:
+/// A tool defines what its report contains; only the code here generates the formats for users from that:
 ///
 /// | form | from |
 /// |---|---|
@@ -24,9 +25,9 @@ public protocol Report: WritableReport, Equatable {
 
   /// Which shards the report contains.
   var shards: ShardSet { get }
-  /// Why a shard is incomplete; nil if it is complete. An incomplete shard is not added to others.
+  /// Why a shard is incomplete; nil if it is complete. An incomplete shard is not added to other shards.
   var unfinished: String? { get }
-  /// Whether a run that compared nothing passes.
+  /// Whether a run passes if it compared nothing.
   var allowsEmpty: Bool { get set }
   /// The outcome of the run, derived from its figures and its plan.
   var verdict: Verdict { get }
@@ -50,18 +51,18 @@ public protocol Report: WritableReport, Equatable {
   /// The date of the run; empty if the report does not contain it.
   var date: String { get }
 
-  /// How the plan differs from the other report's, one sentence per difference. Results of different plans cannot be
-  /// compared.
+  /// How this report's plan differs from the other report's plan, one sentence per difference. Results of different
+  /// plans cannot be compared.
   func differences(from other: Self) -> [String]
-  /// Compares the run with an earlier one of the same plan: ``outcome`` and every format then show what became worse by
-  /// more than the fraction `tolerance`. Returns false if reports of this kind cannot be compared this way.
+  /// Compares the run with an earlier run of the same plan. Afterwards, ``outcome`` and every format show what became
+  /// worse by more than the fraction `tolerance`. Returns false if reports of this kind cannot be compared this way.
   mutating func compare(with earlier: Self, tolerance: Double) -> Bool
   /// Adds other shards. If an error is thrown, the report is unchanged.
   mutating func add(_ other: Self) throws(ReportSumError)
 }
 
 extension Report {
-  /// The default is the first version.
+  /// By default, the format has the first version.
   public static var version: Int { 1 }
   /// The formats of all reports.
   public static var forms: [ReportForm] { [.json, .html, .xml] }
@@ -80,7 +81,7 @@ extension Report {
   /// Whether the run passed.
   public var passed: Bool { verdict.isPassed }
 
-  /// Why this is not the report of a whole run or of a whole shard.
+  /// Why this report does not cover a whole run or a whole shard.
   public var gap: String? { unfinished ?? shards.gap }
 
   /// Reads the tree of a file; the error lists everything that is wrong with the file. Keys added by later versions are
@@ -103,16 +104,16 @@ extension Report {
   /// JUnit XML, for CI servers.
   public var junit: String { suite.xml }
 
-  /// A page for people, complete in one file.
+  /// An HTML page for people, in a single file.
   public var html: String { html(traced: nil) }
 
-  /// The page for people, with links to the run's trace at an address.
+  /// The HTML page for people, with links to the run's trace at the given address.
   public func html(traced trace: String?) -> String { ReportPage(self, trace: trace).html }
 
   /// The report in one of the formats that every report has.
   public func text(as form: ReportForm) -> String { commonText(as: form) }
 
-  /// The report in one of the common formats, to be called by reports that have additional formats.
+  /// The report in one of the common formats. Reports that have additional formats call this method.
   public func commonText(as form: ReportForm) -> String {
     switch form {
     case .json: json.text + "\n"
@@ -122,7 +123,7 @@ extension Report {
     }
   }
 
-  /// The case that reports whether everything in the plan was done; nil if it was.
+  /// The test case that reports that not everything in the plan was done; nil if everything was done.
   ///
   /// - Parameters:
   ///   - all: the name of the case if something is missing: "every world was played".
@@ -136,7 +137,7 @@ extension Report {
 
 // MARK: - As a file
 
-/// What identifies a file as a report: a mark, the kind and the version.
+/// What identifies a file as a report: a marker, the kind of report, and the version.
 public struct ReportHeader: Equatable, Sendable {
   fileprivate var kind: String
   fileprivate var version: Int
@@ -151,7 +152,7 @@ extension Report {
   /// The keys at the beginning of a report, which identify it.
   public static var headerFields: [Field<Self>] { headerFormat.fields(at: \.header) }
 
-  /// The keys that say how the run ended. A file is refused if they contradict its figures.
+  /// The keys that say how the run ended. A file is refused if these keys contradict its figures.
   public static var verdictFields: [Field<Self>] {
     [
       Field(confirmed: "passed", .boolean, "whether the verdict is `passed`") { $0.verdict.isPassed },

@@ -8,7 +8,7 @@ public struct ReportCheck: Equatable, Sendable {
   public let goal: String
   /// Whether the check passed.
   public let passed: Bool
-  /// The measured value; if it begins with the goal, the goal is not repeated.
+  /// The measured value; if this text begins with the goal, the goal is not repeated.
   public let text: String
   let saysGoal: Bool
   /// Why the condition does not hold, if that is known.
@@ -26,7 +26,7 @@ public struct ReportCheck: Equatable, Sendable {
   public var line: String { saysGoal ? result : "\(goal): \(result)" }
 
   /// Compares the checks stored in a file under `key` with those derived from its other keys. The texts of the checks
-  /// are not compared, because another version may have written them differently.
+  /// are not compared, because another version of the program may have worded them differently.
   package static func compare(_ checks: [ReportCheck], with object: ObjectReader, under key: String) {
     guard let given = object.value(key), case .array(let stored) = given.content else { return }
     if stored.count != checks.count {

@@ -14,6 +14,6 @@ public enum ReportForm: String, CaseIterable, Sendable {
 /// A report that can be written to a file in the format given by the file's extension.
 public protocol WritableReport: Sendable {
   static var forms: [ReportForm] { get }
-  /// The contents of the file; `form` is one of ``forms``, or text.
+  /// The contents of the file; `form` is either one of ``forms`` or text.
   func text(as form: ReportForm) -> String
 }

@@ -5,7 +5,7 @@ public struct ReportCase: Equatable, Sendable {
   /// The outcome of the check.
   public enum Outcome: Equatable, Sendable {
     case passed
-    /// The check could not be judged; the value is the reason.
+    /// The check could not be evaluated; the value is the reason.
     case skipped(String)
     /// The check failed; the values are a sentence, a word for the kind of failure, and further text to be shown below.
     case failed(String, kind: String? = nil, details: String = "")
@@ -22,7 +22,7 @@ public struct ReportCase: Equatable, Sendable {
   /// The check's name in a trace of the run; nil if the trace does not show the check.
   let traced: String?
 
-  /// Creates a check; `group` is the part of its class after "easim.".
+  /// Creates a check; `group` is the part of the JUnit class name after "easim.".
   public init(
     _ group: String, _ name: String, time: Duration = .zero, _ outcome: Outcome, note: String = "", more: String = "",
     traced: String? = nil
@@ -49,7 +49,7 @@ public struct ReportCase: Equatable, Sendable {
 
 /// The checks of a run, as CI servers show them when written as JUnit XML.
 public struct ReportSuite: WritableReport {
-  /// A suite has only one format, JUnit.
+  /// A suite can only be written as JUnit XML.
   public static let forms = [ReportForm.xml]
 
   private let name: String

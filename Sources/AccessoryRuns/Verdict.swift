@@ -18,7 +18,7 @@ public enum Verdict: Equatable, Sendable {
   public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
 
   /// Creates a verdict. The arguments are in order of importance: what failed, what stopped the run, what was not done,
-  /// and why there was nothing to judge.
+  /// and why nothing could be judged.
   public init(wrong: [String], stoppedBy: String?, gap: String?, nothing: String?) {
     if !wrong.isEmpty {
       self = .failed(wrong)
@@ -56,7 +56,7 @@ public enum Verdict: Equatable, Sendable {
 }
 
 extension Verdict {
-  /// The word, capitalized for a headline.
+  /// The verdict's word, capitalized for a headline.
   package var title: String { word.prefix(1).uppercased() + word.dropFirst() }
 }
 
@@ -67,8 +67,8 @@ extension Format<String?> {
   ) { text in
     if text == "complete" { return .some(nil) }
     let stopped = "stopped by "
-    // The type is written out, because `nil` in a conditional expression would mean the inner optional, that is, a
-    // complete run.
+    // The type is explicit, because `nil` in a conditional expression would otherwise mean the inner optional, that is,
+    // a complete run.
     guard text.hasPrefix(stopped), text != stopped else { return Optional<String?>.none }
     return .some(String(text.dropFirst(stopped.count)))
   } text: {

@@ -10,7 +10,7 @@ package struct Axis {
     case time
     case rate
     case count
-    /// A percentile, as its number of nines: 0 is 0 %, 1 is 90 %, 2 is 99 %.
+    /// A percentile, expressed as a number of nines: 0 is 0 %, 1 is 90 %, 2 is 99 %.
     case nines
   }
 
@@ -39,7 +39,7 @@ package struct Axis {
     var bottom = pow(10, floor(log10(low) + 1e-9))
     var top = pow(10, ceil(log10(max(high, low)) - 1e-9))
     if bottom == top { top *= 10 }
-    // Values that are close together should not be squeezed into a part of one decade.
+    // Values that are close together should not be squeezed into a fraction of a decade.
     for digit in [5.0, 2] where bottom * digit <= low {
       bottom *= digit
       break
@@ -100,7 +100,7 @@ package struct Axis {
     }
     let power = pow(10, floor(log10(max(least, 1e-9))))
     let step = [1.0, 2, 5, 10].map { $0 * power }.first { $0 >= least * (1 - 1e-9) } ?? power * 10
-    // A count has only whole marks, because there is no such thing as half a burst.
+    // Marks for counts are whole numbers, because there is no such thing as half a burst.
     if case .count = unit { return max(1, step) }
     return step
   }

@@ -1,11 +1,11 @@
 import AccessoryFormats
 
-/// A chart with two axes as SVG, without scripts or external style sheets, so that the page is a single file. Text has
-/// the size of the page's text at any width, because each chart is drawn for the width at which it is shown.
+/// A chart with two axes as SVG, without scripts or external style sheets, so that the page is a single file. Each
+/// chart is drawn for the width at which it is shown, so its text always has the same size as the page's text.
 ///
 /// The drawing includes its values as `data-` attributes, which a test compares with the report.
 package struct Plot {
-  /// The widths at which pages are shown: a window or paper, or a mobile phone.
+  /// The widths at which pages are shown: one for windows and paper, and one for mobile phones.
   package enum Width: String, CaseIterable {
     case wide, narrow
 
@@ -26,7 +26,7 @@ package struct Plot {
   private var right: Double { 14 }
   private let top = 16.0
   private let bottom: Double
-  /// Where the labels of goals are, so that none covers another.
+  /// Where the goal labels have been placed, so that none overlap.
   private var goals: [(y: Double, isLeft: Bool)] = []
 
   package init(_ width: Width, x: Axis, y: Axis, height: Double = 240) {
@@ -72,7 +72,7 @@ package struct Plot {
     path(style, points.map { (xPlace($0.x), yPlace($0.y)) })
   }
 
-  /// Draws a stepped line, on which each value extends from one bound to the next.
+  /// Draws a stepped line, in which each value extends from one bound to the next.
   package mutating func steps(_ style: String, bounds: [Double], _ values: [Double]) {
     var points: [(Double, Double)] = []
     for (index, value) in values.enumerated() {
@@ -128,7 +128,7 @@ package struct Plot {
           drawn.append((place, [mark.time], [mark.text]))
         }
       }
-      // Many lines would hide the chart.
+      // Too many lines would hide the chart.
       let isMany = drawn.count > 30
       for (place, times, texts) in drawn {
         let shown = texts.prefix(8) + (texts.count > 8 ? ["and \(texts.count - 8) more"] : [])
@@ -142,11 +142,11 @@ package struct Plot {
     }
   }
 
-  /// Draws a goal as a line across the chart, and places its text where it covers no other goal's text.
+  /// Draws a goal as a line across the chart, with a label placed where it covers no other goal's label.
   package mutating func goal(_ value: Double, _ text: String, isMet: Bool) {
     let (from, to, at) = (left, width.points - right, yPlace(value))
     let isNear = { [goals] (isLeft: Bool) in goals.contains { $0.isLeft == isLeft && abs($0.y - at) < 16 } }
-    // The text is above the goal's line, or below it near the top of the chart.
+    // The label is above the goal's line or, near the top of the chart, below it.
     let below = at < top + 16
     let isLeft = isNear(false)
     let label =

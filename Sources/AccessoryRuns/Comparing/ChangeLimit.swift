@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// How much a figure may change from the first report to the last, in the form that users write for `easim report
-/// compare --fail-if`: the comparison fails if the condition holds.
+/// A limit on how much a figure may change from the first report to the last, as written for `easim report compare
+/// --fail-if`. The comparison fails if the condition holds.
 ///
 /// ```swift
 /// try ChangeLimit("p50>+10%")          // more than 10% slower
@@ -18,7 +18,7 @@ public struct ChangeLimit: Equatable, Sendable {
 
   private static let examples = "'p50>+10%' or 'throughput<-5%'"
 
-  /// Reads a limit; the error shows a valid form.
+  /// Reads a limit; the error shows an example of a valid limit.
   public init(_ text: String) throws(OptionError) {
     let plain = String(text.filter { !$0.isWhitespace }).replacing("−", with: "-")
     let shown = Excerpt.of(text)

@@ -26,7 +26,7 @@ public struct ReportTrend: WritableReport {
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
       if first == last { return "0 %" }
-      // A change from zero has no percentage, and a change of a count is shown as a count.
+      // A change from zero cannot be a percentage, and the change of a count is shown as a count.
       let isCount = unit == .count || first <= 0
       let by = isCount ? (last > first ? "+\(show(last - first))" : "−\(show(first - last))") : ""
       guard first > 0 else { return by }
@@ -85,7 +85,8 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// The cases that fail in the last run but not in the first, and vice versa, one line for each kind.
+  /// The test cases that fail in the last run but not in the first, and vice versa: one line for each of the two
+  /// groups.
   private var changedCases: [String] {
     guard let first = runs.first, let last = runs.last else { return [] }
     return [("fails now", last, first), ("no longer fails", first, last)].compactMap { what, one, other in
@@ -94,7 +95,7 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// The headline omits changes smaller than this.
+  /// Changes smaller than this are omitted from the headline.
   private static let slight = 0.05
 
   /// What changed from the first run to the last, for example "worse: p50 +59 %, throughput −39 %", or why the runs
@@ -138,7 +139,7 @@ public struct ReportTrend: WritableReport {
     return "\(change < 0 ? "−" : "+")\(digits) %"
   }
 
-  // MARK: Forms
+  // MARK: Formats
 
   private var titles: [String] { [""] + names + (runs.count > 1 ? ["change", ""] : []) }
 
@@ -237,7 +238,7 @@ public struct ReportTrend: WritableReport {
     return date.isEmpty ? short : "\(short)\n\(date)"
   }
 
-  /// The contents of the whole file.
+  /// The contents of a file in one of the formats.
   public func text(as form: ReportForm) -> String {
     switch form {
     case .json: json.text + "\n"

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// One of the parts that a run is divided into, to be run in different processes or on different machines: part `index`
-/// of `count`, counted from 1.
+/// One of the parts into which a run is divided, so that different processes or machines can run them: part `index` of
+/// `count`, counted from 1.
 ///
 /// ```swift
 /// let shard = try Shard("3/8")
@@ -44,7 +44,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
     self = shard
   }
 
-  /// A number written in digits only, without a sign or spaces.
+  /// A number that consists only of digits, without a sign or spaces.
   static func number(_ text: some StringProtocol) -> Int? {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
@@ -52,7 +52,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// Whether the run is not divided.
   public var isWhole: Bool { count == 1 }
 
-  /// The indices of a list, or the worlds of a run, that belong to this shard. The sizes of two shards differ by at
+  /// The indices of a list, or the worlds of a run, that belong to this shard. The sizes of any two shards differ by at
   /// most one.
   public func share(of total: Int) -> Range<Int> {
     let total = max(0, total)

@@ -1,6 +1,7 @@
 import AccessoryFormats
 
-/// The shards of a run that a report contains. The set of a whole run is complete, and so is the sum of all shards.
+/// The set of a run's shards that a report contains. The set of an undivided run is complete, and so is the sum of all
+/// shards.
 public struct ShardSet: Equatable, Sendable {
   /// A run that is not divided, or all shards of a divided run.
   public static let whole = ShardSet(.whole)
@@ -51,7 +52,7 @@ public struct ShardSet: Equatable, Sendable {
     return found
   }
 
-  /// This report's share of a total.
+  /// How much of a total belongs to this report.
   public func share(of total: Int) -> Int {
     ranges.reduce(0) { sum, range in
       guard let first = Shard(range.lowerBound, of: count), let last = Shard(range.upperBound, of: count) else {
@@ -82,7 +83,7 @@ public struct ShardSet: Equatable, Sendable {
     normalize()
   }
 
-  /// Replaces the set of all shards with the set of a whole run, because both describe the same report.
+  /// Replaces the set of all shards with the set of an undivided run, because both describe the same report.
   private mutating func normalize() {
     if present == count { self = .whole }
   }
@@ -100,7 +101,8 @@ public struct ShardSet: Equatable, Sendable {
     return "shards \(list) of \(count)"
   }
 
-  /// What is missing from the sum of several reports, and what to do about it; nil if nothing is missing.
+  /// Which shards are missing from the sum of several reports, and what the user can do about that; nil if none is
+  /// missing.
   public var missingText: String? {
     guard missingCount > 0 else { return nil }
     var names = missing(atMost: 20).map(\.description)
@@ -112,8 +114,8 @@ public struct ShardSet: Equatable, Sendable {
 }
 
 extension ShardSet {
-  /// Why a sum of reports does not cover the whole run: the missing shards. A single shard is a complete report by
-  /// itself.
+  /// The missing shards, as the reason why a sum of reports does not cover the whole run. A single shard is a complete
+  /// report by itself.
   public var gap: String? { only == nil ? missingText : nil }
 }
 
@@ -143,10 +145,10 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 }
 
-/// A sum of non-negative counts; nil once it exceeds the bound.
+/// A sum of non-negative counts, which becomes nil once it exceeds the bound.
 public struct CountSum: Sendable {
-  /// The maximum sum of all counts in a report. This limit ensures that any sum of some of these counts fits into an
-  /// integer, and so does the sum of two reports.
+  /// The maximum sum of all counts in a report. With this limit, any sum of some of these counts fits into an integer,
+  /// and so does the sum of two reports.
   public static let most = 1 << 56
 
   /// The sum; nil once it exceeds the bound.

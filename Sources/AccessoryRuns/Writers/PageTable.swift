@@ -44,7 +44,7 @@ package enum PageTable {
     return "<table class=\"bars\">\n\(rows.joined(separator: "\n"))\n</table>"
   }
 
-  /// A table of the checks: failures first, with all their details, and links to their places in the trace.
+  /// A table of the checks. Failures come first, with all details, and with links to where they are in the trace.
   static func cases(_ cases: [ReportCase], trace: String? = nil) -> String {
     let isGrouped = Set(cases.map(\.part)).count > 1
     let rows = (cases.filter(\.isFailed) + cases.filter { !$0.isFailed }).map { one in
@@ -69,7 +69,7 @@ package enum PageTable {
       "<div class=\"scroll\"><table class=\"cases\"><tbody>\n\(rows.joined(separator: "\n"))\n</tbody></table></div>"
   }
 
-  /// A text, converted to the fragment of an address.
+  /// A text, converted to the fragment of a URL.
   private static func fragment(_ text: String) -> String {
     text.utf8.map { byte in
       let isPlain =

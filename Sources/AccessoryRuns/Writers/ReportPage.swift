@@ -23,12 +23,12 @@ public struct PageSection: Sendable {
 /// The page is one file without scripts or external resources. The page fits narrow screens and paper, and follows the
 /// reader's choice of light or dark mode.
 struct ReportPage {
-  /// A reader takes in no more figures than this at a glance.
+  /// Readers cannot take in more figures than this at a glance.
   private static let mostFigures = 4
 
   /// The product and the test.
   var title: String
-  /// The verdict as one sentence, and whether it is good news; nil if neither good nor bad.
+  /// The verdict as one sentence, and whether it is good news; nil if it is neither good nor bad.
   var sentence: String
   var isGood: Bool?
   /// The remark below the verdict; may be empty.
@@ -44,7 +44,7 @@ struct ReportPage {
   init(_ report: some Report, trace: String? = nil) {
     let verdict = report.outcome
     let why = verdict.reasons
-    // For a run that did not pass, the page first gives the reasons, and then what was done.
+    // If the run did not pass, the page first shows the reasons, and then what was done.
     let sentence =
       why.first.map { $0 + (why.count > 1 ? ", and \((why.count - 1).counted("more reason", "more reasons"))" : "") }
     let text = sentence ?? report.headline
