@@ -71,10 +71,10 @@ extension Profile.Transport {
   }
 }
 
-/// Reproduces what a recorded accessory does in its sessions, for an accessory that you plug in yourself.
+/// Reproduces what a recorded accessory did in its sessions, for an accessory that you plug in yourself.
 ///
-/// Each session of a protocol plays the next recorded session of that protocol; after the last one, playing starts
-/// again with the first. At a difference, the session is closed and the accessory's timeline shows a warning.
+/// Each session plays the next recorded session of the same protocol; after the last one, the first is played again. If
+/// the device's bytes differ from the recording, the session is closed, and the accessory's timeline shows a warning.
 ///
 /// ```swift
 /// let recording = try Recording(capture: bytes)

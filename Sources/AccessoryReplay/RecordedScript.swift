@@ -95,7 +95,7 @@ struct RecordedExchanges {
     if !others.isEmpty { add(split(twins.exchanges)) }
   }
 
-  /// The exchanges of some sessions in order, and what arrived before the first request of each.
+  /// The exchanges in some sessions, in order, and what arrived before each session's first request.
   private static func exchanges(
     in sessions: [Recording.Session]
   ) -> (exchanges: [Exchange], greetings: [(after: Duration, bytes: [UInt8])]) {
@@ -128,7 +128,7 @@ struct RecordedExchanges {
     return (found, greetings)
   }
 
-  /// Merges the same exchanges from a second recording.
+  /// Merges in the same exchanges from a second recording.
   private mutating func add(_ twins: [Exchange]) {
     guard twins.count == exchanges.count else {
       notes.append(
@@ -185,12 +185,12 @@ struct RecordedExchanges {
     return exchanges.allSatisfy { $0.response == $0.request + end || $0.response.isEmpty && $0.request.isEmpty }
   }
 
-  /// The rules as a script. A request that was answered differently over time gets those answers in order, and then the
-  /// last one repeatedly.
+  /// The rules as a script. If a request was answered in different ways over time, the rules give those answers in
+  /// order, and then repeat the last one.
   var script: Script {
     var order: [Key] = []
     var answers: [Key: [Exchange]] = [:]
-    // Exact matches come before patterns.
+    // Rules for exact matches come before patterns.
     for exchange in exchanges.filter({ $0.pattern == nil }) + exchanges.filter({ $0.pattern != nil }) {
       if answers[exchange.key] == nil { order.append(exchange.key) }
       answers[exchange.key, default: []].append(exchange)

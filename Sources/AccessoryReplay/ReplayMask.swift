@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// The bytes of a recording that differ each time, such as counters and clocks, and are therefore not compared.
+/// The bytes in a recording that are different every time, such as counters and clocks, and are therefore not compared.
 ///
 /// ```swift
 /// let mask = try ReplayMask.read(file: "clock.json5")
@@ -25,13 +25,14 @@ public struct ReplayMask: Equatable, Sendable {
     public var session = 0
     /// The protocol of the sessions; nil means all protocols.
     public var protocolName: String?
-    /// The sender; nil means both ends.
+    /// The sender; nil means both sides.
     public var from: Recording.End?
     /// The offset of the first byte in the data that the sender sent in the session.
     public var offset = 0
     /// The number of bytes; 0 if there is a pattern.
     public var count = 0
-    /// Bytes in hex, with `??` for those that are not compared, wherever the pattern occurs; nil for a range.
+    /// A pattern of bytes in hex, with `??` for those that are not compared, which applies wherever it occurs; nil if
+    /// the entry is a range.
     public var pattern: Pattern?
 
     /// Creates an entry that covers nothing yet.
@@ -54,7 +55,7 @@ public struct ReplayMask: Equatable, Sendable {
     }
   }
 
-  /// Bytes, some of which may have any value.
+  /// A sequence of bytes, some of which may have any value.
   public struct Pattern: Equatable, Sendable, CustomStringConvertible {
     /// The bytes; nil stands for any value.
     public var bytes: [UInt8?]
@@ -93,7 +94,7 @@ public struct ReplayMask: Equatable, Sendable {
     Field("mask", \.entries, .list(of: .object(Entry.format)), "the bytes", isRequired: true)
   }
 
-  /// The bytes from one end of a session that are not compared, as sorted ranges that do not touch.
+  /// The bytes sent by one side of a session that are not compared, as sorted ranges that do not touch.
   func ranges(of session: Recording.Session, from end: Recording.End, _ bytes: [UInt8]) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     for entry in entries {

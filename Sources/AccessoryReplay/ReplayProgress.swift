@@ -6,7 +6,7 @@ import AccessoryFormats
 public struct ReplaySettings: Sendable {
   /// How quickly recorded delays pass.
   public enum Speed: Equatable, Sendable {
-    /// At this multiple of the recorded speed.
+    /// Delays pass at this multiple of the recorded speed.
     case times(Double)
     case max
 
@@ -25,7 +25,7 @@ public struct ReplaySettings: Sendable {
   public var mask = ReplayMask()
   /// Whether sessions may be opened in a different order than in the recording.
   public var takesAnyOrder = false
-  /// How much later than recorded the other end may send its bytes; nil means no limit.
+  /// How much later than recorded the other side may send its bytes; nil means no limit.
   public var patience: Duration?
 
   /// How long to watch for further bytes after a session's last recorded byte; any that arrive are a difference.
@@ -43,11 +43,11 @@ public struct ReplayProgress: Equatable, Sendable {
     public var number: Int
     /// The session's protocol.
     public var protocolName: String
-    /// The number of bytes from the other end that arrived as recorded.
+    /// The number of bytes from the other side that arrived as recorded.
     public var received: Int
     /// The number of these bytes that were not compared because of the mask.
     public var masked = 0
-    /// The number of bytes that this end sends in the recording.
+    /// The number of bytes that this side sends in the recording.
     public var sent: Int
     /// The first difference; nil if everything happened as recorded.
     public var difference: ReplayDifference?
@@ -57,12 +57,12 @@ public struct ReplayProgress: Equatable, Sendable {
 
   /// The sessions that were played, in the order in which they ended.
   public private(set) var sessions: [Session] = []
-  /// Differences outside of sessions.
+  /// Differences that do not belong to any session.
   public private(set) var differences: [ReplayDifference] = []
   /// The number of sessions in the recording.
   public let count: Int
 
-  /// The number of bytes from the other end that were compared.
+  /// The number of bytes from the other side that were compared.
   public var compared: Int { sessions.reduce(0) { $0 + $1.received - $1.masked } }
 
   /// Creates the progress of a replay that has not begun.
@@ -84,15 +84,15 @@ public struct ReplayProgress: Equatable, Sendable {
   public var isAsRecorded: Bool { first == nil && sessions.count == count }
 }
 
-/// The first point where the other end did something that the recording does not contain.
+/// The first point where the other side did something that the recording does not contain.
 public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What the other end did.
+  /// What the other side did.
   public enum Kind: Equatable, Sendable {
     /// A byte differs; the recorded and received bytes are shown from a few bytes before it.
     case byte(expected: UInt8, got: UInt8)
     /// More bytes arrived than in the recording.
     case excess(bytes: Int)
-    /// The session ended before everything had arrived.
+    /// The session ended before all recorded bytes had arrived.
     case ended(String, missing: Int)
     /// Bytes that were due did not arrive.
     case missing(bytes: Int, within: Duration)
@@ -105,7 +105,7 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     /// The accessory did not connect with its protocols.
     case notConnected(within: Duration)
 
-    /// Whether something expected did not arrive, as opposed to something different arriving.
+    /// Whether something expected did not arrive, rather than something different arriving.
     public var isSilence: Bool {
       switch self {
       case .missing, .stayedOpen, .notConnected: true
@@ -114,13 +114,13 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     }
   }
 
-  /// What the other end did.
+  /// What the other side did.
   public var kind: Kind
   /// The session in the recording, counted from 1; 0 if there is none.
   public var session: Int
   /// The protocol of the session.
   public var protocolName: String
-  /// The end that sent the bytes, or should have sent them.
+  /// The side that sent the bytes, or should have sent them.
   public var from: Recording.End
   /// The offset in the data that the sender sent in the session.
   public var offset = 0

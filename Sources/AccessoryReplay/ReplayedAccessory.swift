@@ -7,8 +7,8 @@ import AccessorySimulator
 import Certificates
 import IAP2
 
-/// Plays the accessory of a recording: it identifies itself, is plugged in and unplugged, and answers in its sessions
-/// exactly as it did when it was recorded. Only the link and the authentication are live; everything else is recorded.
+/// Plays the accessory in a recording: identifies itself, plugs in and unplugs, and answers in sessions exactly as the
+/// accessory did when it was recorded. Only the link and the authentication are live; everything else is recorded.
 ///
 /// ```swift
 /// let accessory = ReplayedAccessory(recording, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
@@ -23,7 +23,7 @@ import IAP2
 public final class ReplayedAccessory {
   /// What has been played so far.
   public private(set) var progress: ReplayProgress
-  /// Whether the recording was played to its end, or a difference was found.
+  /// Whether the whole recording was played, or a difference was found.
   public private(set) var isOver = false
   /// What the accessory is waiting for from the device and its app, in words; nil if it expects nothing from them.
   public var waitsFor: String? {
@@ -112,7 +112,7 @@ public final class ReplayedAccessory {
 
   // MARK: Attachments
 
-  /// Ends the attachment after its sessions, once the rest of its recorded time has passed.
+  /// Ends the attachment after all its sessions, once the rest of the attachment's recorded time has passed.
   private func settle() {
     guard !isOver, wasIdentified, waiting.isEmpty, players.isEmpty else { return }
     let attachment = recording.attachments[index]
@@ -201,7 +201,7 @@ private struct ReplayBehavior: AccessoryBehavior {
 }
 
 extension Recording.Session {
-  /// When the session ended. A session that was never closed ends at its last byte.
+  /// When the session ended. A session that was never closed counts as ended after its last byte.
   var last: Instant {
     if case .closed(_, let time) = ending { return time }
     return steps.last?.time ?? opened

@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Plays the app of a recording on a live device: it opens the recorded sessions, sends what the app sent, and compares
+/// Plays the app in a recording on a live device: opens the recorded sessions, sends what the app sent, and compares
 /// the answers.
 ///
 /// ```swift
@@ -13,11 +13,11 @@ import IAP2
 /// ```
 ///
 /// The sessions of one attachment are played when the accessory offers its protocols; those of the next attachment wait
-/// until it connects again. Attachments without sessions, such as the first half of a flicker, are skipped.
+/// until the accessory connects again. Attachments without sessions, such as the first half of a flicker, are skipped.
 public final class ReplayedApp: AppHandler {
   /// What has been played so far.
   public private(set) var progress: ReplayProgress
-  /// Whether the recording was played to its end, or a difference was found.
+  /// Whether the whole recording was played, or a difference was found.
   public private(set) var isOver = false
   /// Whether no accessory connected in time.
   public private(set) var isAbsent = false
@@ -31,7 +31,7 @@ public final class ReplayedApp: AppHandler {
   private var sawAccessory = false
   private var next = 0
   private var ended: Set<Int> = []
-  /// The times of the last event, in this replay and in the recording.
+  /// When the last event happened, in this replay and in the recording.
   private var since = (now: Instant.origin, recorded: Instant.origin)
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?

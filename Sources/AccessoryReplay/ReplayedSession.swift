@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Plays one end of a recorded session in a live session.
+/// Plays one side of a recorded session in a live session.
 final class SessionPlayer: SessionHandler {
   private var machine: ReplayedSession
   private let patience: Duration?
@@ -24,7 +24,7 @@ final class SessionPlayer: SessionHandler {
   /// The number of bytes that arrived as recorded.
   var received: Int { machine.received }
   var masked: Int { machine.maskedCount }
-  /// The number of bytes that must still arrive before this end continues; 0 if it is this end's turn.
+  /// The number of bytes that must still arrive before this side continues; 0 if it is this side's turn.
   var awaited: Int { machine.deadline == nil ? machine.missing : 0 }
 
   init(
@@ -101,7 +101,7 @@ final class SessionPlayer: SessionHandler {
     }
   }
 
-  /// Checks that the bytes that are due arrive in time.
+  /// Checks whether the bytes that are due arrive in time.
   private func watch() {
     guard let patience else { return }
     watchdog?.arm(at: loop.now + patience)
@@ -121,11 +121,11 @@ final class SessionPlayer: SessionHandler {
   }
 }
 
-/// The state machine for one end of a recorded session. The machine decides what to send and when, and whether the
-/// other end does what it did in the recording.
+/// The state machine for one side of a recorded session. The machine decides what to send and when, and whether the
+/// other side does what it did in the recording.
 ///
-/// Before this end sends, it waits for all bytes that had arrived by that time in the recording, and for the recorded
-/// delay. The other end's bytes are compared as one stream, however they are split, and may arrive earlier than
+/// Before this side sends, it waits for all bytes that had arrived by that time in the recording, and for the recorded
+/// delay. The other side's bytes are compared as one stream, however they are split, and may arrive earlier than
 /// recorded.
 ///
 /// ```swift
@@ -141,7 +141,7 @@ struct ReplayedSession {
 
   private struct Plan {
     var action: Action
-    /// The number of bytes from the other end that must have arrived before the action.
+    /// The number of bytes from the other side that must have arrived before the action.
     var after: Int
     /// How long to wait once those bytes have arrived and the previous action is done.
     var delay: Duration
@@ -187,9 +187,9 @@ struct ReplayedSession {
     masked = settings.mask.ranges(of: recorded, from: other, expected)
   }
 
-  // MARK: This end
+  // MARK: This side
 
-  /// When the next action is due; nil if this end is waiting for bytes, or has nothing left to do.
+  /// When the next action is due; nil if this side is waiting for bytes, or has nothing left to do.
   var deadline: Instant? {
     guard next < plans.count, received >= plans[next].after else { return nil }
     return since + plans[next].delay
@@ -210,7 +210,7 @@ struct ReplayedSession {
   /// Whether all bytes have matched the recording; the session may still be open.
   var isComplete: Bool { hasActed && missing == 0 }
 
-  // MARK: The other end
+  // MARK: The other side
 
   mutating func receive(_ bytes: RawSpan, at now: Instant) -> ReplayDifference? {
     let waited = next < plans.count && received < plans[next].after
@@ -234,10 +234,10 @@ struct ReplayedSession {
     return nil
   }
 
-  /// Handles the end of the session by the other end, or the unplugging of the cable.
+  /// Called when the other side has ended the session, or the cable was unplugged.
   func ended(_ how: String) -> ReplayDifference? {
     if isComplete { return nil }
-    // The recording is complete, except that this end has not closed the session yet.
+    // Everything in the recording was played, except that this side has not closed the session yet.
     if missing == 0, plans[next...].allSatisfy({ $0.action == .close }) { return nil }
     return difference(.ended(how, missing: missing + plans[next...].reduce(0) { $0 + $1.action.count }))
   }
