@@ -22,7 +22,7 @@ public final class Device {
   /// The loop on which all events happen.
   public let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  // The following two values are computed or copied from the settings once, for all cables.
+  // The following two values are taken from the settings once, for all cables.
 
   let peerSettings: DevicePeer.Settings
   let authenticator: any DeviceAuthenticator
@@ -60,7 +60,7 @@ public final class Device {
     attachments.compactMap(\.published).sorted { $0.connectionID < $1.connectionID }
   }
 
-  /// The next expected step of the accessory on each cable.
+  /// The next step that the accessory on each cable is expected to take.
   package var phases: [PeerPhase] { attachments.map(\.phase) }
 
   /// The number of cables that are plugged in.
@@ -74,9 +74,9 @@ public final class Device {
   }
 
   /// Plugs in a cable. The device holds the cable until the other end closes it or ``unplugAll(_:)`` is called. If the
-  /// identification differs from what was known about the accessory before, a warning is reported. With
-  /// `refusesSignatures`, the device refuses even valid signatures. `key` distinguishes the accessories at one place.
-  /// `worldNumber` is added to the events.
+  /// accessory's identification differs from what was known about it before, a warning is reported. With
+  /// `refusesSignatures`, the device refuses even valid signatures. `key` tells the accessories at the same place
+  /// apart. `worldNumber` is added to the events.
   public func plugIn(
     _ cable: Cable, at place: String, key: String? = nil, announced: LocalCard? = nil, refusesSignatures: Bool = false,
     worldNumber: Int? = nil, ended: @escaping (CableOutcome) -> Void = { _ in }
@@ -102,8 +102,8 @@ public final class Device {
     return attachment
   }
 
-  /// Whether the device notices newly plugged-in cables. In the field, after fast replugging, a real device stopped
-  /// noticing them until it was restarted, and then found the cables that were there (failure W15).
+  /// Whether the device notices newly plugged-in cables. In the field, a real device that was replugged quickly stopped
+  /// noticing cables until it was restarted, and then found those that were plugged in (failure W15).
   public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
@@ -113,7 +113,7 @@ public final class Device {
     }
   }
 
-  /// Pulls out every cable at this end.
+  /// Unplugs every cable at the device's end.
   public func unplugAll(_ reason: String = "unplugged") {
     for attachment in attachments { attachment.close(reason) }
   }
@@ -128,13 +128,13 @@ public final class Device {
 
   /// Sends a control message to every identified accessory, or to those with the given serial number. If the device's
   /// rules send this message, its parameters are changed instead: accessories that subscribed to the message receive it
-  /// now, others when they ask for it. Returns the number of accessories that received it.
+  /// now, and others receive it when they ask for it. Returns the number of accessories that received it.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
     attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
   }
 
-  /// Resets the link of every accessory with this serial number, so that each link starts again.
+  /// Resets the link of every accessory with this serial number, so that the link starts again.
   public func resetLinks(serial: String) {
     for attachment in attachments { attachment.resetLink(ifSerialIs: serial) }
   }
@@ -200,7 +200,7 @@ public final class PluggedCable {
 
   fileprivate init(_ cable: Cable) { main = cable.main }
 
-  /// Unplugs the cable at the device's end. Does nothing if the cable has already ended.
+  /// Unplugs the cable at the device's end. Has no effect if the cable has already ended.
   public func unplug(_ reason: String) {
     guard !isOver else { return }
     if let attachment { return attachment.close(reason) }
@@ -249,7 +249,7 @@ extension Device: CableOwner {
 }
 
 extension FoundAccessory {
-  /// The accessory as the subject of an event; nil if its medium has no information about it.
+  /// The accessory as the subject of an event; nil if the accessory's medium has no information about it.
   public var subject: TimelineEvent.Subject? {
     name.isEmpty ? nil : .init(name: name, serial: serial ?? "", protocols: protocols ?? [])
   }
@@ -272,15 +272,15 @@ public enum AuthenticationMode: String, CaseIterable, Sendable {
   case verify
   /// The device only warns about these problems, and uses the accessory.
   case accept
-  /// The device does not ask for authentication. Some hosts in the field never do.
+  /// The device does not ask for authentication. Some hosts in the field never ask.
   case skip
 }
 
 /// The settings of a device.
 public struct DeviceSettings {
-  /// The settings of the device's end of a link.
+  /// The link settings for the device's side.
   public var peer = DevicePeer.Settings()
-  /// How long an accessory may be silent before its link is up.
+  /// How long an accessory may be silent until the link is up.
   public var handshakeTimeouts = HandshakeTimeouts.ofDevice
   /// Whether authentication or identification comes first. If an accessory is to be published before it is ready,
   /// identification must come first.
@@ -291,7 +291,7 @@ public struct DeviceSettings {
   public var flicker: Flicker?
   /// Whether the system shows an alert if no app declares one of an accessory's protocols.
   public var alertsForMissingApps = true
-  /// Verifies accessories.
+  /// The authenticator that verifies accessories.
   public var authenticator: any DeviceAuthenticator
   /// Whether to report every control message as an event, and every undeclared one as a warning.
   public var tellsMessages = false
@@ -305,7 +305,7 @@ public struct DeviceSettings {
   public var epoch: UInt64 = 1_777_777_777
   /// The artwork of the current track; nil if there is none.
   public var artwork: [UInt8]?
-  /// Receives the files that accessories send; nil means they are dropped.
+  /// Receives the files that accessories send; if nil, files are dropped.
   public var keepFile: FileTransfers.Keeper?
 
   /// Creates the default settings with an authenticator.
@@ -313,8 +313,8 @@ public struct DeviceSettings {
     self.authenticator = authenticator
   }
 
-  /// The settings of the device's end of a link. Identification comes first if accessories are published early, because
-  /// their names are unknown before it.
+  /// The link settings for the device's side. Identification comes first if accessories are published early, because
+  /// their names are not known until then.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
     // The profile's rules send these messages; see `DeviceAttachment+Messages`.
@@ -331,7 +331,7 @@ public struct DeviceSettings {
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
   /// How long to wait for an accessory's first response before trying the other order of authentication and
-  /// identification, if that order is still untried.
+  /// identification, if it has not been tried yet.
   var firstAnswerTimeout: Milliseconds { Milliseconds(min(peer.answerTimeout.count / 2, 10_000)) }
 }
 

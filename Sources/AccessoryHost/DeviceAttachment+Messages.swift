@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// This file handles the messages that a device sends on its own, and messages and files other than those of
-// identification and sessions.
+// The messages that a device sends on its own, and how the device handles files, and messages that do not belong to
+// identification or sessions.
 extension DeviceAttachment {
   /// Starts the rules that apply to this accessory, now that its identification was accepted. The rules may send
   /// messages.
@@ -19,7 +19,7 @@ extension DeviceAttachment {
     player?.begin(declared: declared)
   }
 
-  /// Handles a message that the timeline shows or that a rule refers to.
+  /// Handles a sent or received message that the timeline shows or that a rule refers to.
   func handlePassing(_ passed: PassedMessage) {
     let isShown = device.settings.tellsMessages
     if isShown { log(.message(passed)) }
@@ -80,8 +80,8 @@ extension DeviceAttachment {
     return files
   }
 
-  /// If the accessory asks for the artwork of the current track, starts the transfer of the file before the update that
-  /// refers to it.
+  /// If the accessory asks for the current track's artwork, starts the file transfer before sending the update that
+  /// refers to the file.
   private func offerArtwork(_ message: ControlMessage, _ player: MessagePlayer) {
     if let offered, files?.isUnderWay(offered) == true { return }
     guard let artwork = device.settings.artwork, let parameters = try? ParameterReader.read(message.body),

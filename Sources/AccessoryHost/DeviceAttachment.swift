@@ -20,8 +20,8 @@ final class DeviceAttachment: ConnectionOwner {
   var files: FileTransfers?
   /// The identifier of the most recently offered artwork file.
   var offered: UInt8?
-  // Every event uses this property, so exclusivity is not checked. The property is read and written without calls in
-  // between.
+  // Exclusivity is not checked, because every event uses this property. Nothing is called while the property is being
+  // read or written.
   @exclusivity(unchecked) private var publication: PublicationMachine
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
   @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?
@@ -126,7 +126,7 @@ final class DeviceAttachment: ConnectionOwner {
     case .linkDown(let end):
       log(.link(isUp: false, end.description))
       withdraw()
-      // A link that was restarted within one read has already sent its first message again.
+      // If a link was restarted within one read, its first message has already been sent again.
       if end != .restarted { tryOtherOrder(after: "the link ended") }
       if case .unusable(let error) = end { log(.refused(.synchronization(error))) }
     case .certificateReceived(let bytes): handleCertificate(bytes)

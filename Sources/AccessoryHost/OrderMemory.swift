@@ -1,7 +1,8 @@
 import AccessoryProfiles
 import IAP2
 
-/// Remembers the order of authentication and identification for each address, if the device has to find it out.
+/// Remembers, for each address, the order of authentication and identification, if the device has to find out the
+/// order.
 ///
 /// ```
 ///   authentication first ── no answer ──▶ identification first ── no answer ──▶ authentication first, for good
@@ -10,8 +11,8 @@ import IAP2
 ///   authentication first, for good        identification first, for good
 /// ```
 ///
-/// An accessory that is unplugged before its first answer looks like one that hangs up, so the other order is tried
-/// once.
+/// An accessory that is unplugged before its first answer looks like one that disconnects on purpose, so the other
+/// order is tried once.
 struct OrderMemory {
   typealias Order = DevicePeer.Settings.Order
 

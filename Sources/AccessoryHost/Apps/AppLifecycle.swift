@@ -8,7 +8,7 @@ public enum AppState: String, CaseIterable, Sendable {
   case suspended
 }
 
-/// An app's transitions between foreground, background and suspension, and what each one means for the app's
+/// An app's transitions between foreground, background and suspension, and what each transition means for the app's
 /// accessories.
 ///
 /// ```
@@ -84,9 +84,9 @@ public enum AccessoryNotice: Equatable, Sendable {
 ///   disconnect(6)  connect(7) disconnect(7) →  disconnect(6)
 /// ```
 ///
-/// Invariant: a connection ID is in the queue at most once, either as a connect or as the disconnect of an accessory
-/// that the app knew. The queue is therefore no longer than the number of accessories that the app knew plus the number
-/// of connected ones.
+/// Invariant: the queue contains each connection ID at most once, either in a connect or in the disconnect of an
+/// accessory that the app knew. The queue is therefore no longer than the number of accessories that the app knew plus
+/// the number of connected ones.
 struct NoticeQueue: Equatable {
   private(set) var notices: [AccessoryNotice] = []
 

@@ -21,7 +21,7 @@ struct AppMachine: Equatable {
     case post(AccessoryNotice)
     case tellDelegate(PublishedAccessory)
     case closeSessions
-    /// Start or stop holding the events of sessions.
+    /// Start or stop holding back the events of sessions.
     case hold(Bool)
     case alert(String)
     case explain(String)
@@ -32,9 +32,9 @@ struct AppMachine: Equatable {
   private let manifest: AppManifest
   private let rules: AppRules
   private let filterSwitch: String
-  /// One counter for the whole process, as in the shared manager: if one object unregisters too often, every observer
-  /// in the process stops getting notifications. Whether Apple's counter can go below zero is unknown. This counter
-  /// stops at zero and records the misuse.
+  /// There is one counter for the whole process, as in the shared manager: if one object unregisters too many times,
+  /// every observer in the process stops getting notifications. Whether Apple's counter can go below zero is unknown.
+  /// This counter stops at zero and records the misuse.
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
@@ -99,7 +99,8 @@ struct AppMachine: Equatable {
   }
 
   private mutating func admit(_ accessory: PublishedAccessory, _ now: Instant) -> [Action] {
-    // In the first half of a flicker, an accessory offers no protocols to compare. Real apps do see such an accessory.
+    // In the first half of a flicker, an accessory offers no protocols that could be compared. Real apps do see such an
+    // accessory.
     let isDeclared = accessory.protocols.isEmpty || accessory.protocols.contains(where: manifest.declares)
     guard isDeclared || rules.visibility == .all else {
       hidden.append(accessory)
@@ -204,8 +205,8 @@ struct AppMachine: Equatable {
     return sessions.decide(accessory, protocolName, age: age, rules: rules)
   }
 
-  /// The alert for a session whose protocol the app does not declare, as described by EADemo; nil if the protocol is
-  /// declared.
+  /// The alert that is shown if the app does not declare the protocol of a session, as described by EADemo; nil if the
+  /// protocol is declared.
   func alert(about protocolName: String) -> Action? {
     guard !manifest.declares(protocolName) else { return nil }
     let outcome = rules.undeclaredSessions == .refused ? "no session is opened" : "this system opens the session anyway"

@@ -41,7 +41,7 @@ public struct AppManifest: Equatable, Sendable {
     self.backgroundModes = backgroundModes
   }
 
-  /// The manifest of an app whose Info.plist was not searched for.
+  /// The manifest of an app for which no Info.plist was searched for.
   public static let none = AppManifest(declaredProtocols: nil)
 
   /// Reads an Info.plist, in XML or binary form.

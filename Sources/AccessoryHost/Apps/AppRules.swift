@@ -1,5 +1,5 @@
-/// How the system treats an app, on points where sources disagree or systems differ. Each setting has a default and the
-/// other behaviors that have been reported.
+/// How the system treats an app, in cases where sources disagree or systems differ. Each setting offers a default and
+/// the alternative behaviors that have been reported.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {
@@ -23,7 +23,7 @@ public struct AppRules: Equatable, Sendable {
     case closesFirst
     /// No session is opened while the first is open, as reported from the field since iOS 11.
     case refused
-    /// Both sessions are open. iAP2 allows this, but no system does it. This setting is for testing accessories, not
+    /// Both sessions are open. iAP2 allows this, but no known system does. This setting is for testing accessories, not
     /// apps.
     case sideBySide
   }
@@ -48,7 +48,7 @@ public struct AppRules: Equatable, Sendable {
     case connectOnly
   }
 
-  /// Which connect notifications are never posted, although the list of accessories is correct.
+  /// Which connect notifications are never posted, even though the list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
     case none
     /// All connect notifications are lost. An iOS 11 beta never posted one.
@@ -61,7 +61,8 @@ public struct AppRules: Equatable, Sendable {
   public var visibility = Visibility.declared
   /// What happens when an app opens a session for an undeclared protocol.
   public var undeclaredSessions = UndeclaredSessions.refused
-  /// Whether the background mode `external-accessory` lets an app keep accessories and sessions, as it has since iOS 5.
+  /// Whether an app with the background mode `external-accessory` keeps its accessories and sessions, as on iOS 5 and
+  /// later.
   public var honorsBackgroundMode = true
   /// What happens when the same app opens a second session for one protocol of one accessory.
   public var secondSession = SecondSession.closesFirst
@@ -69,7 +70,8 @@ public struct AppRules: Equatable, Sendable {
   public var otherApps = OtherApps.shared
   /// The notifications that a suspended app gets about an accessory that disconnected and connected again.
   public var reattachment = Reattachment.both
-  /// How long after its connect an accessory refuses sessions. Some systems return nil at first, and a session later.
+  /// How long an accessory refuses sessions after it has connected. Some systems return nil at first, and a session
+  /// later.
   public var settlingTime = Duration.zero
   /// Whether bytes for a suspended app wake it up. On iOS 11, bytes sometimes did not wake the app.
   public var wakesForBytes = true

@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// The sessions of one app. The table decides whether the app may open another. Each protocol of an accessory can have
-/// one session, and several protocols of one accessory can be used at the same time.
+/// The sessions of one app. The table decides whether the app may open another. There can be one session for each
+/// protocol of an accessory, and several protocols of one accessory can be used at the same time.
 struct AppSessionTable: Equatable {
-  /// The decision about an app's request to open a session.
+  /// The decision on an app's request to open a session.
   enum Decision: Equatable {
     case open
     /// The session may be opened, but these sessions must be closed first.
@@ -58,7 +58,7 @@ struct AppSessionTable: Equatable {
 
 /// Why an app did not get a session.
 public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The accessory or this connection is gone, or the accessory is hidden from the app.
+  /// The accessory or the connection is gone, or the accessory is hidden from the app.
   case notConnected(connectionID: Int)
   /// The accessory does not offer the protocol. In the first half of a flicker it offers none.
   case protocolNotOffered(String, offered: [String])
@@ -98,7 +98,7 @@ public enum ProtocolChoice {
     public let description: String
   }
 
-  /// Returns the wanted protocol, or the only one offered.
+  /// Returns the wanted protocol or, if none is given, the only one that is offered.
   ///
   /// ```swift
   /// try ProtocolChoice.choose(nil, among: ["com.lawaken.iap2"])   // "com.lawaken.iap2"

@@ -135,7 +135,7 @@ public final class AppView {
   func sessionEnded(_ session: Session) {
     guard let key = sessions.first(where: { $0.value === session })?.key else { return }
     machine.ended(key)
-    // A session with held events must still deliver them.
+    // A session whose events were held back must still deliver them.
     if !session.isHeld { sessions[key] = nil }
   }
 
@@ -160,7 +160,7 @@ public final class AppView {
   }
 
   private func hold(_ isHeld: Bool) {
-    // The sessions deliver their held events after this call.
+    // The sessions deliver the events that were held back after this call.
     handler.appRuns(!isHeld, self)
     for (key, session) in sessions.sorted(by: { $0.key < $1.key }) {
       session.isHeld = isHeld
@@ -179,7 +179,7 @@ public protocol AppHandler: AnyObject {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// An accessory disconnected. The value is the accessory's last state, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// Calls the accessory's own delegate, right after the notification, or even if no notification was posted.
+  /// Calls the accessory's own delegate, right after the notification, or without one if none was posted.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// The app was suspended, or is running again. Called only for apps that keep their accessories while suspended.
   func appRuns(_ isRunning: Bool, _ app: AppView)

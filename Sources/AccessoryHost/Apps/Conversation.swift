@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Sends requests over one session, each after the reply to the previous request. `easim send` uses it.
+/// Sends requests over one session, each after the reply to the previous request. Used by `easim send`.
 public final class Conversation: SessionHandler {
   /// One request, and the expected reply.
   public struct Exchange: Equatable, Sendable {
@@ -39,13 +39,13 @@ public final class Conversation: SessionHandler {
   private var current = 0
   private var sent = 0
   private var collector: ReplyCollector?
-  /// The bytes after the last reply, if that reply must match byte for byte.
+  /// The bytes that arrived after the last reply, if that reply must match byte for byte.
   private var rest: [UInt8] = []
   private weak var session: Session?
 
   /// Creates a conversation. `onEvent` receives each reply, and finally how the conversation ended.
   ///
-  /// - Parameter settle: how long to watch for more bytes after the last reply, if that must match byte for byte.
+  /// - Parameter settle: how long to watch for more bytes after the last reply, if this reply must match byte for byte.
   public init(
     _ exchanges: [Exchange], settle: Duration = .zero, on loop: any EventLoop, onEvent: @escaping (Event) -> Void
   ) {
@@ -64,7 +64,8 @@ public final class Conversation: SessionHandler {
     proceed()
   }
 
-  /// The index of the current request, how many of its bytes were sent, and the part of its reply that has arrived.
+  /// The index of the current request, how many of the request's bytes were sent, and the part of the reply that has
+  /// arrived.
   public var progress: (index: Int, sent: Int, reply: [UInt8]) { (current, sent, collector?.reply ?? []) }
 
   /// Continues, because there is room to send more.
@@ -129,7 +130,7 @@ public final class Conversation: SessionHandler {
     if current == exchanges.count { finishLast(exchanges[index].rule) }
   }
 
-  /// If the last reply must match byte for byte, nothing may follow it.
+  /// If the last reply must match byte for byte, no more bytes may follow.
   private func finishLast(_ rule: ReplyRule) {
     guard case .bytes = rule.expectation else { return finish(.done) }
     readRest()

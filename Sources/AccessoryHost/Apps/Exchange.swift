@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Sends bytes over a session and checks the reply. `easim send` and the demo use it.
+/// Sends bytes over a session and checks the reply. Used by `easim send` and the demo.
 ///
 /// An echo is compared byte by byte as it arrives, so that the position of the first difference is known. If the bytes
 /// come from a `UniqueStream`, the kind of mistake is reported too. To determine the kind, everything after the first
@@ -67,7 +67,7 @@ public final class Exchange: SessionHandler {
   /// How long the session must be quiet after a wrong byte before the mistake is analyzed.
   static let quiet = Duration.milliseconds(500)
 
-  /// Sends the first `count` bytes of a stream, and reports what kind of mistakes the echo has.
+  /// Sends the first `count` bytes of a stream, and reports what kind of mistakes the echo contains.
   public convenience init(
     _ stream: UniqueStream, count: Int, expecting expectation: Expectation, settle: Duration = .zero,
     on loop: any EventLoop, done: @escaping (Outcome) -> Void
@@ -129,7 +129,7 @@ public final class Exchange: SessionHandler {
       if expectation != .none, done != nil { compare(bytes) }
       return bytes.byteCount
     }
-    // Echoed bytes make room in the window. The session reports its own room separately.
+    // Echoed bytes make room in the window. The session reports separately when it has room.
     if done != nil, window < .max, sent < payload.count { send(session) }
   }
 

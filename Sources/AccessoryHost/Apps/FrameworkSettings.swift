@@ -1,11 +1,12 @@
-/// How Apple's framework reports events to an app, on points where its documentation is silent or systems differ.
-/// ``AppRules`` contains the rest. Each setting has a default and the other behaviors that have been reported.
+/// How Apple's framework reports events to an app, in cases where Apple's documentation is silent or systems differ.
+/// ``AppRules`` contains the other settings. Each setting offers a default and the alternative behaviors that have been
+/// reported.
 public struct FrameworkSettings: Sendable {
   /// What is reported first when an accessory disconnects.
   public enum EndOrder: Sendable, CaseIterable {
-    /// The ends of the streams are reported first, then the notification.
+    /// The streams report their end first; then the notification is posted.
     case streamsFirst
-    /// The notification is reported first, then the ends of the streams.
+    /// The notification is posted first; then the streams report their end.
     case notificationFirst
   }
 
@@ -49,7 +50,7 @@ public struct FrameworkSettings: Sendable {
     case c
   }
 
-  /// Whether the ends of the streams or the notification are reported first when an accessory disconnects.
+  /// When an accessory disconnects: whether the streams report their end first, or the notification is posted first.
   public var endOrder = EndOrder.streamsFirst
   /// What streams report when their accessory disconnects.
   public var lossEvent = LossEvent.endEncountered
@@ -74,7 +75,7 @@ public struct FrameworkSettings: Sendable {
   public init() {}
 }
 
-/// Decides when a session that the app has released ends. The end depends on three objects: the session and its two
+/// Decides when a session that the app has released is closed. This depends on three objects: the session and its two
 /// streams.
 ///
 /// Apps and systems differ. Some apps keep the session object, and some keep only its streams. According to reports, a
@@ -82,11 +83,11 @@ public struct FrameworkSettings: Sendable {
 public struct SessionLifetime: Equatable, Sendable {
   /// The condition under which a session ends.
   public enum Rule: Hashable, Sendable {
-    /// The session object was released, and each stream was closed or released, even if it was never opened. No app is
-    /// known to fail under this rule.
+    /// The session object was released, and each stream was closed or released, whether or not it had been opened. No
+    /// app is known to fail under this rule.
     case heldOrOpen
     case held
-    /// The session object was released, and `close()` was called on both streams, even if they were never opened.
+    /// The session object was released, and `close()` was called on both streams, whether or not they had been opened.
     case closedTwice
   }
 

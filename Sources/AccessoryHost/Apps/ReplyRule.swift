@@ -31,13 +31,14 @@ public struct ReplyRule: Equatable, Sendable {
     case time(Duration)
     /// The reply is everything up to and including these bytes.
     case until([UInt8])
-    /// Everything until the session is quiet. If nothing has arrived after `first`, there is no reply.
+    /// The reply is everything that arrives until the session is quiet. If nothing has arrived after `first`, there is
+    /// no reply.
     case quiet(first: Duration)
   }
 
   /// The expected reply.
   public var expectation: Expectation
-  /// How much to read; nil means as much as is needed to judge the reply.
+  /// How much to read; nil means as much as needed to judge the reply.
   public var extent: Extent?
 
   /// How long the session must be quiet before a reply of unknown length counts as complete.
@@ -68,7 +69,7 @@ public struct ReplyRule: Equatable, Sendable {
   }
 }
 
-/// Collects one reply, and decides when it is complete.
+/// Collects one reply, and decides when the reply is complete.
 ///
 /// The collector is a value without a clock: callers pass in the time, and get the next deadline back.
 package struct ReplyCollector: Equatable {
@@ -117,8 +118,8 @@ package struct ReplyCollector: Equatable {
     lastByte = now
   }
 
-  /// The number of these bytes up to and including `end`, which may have begun in earlier bytes. If `end` is not
-  /// complete yet, the result counts all the bytes that fit.
+  /// Returns how many of these bytes there are up to and including `end`, which may have begun in earlier bytes. If
+  /// `end` is not complete yet, returns how many of the bytes fit.
   private func countThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int) -> Int {
     var last = Array(reply.suffix(max(0, end.count - 1)))
     let earlier = last.count
@@ -161,8 +162,9 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// The state if the rule has no extent, so that the expectation decides. A pause begins after the first wrong byte or
-  /// the last correct one. Unexpected bytes that arrive during this pause still belong to this reply.
+  /// The state if the rule does not say how much to read, so that the expected reply decides. A pause begins after the
+  /// first wrong byte or the last correct one. Unexpected bytes that arrive during this pause still belong to this
+  /// reply.
   private func judged(_ now: Instant) -> State {
     guard let lastByte else { return rule.expectation == .anything ? .complete : .waiting(nil) }
     let isDecided =
@@ -173,7 +175,7 @@ package struct ReplyCollector: Equatable {
       case .pattern: isAsExpected
       }
     if !isDecided { return .waiting(nil) }
-    // The next request need not wait: any further byte would be wrong whenever it arrived.
+    // The next request need not wait, because any further byte would be wrong, no matter when it arrived.
     if case .bytes(let bytes) = rule.expectation, reply == bytes { return .complete }
     return wait(until: lastByte + ReplyRule.pause, now)
   }

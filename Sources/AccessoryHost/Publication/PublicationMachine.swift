@@ -14,11 +14,11 @@ import IAP2
 /// ```
 ///
 /// With the policy `early` and no flicker, the early publication is withdrawn as soon as the accessory is ready, and
-/// the accessory is published again at the same instant. If the device causes a flicker, both durations are the
-/// flicker's.
+/// the accessory is published again at the same instant. If the device causes a flicker, the flicker determines both
+/// durations.
 ///
-/// Invariants: each connect has its disconnect; no publication has protocols before authentication; each connection ID
-/// is issued only once.
+/// Invariants: each connect is followed by a disconnect; no publication has protocols before authentication; each
+/// connection ID is issued only once.
 public struct PublicationMachine {
   /// When accessories are shown.
   public enum Policy: String, CaseIterable, Sendable {
@@ -44,7 +44,7 @@ public struct PublicationMachine {
   private enum State: Equatable {
     case attached
     case early(PublishedAccessory, since: Instant, cycle: Int)
-    /// The accessory is ready, but the publication without protocols must last longer.
+    /// The accessory is ready, but the publication without protocols must continue for a while.
     case ending(PublishedAccessory, at: Instant, cycle: Int)
     case withdrawn(until: Instant, cycle: Int)
     case published(PublishedAccessory)

@@ -2,8 +2,8 @@ import IAP2
 
 /// An accessory as apps see it: one publication with its own connection ID.
 ///
-/// All values come from identification and authentication, none from a card or an address. The object is immutable,
-/// because every publication is shared by many parts of the program.
+/// All values come from identification and authentication, and none from elsewhere, such as an address. The object is
+/// immutable, because every publication is shared by many parts of the program.
 public final class PublishedAccessory: Equatable, Sendable {
   /// The number of this publication, issued by the device. The number is never sent on the wire.
   public let connectionID: Int
@@ -68,8 +68,8 @@ public final class PublishedAccessory: Equatable, Sendable {
 }
 
 extension [PublishedAccessory] {
-  /// The index of the publication with this connection ID. Lists are sorted by publication and therefore by ID, so this
-  /// is a binary search.
+  /// The index of the publication with this connection ID. Lists are in the order of publication, which is also the
+  /// order of IDs, so this is a binary search.
   func index(numbered connectionID: Int) -> Int? {
     var (low, high) = (startIndex, endIndex)
     while low < high {
