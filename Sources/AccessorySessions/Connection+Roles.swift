@@ -4,7 +4,7 @@ import IAP2
 extension Connection where Role == AccessoryRole {
   /// Opens the session that the device requested.
   public func acceptSession(_ id: UInt16, protocolName: String, reportingStatus: Bool) -> Session {
-    // The session is adopted before the answer, because data can follow the request in the same turn.
+    // The session is adopted before the answer is sent, because data can follow the request in the same turn.
     let session = adopt(id, protocolName)
     perform { peer, _ in peer.acceptSession(id, reportingStatus: reportingStatus) }
     return session
@@ -57,7 +57,7 @@ extension Connection where Role == DeviceRole {
       guard let session else { preconditionFailure("a session over the link must be adopted with its number") }
       return session
     case .native:
-      // The transport components describe every way to reach the accessory, of which this cable is one. The protocol
+      // The transport components describe every way to reach the accessory, and this cable is one of them. The protocol
       // determines which native channel is used.
       do throws(NativeChannelRefusal) {
         return adoptNative(try cable.openNativeChannel(for: protocolName), protocolName, closes: .device)

@@ -19,8 +19,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   private let timer: LoopTimer
   private let handshakeTimeouts: HandshakeTimeouts
 
-  // Exclusivity is not checked, because a check would cost a call for each access, several per packet. A connection
-  // belongs to one loop; while the peer changes, it only calls the channel's `send`, which never calls back.
+  // Exclusivity is not checked, because a check would cost a call for each access, and there are several per packet. A
+  // connection belongs to one loop; while the peer changes, it only calls the channel's `send`, which never calls back.
   @exclusivity(unchecked) private var peer: Peer<Role>
   @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var sessions: [Session] = []
@@ -30,15 +30,15 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   @exclusivity(unchecked) private var isOver = false
   /// Whether reading from the cable is paused; see ``PeerCore/wantsCablePaused``.
   @exclusivity(unchecked) private var isPaused = false
-  /// How long the other end has been silent; nil if silence is allowed.
+  /// Measures how long the other side has been silent; nil if silence is allowed.
   @exclusivity(unchecked) private var watch: PhaseClock?
   private var watchTimer: LoopTimer?
 
   /// Packets are combined into one send of up to this size, unless the medium keeps transfers separate.
   private static var gatherLimit: Int { 256 * 1024 }
 
-  /// Creates a connection that has not started. The connection closes the cable when the other end is silent for longer
-  /// than `handshakeTimeouts` allows. Call on the loop.
+  /// Creates a connection that has not started. The connection closes the cable when the other side is silent for
+  /// longer than `handshakeTimeouts` allows. Must be called on the loop.
   public init(
     peer: consuming Peer<Role>, cable: Cable, handshakeTimeouts: HandshakeTimeouts = .unlimited, on loop: any EventLoop
   ) {
@@ -86,7 +86,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     for session in sessions + natives.map(\.session) { session.close() }
   }
 
-  /// Drops every open session without closing it. The other end still sees an open session, but gets no more answers.
+  /// Drops every open session without closing it. The other side still sees an open session, but gets no more answers.
   /// Returns the sessions.
   public func forgetSessions() -> [Session] {
     let open = (sessions + natives.map(\.session)).filter(\.isOpen)
@@ -118,7 +118,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   // MARK: Events and output
 
   private func drainAndFlush() {
-    // A handler that is called from here may write; the call in progress takes care of the consequences.
+    // A handler that is called from here may write; the call in progress then handles the consequences.
     guard !isDraining, !isOver else { return }
     isDraining = true
     defer { isDraining = false }
@@ -164,8 +164,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
       case .sessionWritable(let id): session(id)?.becameWritable()
       case .sessionEnded(let id, let end): finishSession(id, end)
       case .linkDown(let end):
-        // Sessions with native transport bypass the link, but end with it, because the device and the accessory start
-        // over.
+        // Sessions with native transport bypass the link, but end when the link does, because the device and the
+        // accessory start over.
         for native in natives { native.end(.linkDown(end)) }
         owner?.connectionTold(event)
         notePhase()
@@ -205,7 +205,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   private func silenceLasted() {
     guard let silence = watch?.handleTimeout(peer.phase, now: now) else { return armWatch() }
-    // Bytes that arrived and were not a packet, such as noise caused by a wrong line speed, are reported first.
+    // Received bytes that are not a packet, such as noise caused by a wrong line speed, are reported first.
     peer.core.reportSkippedBytes()
     drainEvents()
     if isOver { return }
@@ -228,7 +228,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     drainAndFlush()
   }
 
-  /// Handles the end of the cable.
+  /// Called when the cable has ended.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     guard !isOver else { return }
     let last = owner
@@ -249,8 +249,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     return session
   }
 
-  /// Adds a session over a native channel. The session's handler can be set before anything about the session is
-  /// reported.
+  /// Adds a session over a native channel. The caller can set the session's handler before anything about the session
+  /// is reported.
   func adoptNative(_ channel: any Channel, _ protocolName: String, closes: NativeCarrier.Closing) -> Session {
     let native = NativeCarrier(channel, protocolName, closes: closes) { [unowned self] native, end in
       natives.removeAll { $0 === native }
@@ -307,12 +307,12 @@ public protocol ConnectionOwner: AnyObject {
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd)
   /// The cable has ended; every session has already ended.
   func connectionEnded(_ end: ChannelEnd)
-  /// The other end was silent for too long, so the cable was closed; every session has already ended.
+  /// The other side was silent for too long, so the cable was closed; every session has already ended.
   func connectionGaveUp(_ silence: Silence)
 }
 
 extension ConnectionOwner {
-  /// The default implementation handles silence like the end of the cable.
+  /// The default implementation treats silence as if the cable had ended.
   public func connectionGaveUp(_ silence: Silence) {
     connectionEnded(.lost(silence.sentence(about: "it")))
   }

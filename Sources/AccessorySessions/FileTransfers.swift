@@ -13,8 +13,8 @@ public final class FileTransfers {
   private let keep: Keeper?
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// Creates the transfers for a cable whose packets hold at most this many bytes. Without `keep`, files are received
-  /// and dropped.
+  /// Creates the transfers for a cable whose packets hold at most this many bytes. Without `keep`, received files are
+  /// dropped.
   public init(
     packetLimit: Int, keep: Keeper?, send: @escaping ([UInt8]) -> Void, report: @escaping (TimelineEvent.Kind) -> Void
   ) {
@@ -36,7 +36,7 @@ public final class FileTransfers {
     }
   }
 
-  /// Whether a file from this end is still being sent, that is, neither delivered nor cancelled.
+  /// Whether this side is still sending a file, that is, one that was neither delivered nor cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { sender.isUnderWay(id) }
 
   /// Sends a file. Returns its number, which messages can use to refer to it; nil if too many files are being sent.

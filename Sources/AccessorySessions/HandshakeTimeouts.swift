@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// How long the other end of a cable may be silent, depending on the step it must take next. After that the cable is
-/// closed, so that another host or accessory can take its place.
+/// How long the other side of a cable may be silent, depending on the step that it must take next. After that the cable
+/// is closed, so that another host or accessory can take the silent side's place.
 ///
 /// For a cable between two fixed ends (``Cable/isDedicated``) the limits apply only on request, because no other device
-/// is waiting for it.
+/// is waiting for such a cable.
 public struct HandshakeTimeouts: Equatable, Sendable {
   /// The limit for answering detection, or for disconnecting after detection has failed; nil means no limit.
   public var detection: Duration?
@@ -16,7 +16,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   public var authentication: Duration?
   /// The limit for the messages of identification.
   public var identification: Duration?
-  /// The limit for disconnecting or trying again after this end has refused the other end.
+  /// The limit for disconnecting or trying again after this side has refused the other side.
   public var refusal: Duration?
 
   /// Whether the limits also apply to cables between two fixed ends.
@@ -38,16 +38,16 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   /// No limit at all.
   public static let unlimited = HandshakeTimeouts(nil)
 
-  /// The limits for a device, which has its own limits for the answers to its questions: see
-  /// `DevicePeer.Settings.answerTimeout`. A refused accessory may stay connected, because a real device does not unplug
-  /// an accessory either.
+  /// The limits for a device. A device has separate limits for the answers to its own questions; see
+  /// `DevicePeer.Settings.answerTimeout`. A refused accessory may stay connected, because a real device would not
+  /// unplug it either.
   public static let ofDevice: HandshakeTimeouts = {
     var handshakeTimeouts = HandshakeTimeouts()
     (handshakeTimeouts.authentication, handshakeTimeouts.identification, handshakeTimeouts.refusal) = (nil, nil, nil)
     return handshakeTimeouts
   }()
 
-  /// The limit of a phase; nil if nothing is expected from the other end.
+  /// The limit of a phase; nil if nothing is expected from the other side.
   public func limit(of phase: PeerPhase) -> Duration? {
     switch phase {
     case .detection, .stopped: detection
@@ -60,14 +60,14 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   }
 }
 
-/// A silence from the other end that lasted too long.
+/// A silence of the other side that lasted too long.
 public struct Silence: Equatable, Sendable {
   /// The phase that took too long.
   public let phase: PeerPhase
-  /// How long the other end was allowed to be silent.
+  /// How long the other side was allowed to be silent.
   public let limit: Duration
 
-  /// A sentence fragment that begins with the name of the other end, for example "the device did not answer detection
+  /// A sentence fragment that begins with the name of the other side, for example "the device did not answer detection
   /// within 30 s".
   public func sentence(about other: String) -> String {
     "\(other) did not \(missing) within \(DurationText.format(limit))"
@@ -94,8 +94,8 @@ public struct Silence: Equatable, Sendable {
 ///       └────────── the link went down ────────┘
 /// ```
 ///
-/// Detection and synchronization count as one: an end that keeps answering detection but never agrees on a link gets no
-/// extra time.
+/// Detection and synchronization count as one phase: a peer that keeps answering detection but never agrees on a link
+/// gets no extra time.
 ///
 /// Invariant: there is a deadline only in a phase that has a limit.
 struct PhaseClock {
@@ -112,10 +112,10 @@ struct PhaseClock {
     begin(next, now: now)
   }
 
-  /// Handles the deadline. Returns the silence if the other end was silent for too long.
+  /// Handles the deadline. Returns the silence if the other side was silent for too long.
   mutating func handleTimeout(_ current: PeerPhase, now: Instant) -> Silence? {
     guard let due = deadline, due <= now else { return nil }
-    // There is no event for the change from detection to synchronization, which has its own limit.
+    // No event reports the change from detection to synchronization, which has a separate limit.
     if phase == .detection, current == .synchronization {
       begin(current, now: now)
       return nil

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Runs the message rules of one end of one cable: the machine ``MessageRules`` plus a timer.
+/// Runs the message rules for one side of a cable: the machine ``MessageRules`` plus a timer.
 public final class MessagePlayer {
   private var machine: MessageRules
   private let loop: any EventLoop
@@ -9,7 +9,7 @@ public final class MessagePlayer {
   private var timer: LoopTimer?
   private var isSending = false
 
-  /// Creates rules that have not begun; `send` receives their messages.
+  /// Creates rules that have not begun; `send` is called with the messages to send.
   public init(
     _ rules: [MessageRule], epoch: UInt64, on loop: any EventLoop, send: @escaping (ControlMessage) -> Void
   ) {
@@ -23,8 +23,8 @@ public final class MessagePlayer {
     timer?.cancel()
   }
 
-  /// Allows the rules to send from now on, to an end that declares it can receive these messages; nil means all
-  /// messages.
+  /// Allows the rules to send from now on. The argument contains the messages that the other side declares it can
+  /// receive; nil means all messages.
   public func begin(declared: [MessageID]?) {
     machine.begin(declared: declared)
   }
@@ -35,7 +35,7 @@ public final class MessagePlayer {
     sendWhatIsDue()
   }
 
-  /// Handles a message from the other end.
+  /// Handles a message from the other side.
   public func heard(_ message: ControlMessage) {
     machine.heard(message, now: loop.now)
     sendWhatIsDue()
@@ -57,7 +57,7 @@ public final class MessagePlayer {
   public var dropped: Int { machine.dropped }
 
   private func sendWhatIsDue() {
-    // The other end may answer a message within the call that sends it.
+    // The other side may answer a message before the call that sends the message has returned.
     guard !isSending else { return }
     isSending = true
     while let message = machine.next(now: loop.now) { send(message) }

@@ -1,8 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// Reports what the other end of one cable does wrong. The other end may make a mistake in every packet, and warnings
-/// must not flood a terminal: see ``ReportLimit``.
+/// Reports what the other side of a cable does wrong. The other side may make a mistake in every packet, and warnings
+/// must not flood a terminal; see ``ReportLimit``.
 public final class PeerWarnings {
   private let limit: ReportLimit
 
@@ -17,7 +17,7 @@ public final class PeerWarnings {
     limit.report(text)
   }
 
-  /// Reports the counted warnings immediately, because the cable has ended.
+  /// Reports the counted warnings immediately, now that the cable has ended.
   public func flush() {
     limit.flush()
   }

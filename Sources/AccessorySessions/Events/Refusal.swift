@@ -6,7 +6,7 @@ public enum Refusal: Equatable, Sendable {
   case authentication(String)
   /// The identification was refused (1D03); the values are the reasons.
   case identification([IdentificationFinding])
-  /// The accessory's SYN cannot be used.
+  /// The accessory's SYN is unusable.
   case synchronization(LinkParametersError)
   /// The accessory sent iAP1 frames but no iAP2 detection; the value is one of the frames.
   case legacyAccessory(frame: [UInt8])
@@ -29,7 +29,7 @@ public enum Refusal: Equatable, Sendable {
     }
   }
 
-  /// What a program that plays the device may offer as a remedy; each program has its own name for each remedy.
+  /// What a program that takes the device's role may offer as a remedy; each program has its own name for each remedy.
   public enum Remedy: Sendable {
     case acceptAuthentication
     case skipAuthentication
@@ -37,8 +37,8 @@ public enum Refusal: Equatable, Sendable {
     case transcript
   }
 
-  /// What the user can try. `name` returns the remedy's name in the program that shows it, or nil if the program does
-  /// not offer it.
+  /// What the user can try. `name` returns the name of a remedy in the program that shows the advice, or nil if that
+  /// program does not offer the remedy.
   public func advice(naming name: (Remedy) -> String?) -> String {
     remedies.compactMap { remedy, text in
       guard let remedy else { return text }

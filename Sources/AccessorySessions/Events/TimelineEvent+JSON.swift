@@ -5,7 +5,7 @@ import IAP2
 extension JSONObject {
   /// Begins an event in the format that all events of `--json` share.
   ///
-  /// - Parameter side: the end at which it happened; nil for events that belong to neither role.
+  /// - Parameter side: the side on which the event happened; nil for events that belong to neither role.
   public init(event: String, at time: Instant, side: TimelineEvent.Side? = nil) {
     self.init()
     add("v", TimelineEvent.jsonVersion)
@@ -16,7 +16,7 @@ extension JSONObject {
 }
 
 extension TimelineEvent {
-  /// The version of the format of ``json``.
+  /// The version of the format that ``json`` has.
   public static let jsonVersion = 1
 
   /// The event as one line of JSON, in the format that all events of `--json` share.
@@ -26,7 +26,7 @@ extension TimelineEvent {
   /// ```
   public var json: String { object().text }
 
-  /// The event as an object; `name` returns a remedy's name in the program that shows it.
+  /// The event as a JSON object; `name` returns a remedy's name in the program that shows the event.
   public func object(naming name: (Refusal.Remedy) -> String? = { _ in nil }) -> JSONObject {
     var object = JSONObject(event: kind.name, at: time, side: side)
     if let subject { object.add("accessory", subject.json) }

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// An event that concerns an accessory, at either end of its cable. Timelines show events, `--json` prints them, and
+/// An event that concerns an accessory, on either side of its cable. Timelines show events, `--json` prints them, and
 /// scenarios compare them.
 ///
 /// Events only report what happened; only the publication machine produces `connect` and `disconnect`.
@@ -15,7 +15,7 @@ public struct TimelineEvent: Equatable, Sendable {
     case app
   }
 
-  /// The accessory that an event is about, with everything known about it at that time and place.
+  /// The accessory that an event is about, with everything that was known about it at that time and place.
   ///
   /// The subject is an immutable object, because many events refer to the same one.
   public final class Subject: Equatable, Sendable {
@@ -61,9 +61,9 @@ public struct TimelineEvent: Equatable, Sendable {
     indirect case sessionClose(id: Int, protocolName: String, reason: String, read: Int, written: Int)
     /// The system showed a message to the user.
     case alert(String)
-    /// Bytes on a channel were deliberately disturbed.
+    /// Bytes on a channel were disturbed on purpose.
     case fault(String)
-    /// An unintended problem.
+    /// Something went wrong unintentionally.
     case warning(String)
     indirect case refused(Refusal)
     /// A note, such as "10,000 bytes sent".
@@ -121,8 +121,8 @@ public struct TimelineEvent: Equatable, Sendable {
   public var kind: Kind
   /// The accessory that the event is about.
   public var subject: Subject?
-  /// The number of the accessory at the other end in its world, known even before it identifies itself; nil if no
-  /// world contains both ends. Timelines and files do not include it.
+  /// The number that the accessory on the other side has in its world, known even before the accessory identifies
+  /// itself; nil if no world contains both sides. Timelines and files do not include it.
   public var worldNumber: Int?
 
   /// Creates an event.
@@ -167,7 +167,7 @@ extension TimelineEvent.Kind {
       written: session.bytesWritten)
   }
 
-  /// Creates a warning if the event reports bytes that were invalid when they arrived; nil for every other event.
+  /// Creates a warning if the event reports that invalid bytes arrived; nil for every other event.
   public init?(warningOf event: PeerEvent) {
     switch event {
     case .skipped(let skipped): self = .warning(skipped.description)

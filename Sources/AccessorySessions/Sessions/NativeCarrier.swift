@@ -11,10 +11,10 @@ import IAP2
 /// ```
 ///
 /// **Back-pressure.** Up to ``bound`` bytes wait for the reader; beyond that the channel is not read, so the other
-/// end's transfers stay pending. An unread session does not affect other sessions, so the reader has no time limit. A
-/// writer can write as much as the channel accepts.
+/// side's transfers stay pending. A session that is not read does not affect other sessions, so there is no time limit
+/// for reading. A writer can write as much as the channel accepts.
 final class NativeCarrier: ChannelHandler, SessionCarrier {
-  /// The role of this end, which determines how the end of the channel is described.
+  /// The role of this side, which determines how the closing of the channel is described.
   enum Closing {
     case accessory
     case device

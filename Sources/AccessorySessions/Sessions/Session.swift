@@ -14,13 +14,13 @@ public final class Session {
   public let id: UInt16
   /// The protocol that the session was opened for.
   public let protocolName: String
-  // Exclusivity is not checked, as in all code on the path of a burst: a session belongs to one loop and makes no calls
-  // while these properties change, and a reader has exclusive use of the buffer.
+  // Exclusivity is not checked, as in all code that bursts pass through: a session belongs to one loop and makes no
+  // calls while these properties change, and a reader has exclusive use of the buffer.
   /// Receives the session's events. The session retains its handler until it ends.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// Why the session ended; nil while it is open.
   @exclusivity(unchecked) public private(set) var end: SessionEnd?
-  /// Why this end closed the session, if a reason was given.
+  /// Why this side closed the session, if a reason was given.
   public private(set) var closingReason: String?
   /// Observes the bytes that were accepted for sending, for quirks that repeat them later.
   @exclusivity(unchecked) public var writeObserver: ((RawSpan) -> Void)?
@@ -56,22 +56,22 @@ public final class Session {
     hasAcknowledgements = carrier.hasAcknowledgements
   }
 
-  /// Whether the other end acknowledges what it receives. A native channel does not; ``unacknowledged`` then counts the
-  /// bytes that have not left for the other end.
+  /// Whether the other side acknowledges what it receives. Over a native channel it does not; ``unacknowledged`` then
+  /// counts the bytes that have not been sent to the other side.
   public let hasAcknowledgements: Bool
 
   /// Whether bytes can be written.
   public var isOpen: Bool { end == nil }
 
-  /// The number of written bytes that the other end has not acknowledged; after the end of the session, the number at
-  /// its end.
+  /// The number of written bytes that the other side has not acknowledged; after the session has ended, the number at
+  /// that time.
   public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : unacknowledgedAtEnd }
 
-  /// Called with the bytes that are read at this end; nil if nothing observes them.
+  /// Called with the bytes that are read on this side; nil if nothing observes them.
   public var witness: ((RawSpan) -> Void)?
 
   /// Offers everything unread to `body`, which returns how many bytes it used; the rest is offered again later. Bytes
-  /// received before the end of the session can be read after it. Returns how many bytes were read.
+  /// received before the session ended can still be read afterwards. Returns how many bytes were read.
   @discardableResult
   public func read(_ body: (RawSpan) -> Int) -> Int {
     if filter != nil {
@@ -119,8 +119,8 @@ public final class Session {
     return taken
   }
 
-  /// Closes the session from this end. Everything written is still sent, and the handler is notified of the end. The
-  /// reason appears only on this end's timeline, because no message carries it.
+  /// Closes the session from this side. Everything written is still sent, and the handler is notified when the session
+  /// has ended. The reason appears only on this side's timeline, because no message carries it.
   public func close(_ reason: String? = nil) {
     guard isOpen else { return }
     closingReason = reason
@@ -130,8 +130,8 @@ public final class Session {
 
   // MARK: The filter
 
-  /// Passes the bytes that arrived to the filter. For the other end, these bytes count as read: the amount that the
-  /// user has not read is limited to what arrives before the next call.
+  /// Passes the bytes that arrived to the filter. To the other side, these bytes count as read, so the amount that the
+  /// user has not read never exceeds what arrives between two calls.
   private func filterInput() {
     guard isOpen, let filter, buffer.isEmpty || filter.isEager else { return }
     var bytes: [UInt8] = []
@@ -240,7 +240,7 @@ protocol SessionCarrier: AnyObject {
   func unacknowledged(_ session: Session) -> Int
 }
 
-/// Sits between a session and its user at this end, for accessories that handle bytes in unusual ways. A filter sees
+/// Sits between a session and its user on this side, for accessories that handle bytes in unusual ways. A filter sees
 /// every byte in both directions, and may drop, delay or split the data.
 ///
 /// ```
@@ -251,14 +251,13 @@ package protocol SessionFilter: AnyObject {
   /// Whether the filter accepts bytes as soon as they arrive, even while the user has not read those it received
   /// earlier.
   var isEager: Bool { get }
-  /// The user writes. Returns how many bytes are accepted; if it does not accept all bytes, call
-  /// ``Session/tellWritable()`` later.
+  /// The user writes. Returns how many bytes are accepted; if not all are, call ``Session/tellWritable()`` later.
   func write(_ bytes: RawSpan, on session: Session) -> Int
   /// Bytes arrived. Pass what the user should read to ``Session/pass(_:)``.
   func receive(_ bytes: [UInt8], on session: Session)
   /// There is room to send again.
   func hasRoom(on session: Session)
-  /// This end is about to close the session: bytes that the filter holds can still be sent.
+  /// This side is about to close the session; bytes that the filter holds can still be sent.
   func willClose(_ session: Session)
   /// The session has ended, and `end` is the reason. No further calls follow.
   func session(_ session: Session, over end: SessionEnd)
@@ -277,6 +276,6 @@ package final class Discarder: SessionHandler {
   package func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
   /// Does nothing, because a discarder never writes.
   package func sessionIsWritable(_ session: Session) {}
-  /// Calls the closure for the end of the session.
+  /// Calls the closure, because the session has ended.
   package func session(_ session: Session, endedWith end: SessionEnd) { ended() }
 }

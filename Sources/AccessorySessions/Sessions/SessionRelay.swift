@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Connects a ``Session`` to a ``ByteStream``: what arrives at one goes out at the other.
+/// Connects a ``Session`` to a ``ByteStream``: what arrives on one is sent on the other.
 ///
 /// ```
 ///   waiting ──attach──▶ relaying ──the session ends──▶ emptying ──all written──▶ waiting (or finish)
@@ -19,7 +19,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     case inputEnded
     case readerLeft
     case failed(String)
-    /// Neither this end nor the input ended the session.
+    /// The session was ended neither by this side nor by the input.
     case session(SessionEnd)
   }
 
@@ -42,12 +42,12 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   package enum WhenReaderLeaves {
     /// The session is closed, because the pipeline has all it needs.
     case close
-    /// The session continues until the input ends, because a socket's client may have sent its last bytes and left. A
-    /// relay without a session keeps waiting for one if `whileWaiting` is set, and otherwise ends.
+    /// The session continues until the input ends, because a socket's client may have sent its last bytes and left. If
+    /// there is no session, the relay keeps waiting for one if `whileWaiting` is set, and otherwise ends.
     case finishInput(whileWaiting: Bool)
   }
 
-  /// How often the relay checks for unacknowledged bytes after the end of the input.
+  /// The interval at which the relay checks for unacknowledged bytes after the input has ended.
   private static let tick = Duration.milliseconds(10)
 
   /// The totals over all sessions.
@@ -66,7 +66,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   private let closingReason: (Ending) -> String?
   private let ended: (SessionRelay, Ending) -> Void
   private var isOutputBroken = false
-  /// Why this end closes the session; nil if it does not close it.
+  /// Why this side closes the session; nil if it does not close the session.
   private var reason: Ending?
   /// Why the session ended, kept while its last bytes wait for the output.
   private var ending: Ending?
@@ -77,8 +77,8 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   /// Creates a relay without a session.
   ///
   /// - Parameters:
-  ///   - linger: how long the session must be quiet after the end of the input before it is closed.
-  ///   - closingReason: what this end's timeline shows when the relay closes the session.
+  ///   - linger: how long the session must be quiet after the input has ended before it is closed.
+  ///   - closingReason: what this side's timeline shows when the relay closes the session.
   ///   - ended: called after each session, when the output has accepted its last byte; also called once, without a
   ///     session, if the stream breaks while there is none.
   package init(
@@ -97,7 +97,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   deinit { timer?.cancel() }
 
-  /// Takes over a session, and becomes its handler unless another handler passes the session's events on.
+  /// Takes over a session, and becomes its handler unless another handler passes on the session's events.
   package func attach(_ session: Session, isHandler: Bool = true) {
     precondition(self.session == nil, "a relay can have only one session at a time")
     self.session = session
@@ -142,7 +142,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     empty()
   }
 
-  /// Passes on what arrived before the end.
+  /// Passes on what arrived before the session ended.
   private func empty() {
     guard let session, let ending else { return }
     sessionIsReadable(session)
@@ -200,7 +200,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     done?()
   }
 
-  /// Closes the session from this end. If there is no session, reports the end immediately.
+  /// Closes the session from this side. If there is no session, immediately reports that it has ended.
   private func conclude(_ ending: Ending) {
     guard let session else { return ended(self, ending) }
     if !session.isOpen {
