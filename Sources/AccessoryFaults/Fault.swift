@@ -1,16 +1,16 @@
 import AccessoryFormats
 
-/// A fault of a channel, such as `--fault loss,chance=5%,in`.
+/// A fault on a channel, such as `--fault loss,chance=5%,in`.
 ///
-/// ``FaultChannel`` applies a fault, to simulated and to real accessories. This type contains what all faults have in
-/// common. The fault's ``effect`` is its kind and its parameters.
+/// ``FaultChannel`` applies faults, with simulated and with real accessories. This type contains what all faults have
+/// in common; ``effect`` contains the kind of fault and the parameters of that kind.
 ///
 /// ```swift
 /// let slow = try Fault("rate,bytes=7500,for=20s")
 /// let channel = FaultChannel(around: socket, [slow], random: SeededRandom(seed: 7), on: loop)
 /// ```
 public struct Fault: Equatable, Sendable, CustomStringConvertible {
-  /// The kinds of faults: first the kinds that act on bytes, then the kinds that act on packets.
+  /// The kinds of faults: first those that act on bytes, then those that act on packets.
   public enum Effect: Equatable, Sendable {
     case latency(Latency)
     case rate(Rate)
@@ -29,7 +29,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     case noise(Noise)
   }
 
-  /// All kinds of faults, and how each is written.
+  /// All kinds of faults, and how each kind is written.
   public static let format = OneOf("fault", key: "name", example: "loss,chance=5%", isWrittenAsText: true) {
     Kind(Effect.latency)
     Kind(Effect.rate)
@@ -48,7 +48,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     Kind(Effect.noise)
   }
 
-  /// The directions of a channel, from the point of view of the end that has the fault.
+  /// The directions of a channel, as seen from the end where the fault acts.
   public enum Direction: String, Sendable, CaseIterable {
     case `in`
     case out
@@ -77,8 +77,8 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
     acts = directions ?? effect.directions.first ?? .both
   }
 
-  /// Parses `NAME,parameter=value,…`. The name of a parameter may be omitted if its value is one of its named choices:
-  /// `loss,in` means `loss,direction=in`.
+  /// Parses `NAME,parameter=value,…`. A parameter's name may be omitted if the value is one of the parameter's named
+  /// choices: `loss,in` means `loss,direction=in`.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
   /// The name of the fault, for example `loss`.
@@ -99,7 +99,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   /// Whether the fault pulls the cable.
   public var cuts: Bool { if case .cut = effect { true } else { false } }
 
-  /// The fault as written on the command line, with everything that differs from the defaults.
+  /// The fault in the form used on the command line, including everything that differs from the defaults.
   public var description: String { Self.format.text(self) }
 }
 
@@ -129,7 +129,7 @@ extension Fault.Effect {
   }
 }
 
-/// One kind of fault: its parameters, how they are written, and its state machine.
+/// One kind of fault: the parameters, the form in which they are written, and the state machine.
 protocol FaultKind: Equatable, Sendable {
   static var directions: [Fault.Directions] { get }
 
@@ -158,18 +158,18 @@ extension Kind<Fault> {
 }
 
 extension [Fault] {
-  /// The lowest rate among these faults in bytes per second; nil if none limits the rate. The rate is used for
-  /// `LinkSettings.lineRate`: an end that knows the rate of its line does not overfill it.
+  /// The lowest rate among these faults in bytes per second; nil if none limits the rate. `LinkSettings.lineRate` is
+  /// set to this rate: a peer that knows the rate of its line does not overfill the line.
   public var lineRate: Int? {
     compactMap { if case .rate(let rate) = $0.effect { rate.bytes } else { nil } }.min()
   }
 }
 
-/// The effects of all faults of one kind.
+/// How many times all faults of one kind have acted.
 public struct FaultTally: Equatable, Sendable {
   /// The name of the kind.
   public let fault: String
-  /// The total effects of these faults.
+  /// The combined effects of these faults.
   public var count: FaultCount
 
   /// Adds the effects of a channel's faults to a list that has one entry for each kind.
@@ -185,7 +185,7 @@ public struct FaultTally: Equatable, Sendable {
   }
 }
 
-/// What counts as a packet for the faults that act on packets.
+/// What counts as a packet for faults that act on packets.
 public enum FaultUnit: Sendable {
   /// A packet of the link, wherever it begins and ends in the stream.
   case linkPackets

@@ -4,18 +4,18 @@ import AccessoryFormats
 /// A channel that applies faults to another channel.
 ///
 /// In both directions, bytes pass the faults in the order of the list. Each fault acts only in its own directions,
-/// where `in` is what this end receives. Faults are seeded: the same list, the same seed and the same bytes at the same
-/// times give the same result. The number of bytes that faults hold is limited. At the limit, `send` accepts less, and
-/// the inner channel is not read.
+/// where `in` means what this end receives. Faults are seeded: the same list, the same seed and the same bytes at the
+/// same times give the same result. The number of bytes that faults hold is limited. At the limit, `send` accepts less,
+/// and the inner channel is not read.
 ///
 /// ```swift
 /// let faults = try ["latency,delay=20ms", "loss,chance=2%"].map { try Fault($0) }
 /// let channel = FaultChannel(around: socket, faults, random: SeededRandom(seed: 7), on: loop) { print($0) }
 /// ```
 ///
-/// An orderly end waits until the bytes before it have been delivered, in either direction. If the cable is lost, the
-/// bytes before the end are lost too. After its owner has closed it, the channel gives up if the inner channel accepts
-/// nothing for ``closingTime``.
+/// A clean close, in either direction, waits until the bytes before it have been delivered. If the cable is lost, bytes
+/// in transit are lost too. After its owner has closed it, the channel gives up if the inner channel accepts nothing
+/// for ``closingTime``.
 public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private enum State {
     case made
@@ -36,18 +36,18 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private let outbound: FaultLane
   private var state = State.made
   private let timer: LoopTimer
-  /// Forces a stalled close to finish.
+  /// Finishes a close that has stalled.
   private var closer: LoopTimer?
-  /// The orderly end of the inner channel, while the bytes before it are still in transit.
+  /// How the inner channel was closed, if it was closed cleanly and the bytes before the close are still in transit.
   private var ending: ChannelEnd?
   private var isPaused = false
   private var isInnerPaused = false
   private var isDue = false
   private var senderWaits = false
 
-  /// Creates a channel around `inner` with `faults`, which get their random numbers from `random`. `report` is called
-  /// for events that users should see, such as cuts and stalls. `struck` is called for each packet that a packet fault
-  /// acts on.
+  /// Creates a channel around `inner` with `faults`, whose random numbers come from `random`. `report` is called for
+  /// events that users should see, such as cuts and stalls. `struck` is called for each packet that a packet fault acts
+  /// on.
   public init(
     around inner: any Channel, _ faults: [Fault], random: SeededRandom, unit: FaultUnit = .linkPackets,
     on loop: any EventLoop, report: @escaping (FaultEvent) -> Void = { _ in }, struck: ((FaultStrike) -> Void)? = nil
@@ -82,8 +82,8 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   }
 
   /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state. A removed fault
-  /// still passes on the bytes that it holds, at its own pace, and affects no others. The times of new faults are
-  /// counted from now.
+  /// still passes on the bytes that it holds, as slowly as before, and affects no other bytes. The times of new faults
+  /// are counted from now.
   public func change(to faults: [Fault], random: SeededRandom) {
     guard ending == nil else { return }
     switch state {
@@ -106,7 +106,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   /// Whether the inner channel keeps transfers apart.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
-  /// The longest transfer of the inner channel.
+  /// The maximum length of a transfer on the inner channel.
   public var longestTransfer: Int? { inner.longestTransfer }
 
   /// The number of bytes held by the faults and the inner channel.
@@ -124,7 +124,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if !isCut { outbound.start(now: loop.now) }
     inner.start(self)
     settleReading()
-    // Faults that report or send something at the start do so in a later turn.
+    // Faults that report or send something at the start do so in a later turn of the loop.
     advanceSoon()
   }
 
@@ -157,7 +157,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if case .open = state { advanceSoon() }
   }
 
-  /// Closes the channel. Accepted bytes are still sent, at the faults' pace.
+  /// Closes the channel. Accepted bytes are still sent, as slowly as the faults require.
   public func close() {
     switch state {
     case .made:
@@ -168,7 +168,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       inbound.discard()
       outbound.finish(now: loop.now)
       if outbound.isDone { return finishClosing() }
-      // Only a channel that receives can notice that its other end is gone.
+      // Only a channel that receives can notice that the peer is gone.
       if isInnerPaused { inner.resumeReading() }
       arm()
       limitClosing()
@@ -176,7 +176,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     }
   }
 
-  // MARK: - The channel inside
+  // MARK: - The inner channel
 
   /// Passes the received bytes through the faults.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
@@ -193,7 +193,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     settle()
   }
 
-  /// Handles the end of the inner channel.
+  /// Called when the inner channel has ended.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     guard case .open = state else { return abandon() }
     outbound.discard()
@@ -221,7 +221,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     settle()
   }
 
-  /// Does everything that has become possible. Never called from within a call to this channel.
+  /// Does everything that has become possible. Never called while another call to this channel is running.
   private func settle() {
     _ = inbound.takeTouched()
     _ = outbound.takeTouched()
@@ -230,7 +230,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     switch state {
     case .made, .over: return
     case .closing:
-      // A cut also ends a close. Bytes that were not sent before the cut are lost.
+      // A cut also finishes a close that is in progress. Bytes that were not sent before the cut are lost.
       if isCut || outbound.isDone { finishClosing() } else { arm() }
     case .open(let handler):
       if let cut = outbound.cut ?? inbound.cut {
@@ -289,7 +289,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     closer?.cancel()
     closer = loop.schedule(after: Self.closingTime) { [weak self] in
       guard let self, case .closing = state else { return }
-      // Only bytes that the inner channel does not accept count, because faults may hold other bytes for longer.
+      // Only bytes that the inner channel does not accept count, because faults may hold back other bytes for longer.
       if outbound.waitsForSink { finishClosing() } else { limitClosing() }
     }
   }
@@ -314,11 +314,11 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   }
 }
 
-/// A fault's event that users should see.
+/// An event at a fault that users should see.
 public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
   /// The fault.
   public let fault: Fault
-  /// The direction, from the point of view of the end that has the fault.
+  /// The direction, as seen from the end where the fault acts.
   public let direction: Fault.Direction
   /// What happened, for example "the cable is pulled".
   public let text: String
@@ -331,21 +331,21 @@ public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
 public struct FaultStrike: Equatable, Sendable {
   /// The fault.
   public let fault: Fault
-  /// The direction, from the point of view of the end that has the fault.
+  /// The direction, as seen from the end where the fault acts.
   public let direction: Fault.Direction
-  /// The packet in its original form.
+  /// The packet as it was before the fault acted.
   public let packet: [UInt8]
   /// When the fault acted.
   public let time: Instant
 
-  /// The end that sent the packet, given the end at which the fault is.
+  /// The side that sent the packet, given the end where the fault acts.
   public func sender(at end: Cable.End) -> Cable.End { direction == .out ? end : end.other }
 }
 
 extension Cable {
   /// Returns the same cable with faults at this end. Native channels have no packets, so there each transfer counts as
-  /// a packet. Each channel counts its own bytes and time. A cable is always pulled as a whole: if a fault cuts a
-  /// native channel, the main channel and all other channels end too.
+  /// a packet. Bytes and time are counted separately for each channel. A cable is always pulled as a whole: if a fault
+  /// cuts a native channel, the main channel and all other channels end too.
   ///
   /// - Parameters:
   ///   - random: called once for each channel.

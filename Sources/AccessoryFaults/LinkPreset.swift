@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// A kind of link as found in the field, as a chain of faults. A preset is the value of `--fault bluetooth`, for
-/// example. A preset only changes timing, at whatever address is used; to use Bluetooth itself, use the address `bt:`.
+/// A kind of link that exists in the field, imitated by a chain of faults. For example, `--fault bluetooth` is a
+/// preset. A preset only changes timing, whichever address is used; to use Bluetooth itself, use the address `bt:`.
 ///
 /// ```swift
 /// let chain = try LinkPreset.faults("bluetooth-scanning")   // also accepts any fault: "loss,chance=5%"
@@ -19,8 +19,8 @@ public struct LinkPreset: Equatable, Sendable {
   /// All link presets.
   public static let all = [bluetooth, bluetoothScanning, bluetoothHandsFree, bigWrites, usbHighSpeed]
 
-  /// Bluetooth classic: 7,500 bytes per second, the throughput of External Accessory reported from the field. The delay
-  /// of 10 to 25 ms is our own choice, a few slots of the radio.
+  /// Bluetooth Classic: 7,500 bytes per second, the throughput of External Accessory reported from the field. The delay
+  /// of 10 to 25 ms, a few radio slots, is our own choice.
   public static let bluetooth = LinkPreset(
     name: "bluetooth", summary: "Bluetooth classic: 7,500 bytes/s in each direction, 10 to 25 ms delay",
     faults: [rate(7_500), latency(.milliseconds(10), jitter: .milliseconds(15))])
@@ -33,8 +33,9 @@ public struct LinkPreset: Equatable, Sendable {
       latency(.milliseconds(10), jitter: .milliseconds(15)),
     ])
 
-  /// Bluetooth while hands-free audio shares the radio. Of 15 frames per second, 6 to 15 arrived; the rate is for 6,
-  /// the worst case. The delay is our own choice; it is longer by the slots that audio takes.
+  /// Bluetooth while hands-free audio shares the radio. In a field report, 6 to 15 of 15 frames per second arrived; the
+  /// rate here is that of 6 frames, the worst case. The delay is our own choice; it is longer because of the radio
+  /// slots that audio takes.
   public static let bluetoothHandsFree = LinkPreset(
     name: "bluetooth-hfp",
     summary: "`bluetooth` while hands-free audio shares the radio: 40 % of the rate, 10 to 80 "
@@ -66,7 +67,7 @@ public struct LinkPreset: Equatable, Sendable {
     Fault(.latency(Fault.Latency(delay: delay, jitter: jitter)))
   }
 
-  /// Parses faults. The name of a preset stands for its faults, and any other text describes one fault.
+  /// Parses faults. The name of a preset stands for the preset's faults, and any other text describes one fault.
   public static func faults(_ text: String) throws(SourceProblems) -> [Fault] {
     if let preset = all.first(where: { $0.name == OptionText.trimmed(text) }) { return preset.faults }
     return [try Fault.format.read(text, others: all.map(\.name))]

@@ -12,8 +12,8 @@ import IAP2
 /// 01 …`.
 ///
 /// Times are measured on the loop's clock. `A` is the accessory and `D` the device. A packet is written when its last
-/// byte passes, so both ends of a cable without delay write the same lines. Each attachment has its own transcript, so
-/// that its narrator knows only the sessions of the link that it observes.
+/// byte passes, so if the cable has no delay, the transcripts of both ends contain the same lines. Each attachment has
+/// its own transcript, so that the transcript's narrator knows only the sessions of the link that it observes.
 public final class Transcript: CableWitness {
   /// How many bytes of a payload are written by default.
   public static let usualBytes = 8
@@ -36,7 +36,7 @@ public final class Transcript: CableWitness {
     narrator = PacketNarrator(shownBytes: shownBytes)
   }
 
-  /// Writes a line for each packet, or one for the transfer.
+  /// Writes a line for each packet or, on a native channel, for the transfer.
   public func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant) {
     if let protocolName {
       let shown = bytes.withUnsafeBytes { Hex.spaced($0.prefix(shownBytes)) }
@@ -49,7 +49,7 @@ public final class Transcript: CableWitness {
     }
   }
 
-  /// Writes a line with the reason for the end.
+  /// Writes a line with the reason why the channel ended.
   public func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {
     write("\(time.secondsText) \(end.note(of: reason, protocolName))")
   }

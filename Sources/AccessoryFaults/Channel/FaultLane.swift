@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One direction of a channel, with its faults in order and the bytes between them.
+/// One direction of a channel, with the faults in order and the bytes between them.
 ///
 /// ```
 ///   bytes ──▶ entry ──▶ slot 0 ──▶ slot 1 ──▶ … ──▶ sink
@@ -9,7 +9,7 @@ import AccessoryFormats
 ///
 /// A chunk that no fault changes passes through without being copied. If a fault or the sink accepts only part of a
 /// chunk, the rest stays in the preceding fault, which then accepts nothing, and so on back to the sender. A lane
-/// therefore never holds more than its faults may hold.
+/// therefore never holds more bytes than its faults may hold.
 final class FaultLane {
   let direction: Fault.Direction
   private var slots: [FaultSlot]
@@ -17,7 +17,7 @@ final class FaultLane {
   private var hasStarted = false
   /// Received bytes for which there is no room. These bytes are queued, because a channel cannot refuse received bytes.
   private var entry = ChunkQueue()
-  /// Accepts bytes from the beginning and returns their number. Set once, by the owner.
+  /// Accepts bytes, from the first on, and returns how many it accepted. Set once, by the owner.
   var sink: (RawSpan) -> Int = { _ in 0 }
   private var isFinishing = false
   private var finished = 0
@@ -57,7 +57,7 @@ final class FaultLane {
 
   var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
 
-  /// Whether the lane will not pass on anything more. The lane is either fully drained or permanently stuck, for
+  /// Whether the lane will not pass on anything more. The lane is then either fully drained or permanently stuck, for
   /// example in an endless stall.
   var isDone: Bool { isClear || (!isSinkFull && deadline == nil) }
 
@@ -98,8 +98,8 @@ final class FaultLane {
   // MARK: Changing the faults
 
   /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state. A removed fault
-  /// stays in the lane until it has passed on the bytes that it holds, at its own pace, and affects no further bytes.
-  /// The times of new faults are counted from now.
+  /// stays in the lane until it has passed on the bytes that it holds, as slowly as before, and affects no further
+  /// bytes. The times of new faults are counted from now.
   func change(to faults: [(fault: Fault, random: SeededRandom)], now: Instant) {
     guard !isFinishing, !isDiscarded, cut == nil else { return }
     var goes = Set(slots.indices.filter { !slots[$0].isEnded })
@@ -131,12 +131,12 @@ final class FaultLane {
     isTouched = true
   }
 
-  /// Handles the sink's report that it accepts bytes again. The caller then calls ``advance(now:)``.
+  /// Called when the sink accepts bytes again. The caller then calls ``advance(now:)``.
   func sinkHasRoom() {
     isSinkFull = false
   }
 
-  /// Accepts as many bytes from the beginning as there is room for. Returns their number.
+  /// Accepts as many bytes, from the first on, as there is room for. Returns how many were accepted.
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard entry.isEmpty, !isSinkFull else { return 0 }
     var taken = 0
@@ -160,7 +160,7 @@ final class FaultLane {
   private func push(_ bytes: RawSpan, to first: Int, _ now: Instant) -> Int {
     // After a cut, bytes are accepted and dropped.
     if let cut, first <= cut.place { return bytes.byteCount }
-    // A fault that is currently idle costs only this check.
+    // For a fault that is currently idle, this check is the only cost.
     var index = first
     while index < slots.count, slots[index].isIdle { index += 1 }
     if index == slots.count {
@@ -194,7 +194,8 @@ final class FaultLane {
 
   private func drain(_ index: Int, _ now: Instant) {
     guard slots[index].isBlocked else { return }
-    // The output is moved out during the call, because the sink may call anything, and may even end this lane.
+    // The output is moved out of its property during the call, because the sink may call anything, and may even end
+    // this lane.
     var lent = ChunkQueue()
     swap(&lent, &slots[index].step.output)
     lent.drain { isDiscarded ? $0.byteCount : push($0, to: index + 1, now) }
@@ -208,7 +209,7 @@ final class FaultLane {
   func advance(now: Instant) {
     guard !isDiscarded else { return }
     isTouched = true
-    // The loop starts with the last fault, so that the faults before it can use the room that this makes.
+    // The loop begins with the last fault, so that the faults before it can use the room that this makes.
     for index in slots.indices.reversed() {
       drain(index, now)
       slots[index].handleTimeout(now: now)
@@ -228,7 +229,7 @@ final class FaultLane {
     advance(now: now)
   }
 
-  /// Finishes the faults one after another, each after those before it have drained.
+  /// Finishes the faults one after another, each once the preceding ones have drained.
   private func finishNext(_ now: Instant) {
     while entry.isEmpty, finished < slots.count, !isDiscarded {
       slots[finished].finish(now: now)

@@ -1,15 +1,16 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in a lane: its stage, the output that was not accepted yet, and the time window in which it acts.
+/// One fault in a lane: the fault's stage, the output that was not accepted yet, and the time window in which the fault
+/// acts.
 ///
 /// ```
 ///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
 /// ```
 ///
-/// Outside its window, a stage is called only if it still holds bytes that later ones must not overtake. If the stage
-/// passes its bytes on by itself, later bytes wait in the slot. If later bytes did not wait, a stage on a line that is
-/// always busy would always hold something, and its window would never end.
+/// Outside its window, a stage is called only if it still holds bytes that later bytes must not overtake. If the stage
+/// passes on the held bytes by itself, later bytes wait in the slot. Otherwise, a stage on a line that is always busy
+/// would always hold something, and its window would never close.
 ///
 /// A slot is a class because it is large and is used several times for every chunk. Only the slot's lane uses the slot.
 final class FaultSlot {
@@ -25,8 +26,8 @@ final class FaultSlot {
   private var window = Window.closed
   private var isOpen = false
   private(set) var isEnded = false
-  /// How many bytes the stage held after its last call. The number is stored, because asking the stage for every chunk
-  /// that it ignores would cost more than everything else.
+  /// How many bytes the stage held after its last call. This number is stored, because asking the stage about every
+  /// chunk that it ignores would cost more than everything else.
   private var inStage = 0
   /// Bytes that arrived after the window closed and must wait for the bytes that the stage still holds.
   private var waiting = ChunkQueue()
@@ -38,7 +39,7 @@ final class FaultSlot {
     step = FaultStep(random: random)
   }
 
-  /// Whether the fault currently does not affect bytes: its window is closed, and it holds none.
+  /// Whether the fault currently does not affect any bytes, because its window is closed and it holds none.
   var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
 
   /// Whether the fault has output that was not accepted yet. Until that output is accepted, the fault accepts nothing
@@ -108,7 +109,8 @@ final class FaultSlot {
     releaseWaiting()
   }
 
-  /// Ends the fault early. The fault still passes on the bytes that it holds, at its own pace, and affects no others.
+  /// Ends the fault early. The fault still passes on the bytes that it holds, as slowly as before, and affects no other
+  /// bytes.
   func end(now: Instant) {
     step.now = now
     let wasOpen = isOpen
@@ -132,7 +134,8 @@ final class FaultSlot {
     var lent = ChunkQueue()
     swap(&lent, &waiting)
     lent.drain { bytes in
-      // A stage that holds bytes without a deadline is waiting for the rest of a packet, which these bytes may contain.
+      // A stage that holds bytes but has no deadline is waiting for the rest of a packet, which these bytes may
+      // contain.
       if stage.held == 0 || stage.take(bytes, &step) == .whole { step.pass(bytes) }
       return bytes.byteCount
     }

@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in one direction, as a pure state machine. The input of a stage is chunks and times; the output is the
-/// bytes to pass on.
+/// One fault in one direction, as a pure state machine. A stage takes chunks and times, and returns the bytes to pass
+/// on.
 ///
 /// A stage has no timer and no channel. The lane gives a stage a chunk only if all the stage's earlier output was
 /// accepted, calls the stage at its deadline, and tells it when its window opens and closes.
@@ -10,7 +10,8 @@ import AccessoryFormats
 /// Invariants: a stage accepts every chunk as a whole; `room` limits the size of the next chunk; the stage holds at
 /// most its capacity plus one chunk; and it passes on bytes in the order in which they are to arrive at the other end.
 protocol FaultStage {
-  /// The number of held bytes that the stage will still pass on. The end of the stream must wait for these bytes.
+  /// The number of held bytes that the stage will still pass on. The stream cannot end until these bytes have been
+  /// passed on.
   var held: Int { get }
 
   /// The maximum number of bytes that the stage currently accepts; 0 makes the sender wait.
@@ -27,7 +28,7 @@ protocol FaultStage {
   /// Handles the timeout at ``deadline``.
   mutating func handleTimeout(_ step: inout FaultStep)
 
-  /// Closes the window. Held bytes may be passed on at the stage's own pace. Once the stage holds no bytes, it gets no
+  /// Closes the window. Held bytes may be passed on later, when they are due. Once the stage holds no bytes, it gets no
   /// more chunks.
   mutating func end(_ step: inout FaultStep)
 
@@ -53,9 +54,9 @@ enum FaultPassage {
   case changed
 }
 
-/// The inputs and outputs of one call to a stage: the time, its random numbers, and its results.
+/// The inputs and outputs of one call to a stage: the time, random numbers, and results.
 struct FaultStep {
-  /// The maximum number of bytes that a stage gets at once, which bounds its output.
+  /// The maximum number of bytes that a stage gets at once, which bounds the stage's output.
   static let largestChunk = 256 * 1024
 
   var now = Instant.origin
@@ -66,7 +67,7 @@ struct FaultStep {
   private(set) var news: [String] = []
   /// Whether to record packets in ``struck``.
   var keepsStruck = false
-  /// The packets that the fault acted on, in their original form.
+  /// The packets that the fault acted on, as they were before.
   private(set) var struck: [[UInt8]] = []
   /// Why the channel must be cut; nil if it stays.
   private(set) var cut: String?
@@ -108,7 +109,7 @@ struct FaultStep {
   }
 }
 
-/// How often a fault took effect, and on how many bytes.
+/// How many times a fault took effect, and how many bytes it affected.
 public struct FaultCount: Equatable, Sendable {
   /// The number of effects: packets lost, chunks split, chunks delayed, cuts.
   public var hits = 0
@@ -127,8 +128,9 @@ public struct FaultCount: Equatable, Sendable {
 
 /// Chunks of bytes in order, each with the time when it becomes due.
 ///
-/// A chunk queue contains the bytes that a fault holds back, or those that the next fault has not accepted yet. A chunk
-/// keeps its boundaries until part of it is taken. Buffers are reused, so a queue in a steady state allocates nothing.
+/// A chunk queue contains either the bytes that a fault holds back, or those that the next fault has not accepted yet.
+/// A chunk keeps its boundaries until part of it is taken. Buffers are reused, so a queue in a steady state allocates
+/// nothing.
 struct ChunkQueue {
   private struct Entry {
     var count: Int
@@ -152,9 +154,9 @@ struct ChunkQueue {
     entries.append(Entry(count: bytes.byteCount, due: due))
   }
 
-  /// Calls `body` with each chunk that is due at `now`. `body` returns how many of its bytes it accepted. If `body`
-  /// does not accept the whole chunk, the rest stays at the front and no more chunks are offered. `body` must not use
-  /// this queue.
+  /// Calls `body` with each chunk that is due at `now`. `body` returns how many of the chunk's bytes it accepted. If
+  /// `body` does not accept the whole chunk, the rest stays at the front and no more chunks are offered. `body` must
+  /// not use this queue.
   mutating func drain(until now: Instant = .distantFuture, _ body: (RawSpan) -> Int) {
     while let chunk = entries.first, chunk.due <= now {
       let taken = tank.consume { body($0.extracting(first: chunk.count)) }

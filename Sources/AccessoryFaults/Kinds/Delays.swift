@@ -69,8 +69,8 @@ extension Fault {
     }
   }
 
-  /// A limited rate in bytes per second. External Accessory over Bluetooth achieves about 7,500, far less than the
-  /// radio can carry.
+  /// A limited rate in bytes per second. External Accessory over Bluetooth achieves about 7,500 bytes per second, far
+  /// less than the radio can carry.
   public struct Rate: FaultKind {
     /// The rate in bytes per second.
     public var bytes: Int
@@ -87,8 +87,8 @@ extension Fault {
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
-    /// A chunk passes in pieces of about ten milliseconds each, and every piece passes at the time of its last byte.
-    /// Times are computed from the rate, not from timers, so late timers do not slow down the line.
+    /// A chunk is passed on in pieces of about ten milliseconds each. Every piece is passed on when its last byte is
+    /// due. Times are computed from the rate, not from timers, so late timers do not slow down the line.
     private struct Stage: HoldingStage {
       let fault: Rate
       var capacity: Int { fault.capacity }
@@ -116,7 +116,7 @@ extension Fault {
   public struct Collapse: FaultKind {
     /// The largest write that is still fast, in bytes.
     public var above = 2_048
-    /// How many bytes of a larger write pass per second.
+    /// How many bytes of a larger write are passed on per second.
     public var rate = 2_000
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
@@ -153,8 +153,8 @@ extension Fault {
     }
   }
 
-  /// Nothing passes for a while, but nothing is lost. A busy device, or a radio that is briefly out of range, looks
-  /// like this fault.
+  /// Nothing is passed on for a while, but nothing is lost. This is what a busy device looks like, or a radio that is
+  /// briefly out of range.
   public struct Stall: FaultKind {
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
@@ -193,7 +193,7 @@ extension Fault {
     }
   }
 
-  /// A reader that reads only a little from time to time, so that all buffers before it fill up.
+  /// A reader that reads only a little from time to time, so that all buffers before the reader fill up.
   public struct SlowReader: FaultKind {
     /// How many bytes are read at a time.
     public var bytes = 512

@@ -42,8 +42,8 @@ extension Fault {
     }
   }
 
-  /// Random bytes before a packet, like those of a serial line with a bad contact. The other end must find the packet
-  /// after these bytes.
+  /// Random bytes before a packet, like those of a serial line with a bad contact. The receiving side must find the
+  /// packet after these bytes.
   public struct Noise: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
@@ -65,8 +65,8 @@ extension Fault {
     }
   }
 
-  /// Flips one bit of a packet. The checksum reveals the flip, unless `sum=right` corrects the checksum; then nothing
-  /// on the link can notice the flip.
+  /// Flips one bit of a packet. The checksum reveals the flip, unless `sum=right` corrects the checksum; in that case,
+  /// nothing on the link can notice the flip.
   public struct Corrupt: FaultKind, PacketFault {
     /// The part of a packet in which a bit is flipped.
     public enum Part: String, CaseIterable, Sendable {
@@ -107,8 +107,8 @@ extension Fault {
       step.hit(bytes: 1)
     }
 
-    /// The byte to change; nil if the packet has no such byte. A checksum that will be corrected is never changed, and
-    /// neither are the first bytes, without which the bytes would not be a packet.
+    /// The byte to change; nil if the packet has no such byte. A checksum that will be corrected is never changed.
+    /// Neither are the first bytes, because without them this would no longer be a packet.
     private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
       guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
       let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size
@@ -173,7 +173,7 @@ extension Fault {
         }
         step.pass(packet)
         for index in waiting.indices { waiting[index].left -= 1 }
-        // A packet that was delivered because its time limit expired was not overtaken, so it does not count.
+        // A packet that was delivered because the time limit expired was not overtaken, so it does not count.
         for late in waiting where late.left == 0 { step.hit(bytes: late.packet.count) }
         release(&step) { $0.left == 0 }
       }

@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// What a packet fault does to the packets that it affects.
+/// What a packet fault does to the packets that it acts on.
 protocol PacketFault {
   var packets: StruckPackets { get }
 
-  /// The number of bytes in packets that are held back and will still be passed on.
+  /// The number of bytes in those packets that are held back and will still be passed on.
   var held: Int { get }
 
   /// Whether the fault must see every packet, affected or not.
@@ -60,7 +60,7 @@ struct PacketStage<Effect: PacketFault>: FaultStage {
   }
 }
 
-/// Selects the affected packets, by their kind, at random, and in bursts.
+/// Selects the affected packets by kind, at random, and in bursts.
 struct PacketSelection<Effect: PacketFault> {
   var effect: Effect
   /// How many more packets to affect before drawing another random number.
@@ -137,7 +137,7 @@ public enum PacketKind: String, CaseIterable, Sendable {
 /// The scanner decides what counts as a packet. Bytes between packets are passed on unchanged, so that a fault changes
 /// only the packets that it affects.
 struct PacketCutter {
-  /// Wraps the scanner, which cannot be copied, because a stage is kept as a value.
+  /// Wraps the scanner in an object: a stage must be copyable, but the scanner is not.
   private final class Box {
     var scanner = PacketScanner()
   }
@@ -154,8 +154,8 @@ struct PacketCutter {
   /// The number of bytes kept back until it is clear whether they are a packet.
   var held: Int { undecided.count }
 
-  /// Calls `body` with each position in `bytes` at which a packet ends. Nothing is kept back. Do not mix this with
-  /// ``cut``.
+  /// Calls `body` with each position in `bytes` where a packet ends. No bytes are kept back. Do not mix calls to this
+  /// method and to ``cut``.
   mutating func countPackets(in bytes: RawSpan, _ body: (Int) -> Void) {
     guard unit == .linkPackets else { return body(bytes.byteCount) }
     var offset = 0

@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-// These faults move the boundaries of chunks, end the stream, or add bytes to its beginning.
+// These faults move the boundaries of chunks, end the stream, or add bytes at the beginning.
 
 extension Fault {
-  /// Splits chunks at random. The fault breaks readers that assume that each reception is one message.
+  /// Splits chunks at random. This fault breaks readers that assume that each read returns one message.
   public struct Split: FaultKind {
     /// The maximum size of a piece in bytes.
     public var size = 7
@@ -123,8 +123,8 @@ extension Fault {
         cutter: PacketCutter(unit: unit))
     }
 
-    /// Passes on bytes up to the limit and then cuts the channel. A stage without a limit cuts the channel as soon as
-    /// its window opens.
+    /// Passes on bytes up to the limit and then cuts the channel. If there is no limit, the channel is cut as soon as
+    /// the fault's window opens.
     private struct Stage: FaultStage {
       var bytesLeft: Int?
       var packetsLeft: Int?
@@ -169,7 +169,7 @@ extension Fault {
     }
   }
 
-  /// One direction works. The other direction accepts everything and delivers nothing, which only a timeout can detect.
+  /// One direction works, and the other accepts everything but delivers nothing, which only a timeout can detect.
   public struct HalfDead: FaultKind {
     /// Creates the fault, which has no parameters.
     public init() {}
@@ -193,8 +193,8 @@ extension Fault {
     }
   }
 
-  /// The endpoint still holds bytes of an earlier session, and the next handshake reads them first. Field failure W17
-  /// (bytes of an earlier session) reports this behavior.
+  /// The endpoint still holds bytes from an earlier session, and the next handshake reads those first. Field failure
+  /// W17 (bytes of an earlier session) reports this behavior.
   public struct Stale: FaultKind {
     /// The kind of bytes.
     public enum Kind: String, CaseIterable, Sendable {
