@@ -5,7 +5,7 @@ import AccessoryFormats
 /// A file of the live page, which is served at `/`. The files are embedded in the program; the page itself uses only
 /// the control protocol.
 public struct PageFile: Equatable, Sendable {
-  /// The path in the address: `/`, `/main.js`.
+  /// The path in the URL, such as `/` or `/main.js`.
   public let path: String
   /// The value of `Content-Type`.
   public let type: String
@@ -40,7 +40,7 @@ public struct PageFile: Equatable, Sendable {
   }()
 
   /// What the browser may do on the page: load files from this server and send requests to it, nothing else. A name
-  /// that contains markup cannot become part of the page, because scripts may not create elements from text.
+  /// that contains markup cannot change the page, because scripts may not create elements from text.
   public static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
     "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
@@ -48,7 +48,7 @@ public struct PageFile: Equatable, Sendable {
   ].joined(separator: "; ")
 }
 
-// Declared here, because ExternalAccessorySimulation, which uses this module, must not need a C module.
+// This function is declared here, because ExternalAccessorySimulation uses this module but must not need a C module.
 @_extern(c) private func cpage_count() -> Int32
 @_extern(c) private func cpage_path(_ index: Int32) -> UnsafePointer<CChar>
 @_extern(c) private func cpage_type(_ index: Int32) -> UnsafePointer<CChar>

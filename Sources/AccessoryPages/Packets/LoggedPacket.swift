@@ -21,10 +21,10 @@ package struct LoggedPacket: Equatable, Sendable {
   package var accessory = ""
   package var from = Cable.End.accessory
   package var event = Event.packet
-  /// The protocol of the native channel, if this is a transfer on one.
+  /// The protocol of the native channel, if this is a transfer on a native channel.
   package var channel: String?
   package var header: PacketHeader?
-  /// What the packet's session carries; known only if the link's SYN was seen.
+  /// What the packet's session carries; this is known only if the link's SYN was seen.
   package var kind: LinkSession.Kind?
   /// The fault that acted on the packet, written as for `--fault`.
   package var fault: String?

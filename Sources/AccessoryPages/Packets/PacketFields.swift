@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// A field of a packet, with the position of its bytes, for viewers that show fields and bytes next to each other.
+/// A field of a packet, with the position of the field's bytes, for viewers that show fields and bytes side by side.
 package struct PacketField: Equatable {
   var name: String
   var value: String
@@ -30,7 +30,7 @@ package struct PacketField: Equatable {
     return [link] + payload + [sum]
   }
 
-  /// A checksum, and whether it is right: it must make the sum of all bytes 0.
+  /// A checksum, and whether it is right. A checksum is right if it makes the sum of all bytes 0.
   private static func sum(_ bytes: ArraySlice<UInt8>) -> String {
     Hex.plain(bytes.suffix(1)) + (bytes.reduce(0, &+) == 0 ? ", right" : ", wrong")
   }
@@ -123,7 +123,7 @@ package struct PacketField: Equatable {
     return PacketField("\(id)", range.count.counted("byte"), range, fields)
   }
 
-  /// Combines two forms of the same parameters: one with names and values, the other with positions.
+  /// Combines two descriptions of the same parameters: one with names and values, the other with positions.
   private static func parameters(_ decoded: [DecodedParameter], _ placed: [Parameter]) -> [PacketField] {
     zip(decoded, placed).map { decoded, placed in
       let range = placed.offset..<placed.offset + 4 + placed.value.count

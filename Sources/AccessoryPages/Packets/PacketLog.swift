@@ -6,8 +6,8 @@ import IAP2
 /// The packets on the cables of a world, as `packet.list` reports them.
 ///
 /// Recording every packet takes time and memory, so it starts only when a client asks for it (`packet.record`). The
-/// first packets of each cable are always kept: they show how an accessory connected, and without a link's SYN its
-/// sessions could not be told apart.
+/// first packets of each cable are always kept, because they show how an accessory connected, and because sessions
+/// cannot be told apart without the link's SYN.
 ///
 /// Invariant: the newest packets are kept, at most ``Limits/packets`` packets with a total of at most ``Limits/bytes``
 /// bytes, and far fewer while recording is off.
@@ -18,8 +18,8 @@ package final class PacketLog {
     package var bytes = 32 << 20
     /// The number of packets kept for each cable even while recording is off.
     package var firstPackets = 96
-    /// The number of packets kept in a world in which recording was never on. It is small, because there may be a
-    /// thousand worlds that never record.
+    /// The number of packets kept in a world in which recording was never on. This number is small, because there may
+    /// be a thousand worlds that never record.
     package var quietPackets = 2_000
     package var quietBytes = 1 << 20
 
@@ -44,7 +44,7 @@ package final class PacketLog {
 
   /// The key under which this log observes a channel; captures use the keys from 1 up.
   private static let key = 0
-  /// The number of an owner's cables whose native channels can be found by the cable's number.
+  /// For how many of an owner's cables the native channels can still be found by the cable's number.
   private static let cables = 64
 
   /// Observes the cables of an accessory or an address.
@@ -61,8 +61,8 @@ package final class PacketLog {
     }
   }
 
-  /// Creates a witness for one channel of a cable. The caller numbers the cables; within a log, each has a different
-  /// number.
+  /// Creates a witness for one channel of a cable. The caller numbers the cables; within a log, each cable must have a
+  /// different number.
   package func witness(of owner: String, cable: Int, protocolName: String?) -> any CableWitness {
     PacketWitness(self, cable: cable, protocolName, of: owner, atLeast: limits.firstPackets)
   }

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// Records what passes over one channel of a cable.
+/// Records everything that passes over one channel of a cable.
 final class PacketWitness: CableWitness {
   private unowned let log: PacketLog
   private let cable: Int
@@ -93,7 +93,7 @@ final class PacketWitness: CableWitness {
     if header.control.contains(.syn) {
       highest = header.sequence
     } else if header.payloadCount > 0, header.control.isDisjoint(with: [.eak, .rst, .slp]) {
-      // Sequence numbers wrap around, so half of them count as earlier than the newest one.
+      // Sequence numbers wrap around, so the half before the newest number counts as earlier.
       entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
       if !entry.isRepeated { highest = header.sequence }
     }

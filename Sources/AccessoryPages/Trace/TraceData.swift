@@ -19,8 +19,8 @@ struct TraceData {
 
   init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
 
-  /// The whole JSON object. With several runs, it contains those instead of this recorder's own run. `<` is escaped, so
-  /// that no text can end the element that it is in.
+  /// The whole JSON object. If there are several runs, the object contains those instead of this recorder's own run.
+  /// `<` is escaped, so that no text can close the element that contains it.
   static func json(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) -> String {
     var object = JSONObject()
     object.add("easim", "trace")
@@ -89,7 +89,7 @@ struct TraceData {
     return Array(lines[first...])
   }
 
-  /// A sentence about what was left out of the file; empty if it contains everything.
+  /// A sentence about what was left out of the file; empty if the file contains everything.
   private var left: String {
     var parts: [String] = []
     if droppedCount > 0 { parts.append("the \(droppedCount.counted("oldest packet", "oldest packets"))") }

@@ -36,7 +36,7 @@ struct TracePage {
     return Array(head.utf8) + Array(TraceData.json(recorder, verdict, runs).utf8) + Array(tail.utf8)
   }
 
-  /// Nothing is fetched, and no text can become markup.
+  /// The page fetches nothing, and no text can become markup.
   private static let policy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     + "require-trusted-types-for 'script'; trusted-types 'none'"
@@ -75,7 +75,7 @@ struct TracePage {
     )
   }
 
-  /// The imported names and the file of an import such as `import { a } from "./b.js";`; nil for other lines.
+  /// The imported names and the file in a line such as `import { a } from "./b.js";`; nil for other lines.
   private static func importing(_ line: Substring) -> (names: Substring, file: String)? {
     guard line.hasPrefix("import {"), line.hasSuffix(".js\";"), let open = line.firstIndex(of: "{"),
       let close = line.firstIndex(of: "}"), let slash = line.lastIndex(of: "/")
@@ -83,7 +83,7 @@ struct TracePage {
     return (line[open...close], String(line[line.index(after: slash)...].dropLast(2)))
   }
 
-  /// The name that a line declares: for `async function save(name) {`, "save".
+  /// The name that a line declares; for example "save" for `async function save(name) {`.
   private static func name(declaredBy line: Substring) -> Substring {
     let words = line.split(separator: " ").drop { ["async", "function", "class", "const", "let"].contains($0) }
     return words.first?.prefix { $0.isLetter || $0.isNumber || $0 == "_" } ?? ""

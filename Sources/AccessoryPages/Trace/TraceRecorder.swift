@@ -3,8 +3,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// Records a run for a trace: its events and the packets on its cables. The trace is the live page with all of these
-/// included, in one file that opens in any browser without a server.
+/// Records a run for a trace: its events and the packets on its cables. The trace is a copy of the live page that
+/// includes all of these, in one file that any browser can open without a server.
 ///
 /// ```swift
 /// let trace = TraceRecorder(program: "easim 1.0", command: "easim demo")
@@ -27,14 +27,14 @@ public final class TraceRecorder {
   /// The kind of time: `real`, `virtual`, or `recorded`.
   let time: String
   package let log: PacketLog
-  /// Events, as the params of the notification `event`, and the number of older ones that were dropped.
+  /// Events, in the form of the params of the notification `event`, and the number of older events that were dropped.
   private(set) var events = Queue<(time: Instant, json: String)>()
   private(set) var lostEvents = 0
   private var cableCount = 0
-  /// The newest cable with each name; a later cable with the same name gets its own number.
+  /// The newest cable with each name; a later cable with the same name gets a number of its own.
   private var cables: [String: Int] = [:]
   private(set) var faults: [String] = []
-  /// Whether plugs and sessions are derived from the packets, because no device or accessory reports them here.
+  /// Whether plugging in and sessions are derived from the packets, because no device or accessory reports them here.
   public var readsLinks = false
 
   /// Creates a recorder for a run.
@@ -53,7 +53,7 @@ public final class TraceRecorder {
     self.init(program: program, command: command, time: time, limit: limit, log)
   }
 
-  /// Creates a recorder for what has already been logged.
+  /// Creates a recorder for packets that have already been logged.
   package init(program: String, command: String, time: String, limit: Int = TraceRecorder.usualLimit, _ log: PacketLog)
   {
     (self.program, self.command, self.time, self.limit, self.log) = (program, command, time, limit, log)
@@ -118,16 +118,16 @@ public struct TracedRun {
   let verdict: TraceVerdict
   /// The runs of one group are shown side by side; a page with several groups shows one of them at a time.
   let group: String
-  /// What distinguishes the run from others of its group.
+  /// What distinguishes the run from the others in its group.
   let name: String
 
-  /// A run that is over.
+  /// Creates a run that is over.
   public init(_ recorder: TraceRecorder, _ verdict: TraceVerdict, in group: String, named name: String) {
     (self.recorder, self.verdict, self.group, self.name) = (recorder, verdict, group, name)
   }
 }
 
-/// The result of a run, for the head of its trace.
+/// The result of a run, shown at the top of the run's trace.
 public struct TraceVerdict: Equatable, Sendable {
   /// `passed`, `failed`, or another word if nothing was judged.
   public var word: String

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Derives events from the control messages on cables whose packets are all that is known, such as those of a capture:
-/// plugs, identifications and sessions.
+/// Derives events (plug-ins, identifications and sessions) from the control messages on cables of which only the
+/// packets are known, such as those in a capture.
 struct TracedLinks {
   private struct Link {
     var begun: Instant
@@ -28,7 +28,7 @@ struct TracedLinks {
 
   private mutating func take(_ packet: LoggedPacket) {
     let number = packet.cable
-    // A link that is synchronized again after identification is a new plug.
+    // If a link is synchronized again after identification, this counts as plugging in again.
     let isOffer = packet.header.map { $0.control.contains(.syn) && !$0.control.contains(.ack) } ?? false
     if isOffer, links[number]?.subject != nil { end(number, "the link begins again") }
     var link = links[number] ?? Link(begun: packet.time, last: packet.time)
