@@ -165,7 +165,7 @@ extension [Fault] {
   }
 }
 
-/// How many times all faults of one kind have acted.
+/// How many times the faults of one kind acted, and on how many bytes.
 public struct FaultTally: Equatable, Sendable {
   /// The name of the kind.
   public let fault: String
