@@ -48,7 +48,7 @@ public struct PageFile: Equatable, Sendable {
   ].joined(separator: "; ")
 }
 
-// This function is declared here, because ExternalAccessorySimulation uses this module but must not need a C module.
+// These functions are declared here, because ExternalAccessorySimulation uses this module but must not need a C module.
 @_extern(c) private func cpage_count() -> Int32
 @_extern(c) private func cpage_path(_ index: Int32) -> UnsafePointer<CChar>
 @_extern(c) private func cpage_type(_ index: Int32) -> UnsafePointer<CChar>
