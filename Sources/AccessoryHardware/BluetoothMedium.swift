@@ -4,7 +4,7 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// Bluetooth in both roles: a host finds paired accessories, and a simulated accessory appears on one of this machine's
+/// Bluetooth in both roles: hosts find paired accessories, and simulated accessories appear on one of this machine's
 /// adapters.
 final class BluetoothMedium: Medium {
   let kinds = [Address.Kind.bt]
@@ -13,8 +13,8 @@ final class BluetoothMedium: Medium {
 
   private let place: MessageBus.Place
   private let sockets: any BluetoothSockets
-  /// The host's end on each loop that has one. BlueZ gives a service to one D-Bus client only, so all finders on a loop
-  /// share it.
+  /// The host's side, for each loop that has one. BlueZ gives a service to one D-Bus client only, so all finders on a
+  /// loop share it.
   private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
 
   private struct WeakHost {
@@ -41,7 +41,8 @@ final class BluetoothMedium: Medium {
       return Sighting(
         accessories: shown.map { FoundAccessory($0, trouble: objects.obstacle(to: $0)) }, isRemembered: true)
     } catch {
-      // Not thrown, because a command that waits for an accessory should also wait until this problem is fixed.
+      // This problem is not thrown as an error, because a command that waits for an accessory should also wait until
+      // the problem is fixed.
       return Sighting(accessories: [], problems: ["\(TransportError(error, at: address))"])
     }
   }
@@ -88,8 +89,8 @@ private final class BluetoothFinder: AccessoryFinder {
   private var observer: BlueZ.Observer?
   private var shown: [String: BluetoothDevice] = [:]
   private var onEvent: ((AccessoryChange) -> Void)?
-  /// A stand-in that carries the reason if no device can be listed: Bluetooth cannot be used, or BlueZ does not know
-  /// the device.
+  /// An entry that is listed in place of devices if none can be listed, with the reason: Bluetooth cannot be used, or
+  /// BlueZ does not know the device.
   private var absent: FoundAccessory?
 
   init(_ selector: Address.BluetoothSelector, of host: BluetoothHost) {
@@ -138,7 +139,7 @@ private final class BluetoothFinder: AccessoryFinder {
   private func changed(_ device: BluetoothDevice, from before: BluetoothDevice) {
     guard shown[device.path] != nil else { return arrived(device) }
     shown[device.path] = device
-    // A change in signal strength alone is not reported, because there are many during a scan.
+    // A change in signal strength alone is not reported, because there are many such changes during a scan.
     let (now, then) = (found(device), found(before))
     if now != then || device == before { onEvent?(.changed(now, from: then)) }
   }
@@ -147,7 +148,7 @@ private final class BluetoothFinder: AccessoryFinder {
     FoundAccessory(device, trouble: host.blueZ.objects.obstacle(to: device))
   }
 
-  /// Reports the stand-in with a reason, reports that the named device is unknown, or removes the stand-in.
+  /// Reports the entry with a reason, or with the reason that the named device is unknown; or removes the entry.
   private func showAbsent(_ reason: BluetoothError?) {
     if let absent { onEvent?(.left(absent, reason: "")) }
     absent = nil
@@ -190,7 +191,7 @@ private final class BluetoothHub: PortHub {
   }
 }
 
-/// A port on an adapter. While it is open, hosts may connect. Releasing it withdraws the service.
+/// A port on an adapter. Hosts may connect while the port is open. Releasing the port withdraws the service.
 private final class BluetoothPort: Port {
   private let selector: Address.BluetoothSelector
   private let accessory: BluetoothAccessory

@@ -35,7 +35,7 @@ private final class GadgetHub: PortHub {
 /// One of this machine's USB device ports with one accessory on it: a gadget, through FunctionFS.
 ///
 /// Opening the port binds the gadget to the controller, closing it unbinds it, and releasing it removes the gadget.
-/// Stale gadgets of killed processes are removed before a new one is created.
+/// Gadgets left over from killed processes are removed before a new one is created.
 ///
 /// ```swift
 /// let port = try GadgetPort(profile, controller: nil, number: 1, on: loop) { print($0) }

@@ -1,8 +1,8 @@
 import AccessoryCables
 
-/// Registers the media that the product `ExternalAccessoryHardware` links into this program, one line for each.
+/// Registers the media that the product `ExternalAccessoryHardware` links into this program, with one line for each.
 ///
-/// Called by the C library of the package when ``MediumTable/linked`` is created, so that no source needs to import
+/// Called by the package's C library when ``MediumTable/linked`` is created, so that no source file needs to import
 /// this module.
 ///
 /// - Parameter table: points to a ``MediumTable``.

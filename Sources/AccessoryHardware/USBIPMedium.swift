@@ -21,7 +21,7 @@ struct USBIPMedium: Medium {
 /// A USB bus that other machines can reach: a USB/IP server at an address, with any number of accessories on it.
 ///
 /// The server listens as long as the bus exists. While an accessory is unplugged, as in a flicker, the server does not
-/// list it, and its host sees the device disconnect. When plugged in again, it has the same bus ID.
+/// list it, and the host sees the device disconnect. When plugged in again, the accessory has the same bus ID.
 ///
 /// ```swift
 /// let bus = try USBIPBus(host: "127.0.0.1", port: 3240, on: loop) { print($0) }
@@ -34,7 +34,7 @@ final class USBIPBus: PortHub {
   private let server: USBIPServer
   private var listener: (any Listener)?
 
-  /// Starts listening immediately.
+  /// Creates a bus and starts listening immediately.
   ///
   /// - Parameter report: called when clients make mistakes or are refused.
   init(
@@ -78,7 +78,7 @@ final class USBIPBus: PortHub {
 
 /// One place on a USB/IP bus.
 final class USBIPPort: Port {
-  // Retained, so that the server exists as long as something can be plugged into it.
+  // Retains the bus, so that the server exists as long as something can be plugged into it.
   private let bus: USBIPBus
   private let export: USBIPExport
 

@@ -29,8 +29,8 @@ struct USBMedium: Medium {
 /// Finds accessories that are connected over USB, and opens them.
 private final class USBFinder: AccessoryFinder {
   let seesArrivals = true
-  // A device that cannot be opened now is tried again later, because no event reports that another program released it
-  // or that access was granted.
+  // If a device cannot be opened now, opening it is tried again later, because no event reports that another program
+  // has released the device or that access was granted.
   let pauses = RedialPauses(shortest: .milliseconds(500), longest: .milliseconds(500))
 
   private let selector: Address.USBSelector
@@ -85,7 +85,7 @@ private final class USBFinder: AccessoryFinder {
 extension USBOpening: Connecting {}
 
 extension FoundAccessory {
-  /// Creates a found accessory from a USB device's descriptors.
+  /// Creates the description of a found accessory from a USB device's descriptors.
   fileprivate init(_ device: USBAccessory) {
     self.init(key: device.path, identity: device.port, address: device.address)
     name = device.title
