@@ -18,8 +18,8 @@ public final class CertificateAuthority: Sendable {
   let key: P256Key
   let parsed: ParsedCertificates
 
-  /// Creates an authority from a seed. An authority whose seed differs from ``simulation``'s has the same name but a
-  /// different key, for tests of unknown chains.
+  /// Creates an authority from a seed. If the seed differs from that of ``simulation``, the authority has the same name
+  /// but a different key, for tests of unknown chains.
   public init(seed: UInt64) {
     let stream = SeedStream("authority", seed: seed)
     key = .derived(from: stream)
@@ -48,18 +48,19 @@ public final class CertificateAuthority: Sendable {
 struct SeedStream {
   private let prefix: [UInt8]
 
-  /// Creates the stream for one thing derived from a seed, such as "coprocessor 3.0".
+  /// Creates the stream for one item derived from a seed, such as "coprocessor 3.0".
   init(_ thing: String, seed: UInt64) {
     prefix = Array("easim simulation\0\(thing)\0".utf8) + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
   }
 
-  /// Returns `count` bytes for one purpose. If the bytes are unsuitable, another attempt gives different bytes.
+  /// Returns `count` bytes for one purpose. If the bytes are unsuitable, another value of `attempt` gives different
+  /// bytes.
   func bytes(_ purpose: String, attempt: UInt8 = 0, count: Int) -> [UInt8] {
     Digests.stretched(prefix + Array("\(purpose)\0".utf8) + [attempt], to: count)
   }
 
-  /// The serial of a certificate. The serial has the same size for every seed, so it must be positive and must not
-  /// begin with zeros.
+  /// The serial of a certificate. The serial must be positive and must not begin with zeros, so that it has the same
+  /// size for every seed.
   func serial(byteCount: Int) -> [UInt8] {
     var serial = bytes("serial", count: byteCount)
     serial[0] = serial[0] & 0x3F | 0x40

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// An authentication coprocessor in software. The coprocessor's certificate and signatures have the sizes of real ones,
-/// but no Apple device trusts their authority.
+/// An authentication coprocessor in software. The coprocessor's certificate and signatures have the same sizes as real
+/// ones, but no Apple device trusts their authority.
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and the certificate
 /// are created when first needed and kept: this takes about 0.5 ms for the current generation and about 15 ms for the
@@ -85,7 +85,7 @@ private struct Identity: Sendable {
         + "\(generation.certificateByteCount)")
   }
 
-  /// In real certificates, the common name consists of IPA_ and digits; here it contains the seed.
+  /// In real certificates, the common name consists of IPA_ and digits; here, the common name contains the seed.
   private static func commonName(_ seed: UInt64) -> String {
     "IPA_EASIM_" + Hex.number(seed)
   }
@@ -106,11 +106,12 @@ protocol SigningKey: AnyObject, Sendable {
   /// The key in the form that X.509 needs. The pointer is valid as long as this object exists.
   var key: OpaquePointer { get }
 
-  /// The content of AA03 for a digest of the generation's size; the same digest always gives the same bytes.
+  /// The content of AA03 for a digest, which must have the generation's size. The same digest always gives the same
+  /// bytes.
   func response(signing digest: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 }
 
-/// The two generations of authentication coprocessors in accessories, as they differ on the wire.
+/// The two generations of authentication coprocessors in accessories, and how they differ on the wire.
 public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
   /// Generation 3.0 has a P-256 key and a certificate of about 600 bytes.
   case current
@@ -124,8 +125,8 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// The length of a simulated coprocessor's certificate in AA01, which is the most common length. Real certificates
-  /// differ by a byte or two.
+  /// The length of a simulated coprocessor's certificate in AA01, which is the most common length of real certificates.
+  /// Some real ones differ by a byte or two.
   public var certificateByteCount: Int { traits.certificate }
 
   /// The size of the serial in the certificate, the `certSerial` that apps see.
@@ -141,7 +142,7 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
 }
 
 /// How a coprocessor computes its signature for a challenge. The specification is not public and the sources disagree,
-/// so this is a setting, both for a simulated coprocessor and for what a verifier accepts.
+/// so this is a setting, for simulated coprocessors as well as for what a verifier accepts.
 public enum ChallengeReading: Equatable, Sendable {
   /// The challenge is the digest to be signed. The size of the challenge suggests this: 32 bytes is SHA-256, 20 is
   /// SHA-1.

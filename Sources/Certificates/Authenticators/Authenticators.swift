@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The accessory's end of authentication: a simulated coprocessor or a stub.
+/// The accessory's side of authentication: a simulated coprocessor or a stub.
 ///
 /// The accessory role uses an authenticator twice per attachment: for the certificate (message AA01) and for the
 /// response to the device's challenge (AA02 to AA03). An authenticator may be called from any thread.
@@ -16,7 +16,8 @@ public protocol AccessoryAuthenticator: Sendable {
   /// The response to a challenge: the content of AA03.
   func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 
-  /// Whether computing a response may take long, so that it must be requested on a separate thread instead of a loop.
+  /// Whether computing a response may take a long time, so that it must be requested on a separate thread instead of on
+  /// a loop.
   var isSlow: Bool { get }
 }
 
@@ -25,7 +26,7 @@ extension AccessoryAuthenticator {
   public var isSlow: Bool { false }
 }
 
-/// The device's end of authentication. An authenticator may be called from any thread.
+/// The device's side of authentication. An authenticator may be called from any thread.
 ///
 /// ```swift
 /// let verifier: any DeviceAuthenticator = AccessoryVerifier()
@@ -57,7 +58,7 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   /// The challenge has the wrong size for this coprocessor; a real one reports "challenge length" (error 04).
   case wrongChallengeSize(expected: Int, actual: Int)
   case certificate(CertificateError)
-  /// The response does not have the size of the certificate's generation.
+  /// The response does not have the size that the certificate's generation requires.
   case wrongResponseSize(expected: Int, actual: Int)
   /// The response is a valid signature of neither the challenge nor its hash.
   case wrongSignature
@@ -99,8 +100,8 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     self.strict = strict
   }
 
-  /// Returns the challenge for a certificate. If the certificate cannot be read, the certificate's length determines
-  /// the size of the challenge. The challenge need not be random, because the response proves nothing.
+  /// Returns the challenge for a certificate. If the certificate cannot be read, its length determines the size of the
+  /// challenge. The challenge need not be random, because the response proves nothing anyway.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     do {
       return try strict.challenge(for: certificate)

@@ -5,9 +5,9 @@ import Synchronization
 /// Authentication without cryptography, for worlds that do not test authentication: the same messages with the same
 /// sizes, computed with a few hundred additions.
 ///
-/// One type plays both ends. An accessory's certificate and responses depend on its seed. A device accepts exactly what
-/// a stub of any seed answers and refuses everything else: it detects a flipped bit anywhere in certificate, challenge
-/// or response. A device's seed affects only its challenges.
+/// One type implements both sides. An accessory's certificate and responses depend on its seed. A device accepts
+/// exactly the answers of stubs, whatever their seed, and refuses everything else: it detects a flipped bit anywhere in
+/// the certificate, the challenge or the response. A device's seed affects only the challenges.
 ///
 /// ```swift
 /// let accessory = StubAuthenticator(seed: 1), device = StubAuthenticator(seed: 2)
@@ -33,7 +33,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     certificate = Self.certificate(seed: seed, generation)
   }
 
-  /// A serial number as long as a real one.
+  /// A serial number that is as long as a real one.
   public var certificateSerial: [UInt8] { Self.serial(seed: seed, generation) }
 
   /// Answers a challenge of this generation's size.
@@ -52,7 +52,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return random.bytes(generation.challengeByteCount)
   }
 
-  /// Accepts the answer that the stub with this certificate gives to this challenge.
+  /// Accepts only the answer that the stub with this certificate gives to this challenge.
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     guard let (seed, generation) = read(certificate) else { return .refused(reason: Self.foreign(certificate)) }
     guard response == Self.response(seed: seed, generation, to: challenge) else {
@@ -76,7 +76,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   /// The seed and generation in a certificate; nil unless every byte matches the stub of that seed.
   private func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
-    // In a world, both ends are usually stubs with the same seed.
+    // In a world, both sides are usually stubs with the same seed.
     if certificate.isSame(as: self.certificate) { return (seed, generation) }
     let generation = CoprocessorGeneration.allCases.first { $0.certificateByteCount == certificate.count }
     guard Self.isStub(certificate), let generation else { return nil }
@@ -101,8 +101,8 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static func random(_ purpose: StaticString, seed: UInt64, mixing input: [UInt8]) -> SeededRandom {
     var random = SeededRandom(seed: seed).derived(purpose)
-    // Mixes in eight bytes at a time, each seeding a generator together with the previous ones: every byte affects
-    // everything after it.
+    // Mixes in eight bytes at a time. They seed a generator together with the previous bytes, so every byte affects
+    // everything that follows.
     for start in stride(from: 0, to: input.count, by: 8) {
       let word = input[start...].prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       random = SeededRandom(seed: random.next() ^ word)

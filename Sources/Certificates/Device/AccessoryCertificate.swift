@@ -9,8 +9,8 @@ import Glibc
 /// print(certificate.serial.count)     // 16
 /// ```
 struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
-  /// A certificate that cannot be read counts as one from an older coprocessor if it is longer than this. Other device
-  /// emulators judge every certificate by its length.
+  /// An unreadable certificate that is longer than this counts as one from an older coprocessor. Other device emulators
+  /// judge every certificate by its length.
   static let olderAboveByteCount = 800
 
   let bytes: [UInt8]
@@ -20,7 +20,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   let issuer: String
   /// The serial, most significant byte first, without a sign.
   let serial: [UInt8]
-  /// The coprocessor's generation, which the type of its key shows.
+  /// The coprocessor's generation, which follows from the type of key.
   let generation: CoprocessorGeneration
 
   let parsed: ParsedCertificates
@@ -96,7 +96,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
     return Array(UnsafeBufferPointer(start: data, count: Int(ASN1_STRING_length(number))))
   }
 
-  /// A distinguished name, formatted on one line. Everything except printable ASCII is escaped, because the name may be
+  /// Formats a distinguished name on one line. Everything except printable ASCII is escaped, because the name may be
   /// shown on a terminal.
   private static func text(_ name: OpaquePointer?) -> String {
     guard let name else { return "" }
@@ -109,7 +109,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
 
 /// What is wrong with the certificate that an accessory presented.
 ///
-/// Cases about bytes include the first wrong ones, at most sixteen.
+/// Cases about wrong bytes include up to sixteen of them.
 public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertible {
   case empty
   /// The certificate is a stub's, which only another stub can verify.
@@ -125,7 +125,7 @@ public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertibl
   case notAnEnvelope(reason: String, first: [UInt8])
   /// There are bytes after the envelope.
   case trailingBytes(offset: Int, bytes: [UInt8])
-  /// The envelope contains no certificate, or more than a chain needs.
+  /// The envelope contains no certificate, or more certificates than a chain needs.
   case wrongNumber(of: Int, limit: Int)
   /// Coprocessors do not use keys of this kind.
   case unusableKey(String)

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// The device's end of authentication: reads an accessory's certificate, creates the challenge, and verifies the
+/// The device's side of authentication: reads an accessory's certificate, creates the challenge, and verifies the
 /// response.
 ///
 /// ```swift
@@ -13,19 +13,20 @@ import Glibc
 /// The verifier checks the certificate, the sizes, the signature and the chain in this order, and reports the first
 /// problem. A chain that does not lead to the simulation's own authority is a warning, because the root of Apple's
 /// certificates is not public. An expired certificate is also only a warning, because accessories are used longer than
-/// their certificates are valid. Can be used from any thread.
+/// their certificates are valid. A verifier can be used from any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
   private let cache = Locked(CertificateCache())
 
   /// Creates a verifier that has not seen a certificate yet.
   public init() {}
 
-  /// Reads the certificate and creates a challenge of the size that its coprocessor expects.
+  /// Reads the certificate and creates a challenge of the size that the coprocessor expects.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     SecureRandom.bytes(try generation(of: certificate).challengeByteCount)
   }
 
-  /// The generation of the coprocessor to which a certificate belongs, as shown by the type of the certificate's key.
+  /// The generation of the coprocessor that a certificate belongs to, which follows from the type of the certificate's
+  /// key.
   public func generation(of certificate: [UInt8]) throws(AuthenticatorError) -> CoprocessorGeneration {
     try known(certificate).certificate.generation
   }
@@ -82,7 +83,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
 }
 
 extension AccessoryCertificate {
-  /// Whether `response`, of the generation's size, is a signature of `digest` with the certificate's key.
+  /// Whether `response`, which must have the generation's size, is a signature of `digest` with the certificate's key.
   fileprivate func isSigned(_ digest: [UInt8], _ response: [UInt8]) -> Bool {
     defer { LibraryReasons.take() }
     let key = X509_get0_pubkey(parsed.leaf)
@@ -113,12 +114,12 @@ extension AccessoryCertificate {
 struct CertificateCache {
   struct Entry: Sendable {
     let certificate: AccessoryCertificate
-    /// Where the chain ends; nil if it leads to a trusted certificate.
+    /// The certificate at which the chain ends; nil if the chain leads to a trusted certificate.
     let chainProblem: String?
   }
 
-  /// The bytes as a key. Only the end of the bytes is hashed, because the end contains the signature and is therefore
-  /// different in every certificate.
+  /// The bytes as a key. Only the last bytes are hashed, because they contain the signature and are therefore different
+  /// in every certificate.
   private struct Key: Hashable {
     private static let hashedCount = 32
     let bytes: [UInt8]
@@ -162,8 +163,8 @@ struct CertificateCache {
 }
 
 extension [UInt8] {
-  /// Whether both arrays have the same bytes. The comparison uses `memcmp`, because certificates are long and looked up
-  /// several times for each accessory: with a loop over the elements, comparing took most of the time of a look-up.
+  /// Whether both arrays contain the same bytes. The comparison uses `memcmp`, because certificates are long and looked
+  /// up several times for each accessory: with a loop over the elements, comparing took most of the time of a look-up.
   func isSame(as other: [UInt8]) -> Bool {
     guard count == other.count else { return false }
     return withUnsafeBufferPointer { own in

@@ -1,6 +1,7 @@
 /// The certificates of one envelope, held by libcrypto.
 final class ParsedCertificates: @unchecked Sendable {
-  /// A limit above what any real accessory sends, which is its own certificate plus the intermediates below the root.
+  /// The limit is higher than what any real accessory sends, which is its certificate plus the intermediates below the
+  /// root.
   static let limit = 8
 
   let leaf: OpaquePointer
@@ -115,7 +116,8 @@ struct DERFault: Equatable {
     var kind: Int32 = 0
     let flags = ASN1_get_object(&cursor, &length, &tag, &kind, end - position)
     LibraryReasons.take()
-    // After an invalid header, `length` still has its initial value; a length beyond the end is set.
+    // After an invalid header, `length` still has its initial value. After a valid header whose value is longer than
+    // the remaining bytes, `length` is set.
     guard let cursor, length >= 0 else { return DERFault(offset: header, what: "no whole tag and length") }
     position = cursor - start
     if flags & 0x80 != 0 {
@@ -139,7 +141,7 @@ struct DERFault: Equatable {
 final class TrustedChain: @unchecked Sendable {
   static let simulation = TrustedChain(to: CertificateAuthority.simulation.parsed)
 
-  // The store is locked by libcrypto itself.
+  // libcrypto itself locks the store.
   private let store: OpaquePointer
 
   private init(to root: ParsedCertificates) {
@@ -161,7 +163,7 @@ final class TrustedChain: @unchecked Sendable {
   /// the trusted one.
   func problem(of certificate: AccessoryCertificate) -> String? {
     let context = Owned(X509_STORE_CTX_new(), X509_STORE_CTX_free)
-    // The stack only borrows the certificates, so the stack is freed without them.
+    // The stack only borrows the certificates, so it is freed without freeing them.
     let others = Owned(OPENSSL_sk_new_null(), OPENSSL_sk_free)
     for other in certificate.parsed.all { OPENSSL_sk_push(others.pointer, UnsafeRawPointer(other)) }
     LibraryReasons.must(

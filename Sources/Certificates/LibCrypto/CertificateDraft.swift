@@ -9,7 +9,7 @@ struct CertificateDraft {
     var commonName: String
   }
 
-  /// Signatures usually have 70 to 72 bytes, and half of all signatures have this length.
+  /// Signatures usually have 70 to 72 bytes; half of them have this length.
   static let signatureByteCount = 71
 
   var serial: [UInt8]
@@ -22,7 +22,7 @@ struct CertificateDraft {
   /// The authority's certificate, for extensions that refer to it.
   var authority: ParsedCertificates?
 
-  /// Returns the certificate in DER, signed with ECDSA over SHA-256; the result is always the same.
+  /// Returns the certificate in DER, signed with ECDSA over SHA-256. The result is the same every time.
   func signed(by authority: P256Key) -> [UInt8] {
     let certificate = Owned(X509_new(), X509_free)
     fill(certificate.pointer)
@@ -51,7 +51,7 @@ struct CertificateDraft {
     let number = Owned(BN_bin2bn(serial, Int32(serial.count), nil), BN_free)
     let integer = Owned(BN_to_ASN1_INTEGER(number.pointer, nil), ASN1_INTEGER_free)
     LibraryReasons.must(X509_set_serialNumber(certificate, integer.pointer), "serial")
-    // Apple ignores the dates; the second one is how X.509 writes "no end".
+    // Apple ignores the dates. The second one means "does not expire" in X.509.
     LibraryReasons.must(
       ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), "20200101000000Z"), "first day")
     LibraryReasons.must(
@@ -75,7 +75,7 @@ struct CertificateDraft {
   private static func encodedName(_ name: Name) -> Owned<OpaquePointer> {
     let made = Owned(X509_NAME_new(), X509_NAME_free)
     for (kind, text) in [(NID_organizationName, name.organisation), (NID_commonName, name.commonName)] {
-      // The string type is explicit, because the default depends on a process-wide setting of libcrypto.
+      // The string type is explicit, because the default type depends on a process-wide setting of libcrypto.
       LibraryReasons.must(
         X509_NAME_add_entry_by_NID(made.pointer, kind, V_ASN1_UTF8STRING, text, Int32(text.utf8.count), -1, 0), "name")
     }

@@ -1,7 +1,7 @@
 /// Owns one libcrypto object for as long as a function needs it, and frees it at the end of its scope.
 ///
-/// Noncopyable, so that nothing is freed twice. Objects that outlive a function are owned by a class with a `deinit`
-/// (``P256Key``, ``RSAKey``, ``ParsedCertificates``, ``TrustedChain``).
+/// The type is noncopyable, so that nothing is freed twice. Objects that outlive a function are owned by a class with a
+/// `deinit` (``P256Key``, ``RSAKey``, ``ParsedCertificates``, ``TrustedChain``).
 ///
 /// ```swift
 /// let order = Owned(BN_new(), BN_free)
@@ -33,8 +33,8 @@ struct Owned<Pointer>: ~Copyable {
 }
 
 enum LibraryReasons {
-  /// Returns the reasons, oldest first, and clears them. Called after each call that may fail because of outside bytes,
-  /// so that the next failure does not show an old reason.
+  /// Returns the reasons for the last failures, oldest first, and clears them. Must be called after each call that
+  /// outside bytes can cause to fail, so that the next failure does not show an old reason.
   @discardableResult
   static func take() -> String {
     var reasons: [String] = []
@@ -65,7 +65,7 @@ func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> 
 }
 
 extension OpaquePointer {
-  /// A BIGNUM as bytes, most significant first, padded with zeros at the front.
+  /// A BIGNUM as bytes, the most significant first, padded with zeros at the front.
   func bigEndianBytes(_ length: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: length) { output, count in
       let written = BN_bn2binpad(self, output.baseAddress, Int32(length))
@@ -83,7 +83,7 @@ extension OpaquePointer {
   }
 }
 
-/// The version of libcrypto that this process uses; it may differ from the one it was built with.
+/// The version of libcrypto that this process uses, which may differ from the version that it was built with.
 public enum LibraryVersion {
   /// The version, such as "OpenSSL 3.0.17 1 Jul 2025".
   public static var text: String {

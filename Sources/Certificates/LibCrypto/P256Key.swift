@@ -28,7 +28,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   }
 
   static func derived(from seed: SeedStream) -> P256Key {
-    // One scalar in four billion is unsuitable.
+    // One in four billion scalars is unsuitable.
     for attempt in UInt8.min...UInt8.max {
       if let key = P256Key(scalar: seed.bytes("P-256 scalar", attempt: attempt, count: 32)) { return key }
     }
@@ -81,7 +81,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   }
 }
 
-/// A P-256 signature in its two forms: the two numbers one after the other on the wire, and DER in certificates and
+/// A P-256 signature in both of its forms: two numbers one after the other on the wire, and DER in certificates and in
 /// libcrypto.
 struct P256Signature: Equatable {
   let raw: [UInt8]
@@ -109,10 +109,10 @@ struct P256Signature: Equatable {
   }
 }
 
-/// The order of the group P-256, which scalars and nonces must be smaller than, and arithmetic modulo it. One object is
-/// created for all keys.
+/// The order of the group P-256, and arithmetic modulo the order. Scalars and nonces must be smaller than the order.
+/// One object is created for all keys.
 ///
-/// The object is only read after it was created, so any thread may use it.
+/// The object does not change after it was created, so any thread may use it.
 final class P256Order: @unchecked Sendable {
   static let shared = P256Order()
 
@@ -145,11 +145,11 @@ final class P256Order: @unchecked Sendable {
   }
 }
 
-/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The first nonce is used; the next one
-/// only if it gives no valid signature, which has never been observed.
+/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The first nonce is used unless it gives
+/// no valid signature, which has never been observed; then the next one is used.
 ///
-/// OpenSSL has had this since 3.2, but Debian 12 has 3.0. easim itself contains only the sequence of steps; the
-/// arithmetic and HMAC are libcrypto's. A test checks the vectors of RFC 6979 A.2.5.
+/// OpenSSL supports this in version 3.2 and later, but Debian 12 has 3.0. easim itself contains only the sequence of
+/// steps; libcrypto does the arithmetic and computes HMACs. A test checks the vectors of RFC 6979 A.2.5.
 ///
 /// `extra` (RFC 6979, 3.6) gives a different, equally deterministic sequence for the same key and digest. `extra` is
 /// used to sign a certificate again if its signature has the wrong length.
@@ -160,7 +160,7 @@ struct DeterministicNonces: ~Copyable {
   private let order: [UInt8]
   private var isFirst = true
 
-  /// `digest` has 32 bytes. The digest is reduced modulo the order by at most one subtraction, because a 32-byte number
+  /// `digest` must have 32 bytes. At most one subtraction reduces the digest modulo the order, because a 32-byte number
   /// is less than twice the order.
   init(scalar: [UInt8], digest: [UInt8], order: [UInt8], extra: [UInt8] = []) {
     precondition(scalar.count == 32 && digest.count == 32 && order.count == 32, "P-256 and SHA-256 are 32 bytes each")

@@ -1,4 +1,4 @@
-/// A private RSA-1024 key of the older coprocessor, derived from a seed.
+/// A private RSA-1024 key for the older coprocessor, derived from a seed.
 ///
 /// libcrypto generates keys only from the system's random numbers, so the two primes are searched for upward from
 /// hashed bytes, using libcrypto's primality test. 1024 bits are too few for a real secret, but this key is not secret.
@@ -33,8 +33,8 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     return signature
   }
 
-  /// The first prime that suits the public exponent, at or above `start` (with its two top bits and its lowest bit set,
-  /// so that the product of two primes has 1024 bits).
+  /// The first prime that suits the public exponent, at or above `start`. First, the two highest bits of `start` are
+  /// set, so that the product of two primes has 1024 bits, and the lowest bit.
   private static func prime(_ start: [UInt8], _ arithmetic: OpaquePointer) -> Owned<OpaquePointer> {
     var start = start
     start[0] |= 0xC0
@@ -79,7 +79,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     let context = Owned(EVP_PKEY_CTX_new_from_name(nil, "RSA", nil), EVP_PKEY_CTX_free)
     LibraryReasons.must(EVP_PKEY_fromdata_init(context.pointer), "RSA key")
     var key: OpaquePointer?
-    // EVP_PKEY_KEYPAIR from the header, written out because macros of this kind are not imported.
+    // The value of the macro EVP_PKEY_KEYPAIR. Swift does not import macros of this kind.
     let keyPair =
       OSSL_KEYMGMT_SELECT_ALL_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY | OSSL_KEYMGMT_SELECT_PRIVATE_KEY
     LibraryReasons.must(EVP_PKEY_fromdata(context.pointer, &key, keyPair, parameters.pointer), "RSA key")
