@@ -10,9 +10,9 @@ export class Bursts {
   constructor(desk) {
     this.desk = desk;
     this.series = new Map();
-    // The throughput over time of completed runs, from their reports.
+    // Throughput over time for completed runs, taken from their reports.
     this.slices = new Map();
-    // The latency over time of completed runs, from their reports.
+    // Latency over time for completed runs, taken from their reports.
     this.maps = new Map();
     // The goals of runs that were started on this page, as lines in charts.
     this.goals = new Map();
@@ -63,7 +63,7 @@ export class Bursts {
     setInterval(() => this.poll(), 250);
   }
 
-  // Forgets all runs, because a different server has different runs.
+  // Forgets all runs, because another server has other runs.
   reset() {
     for (const known of [this.series, this.slices, this.maps, this.goals]) known.clear();
     this.reported?.clear();
@@ -94,7 +94,7 @@ export class Bursts {
       for (const state of await this.desk.server.batch([...ids].map((job) => ["job.state", { job }]))) {
         if (state.job) this.take(state);
       }
-    } catch { /* The connection says it. */ } finally { this.isPolling = false; }
+    } catch { /* The connection reports the failure. */ } finally { this.isPolling = false; }
     this.request();
   }
 
@@ -108,7 +108,7 @@ export class Bursts {
     if (figures && (!last || figures.seconds > last.seconds)) {
       const span = figures.seconds - (last?.seconds ?? 0);
       points.push({ ...figures, rate: span > 0 ? (figures.bytes - (last?.bytes ?? 0)) / span : 0, newErrors: figures.errors - (last?.errors ?? 0), newReconnections: figures.reconnections - (last?.reconnections ?? 0) });
-      // Halves the number of points; each then covers twice the time.
+      // Halves the number of points, each of which then covers twice the time.
       if (points.length > MOST_POINTS) this.series.set(state.job, points.filter((_, index) => index % 2 === 1));
     }
     if (state.state !== "running" && state.job === this.job && !this.reported?.has(state.job)) this.showReport(state);
@@ -267,7 +267,7 @@ function goalField() {
 
 function kbps(figures) { return figures.seconds > 0 ? (figures.bytes / figures.seconds / 1000).toFixed(1) : "0.0"; }
 
-// The latencies in each time slice, from a report's latency map; each is placed in the middle of its row.
+// The latencies in each time slice, from a report's latency map. Each latency is placed in the middle of its row.
 function latencies(map) {
   const columns = new Map();
   for (const [column, row, count] of map.cells) columns.set(column, [...(columns.get(column) ?? []), [row, count]]);

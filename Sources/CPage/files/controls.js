@@ -2,7 +2,7 @@
 import { h, replace, setText, oneLine, toBase64 } from "./dom.js";
 import { chooser, field, values } from "./forms.js";
 
-// Requests have at most 4 MiB, in base64.
+// A request may have at most 4 MiB, including files in base64.
 const MOST_CAPTURE = 3_000_000;
 
 export class Controls {
@@ -21,7 +21,8 @@ export class Controls {
   update() {
     const world = this.desk.world();
     const isVirtual = world.time === "virtual";
-    // In an empty world, opens the form for the first step.
+    // Opens the form that adds an accessory if there are no accessories, and the form that launches an app if there are
+    // no apps.
     if (!this.wasSeen) {
       this.wasSeen = true;
       for (const [id, all] of [["add-accessory", world.accessories], ["launch-app", world.apps]]) this.element.querySelector(`#${id}`).open = all.length === 0;
@@ -75,7 +76,7 @@ export class Controls {
       if (this.quirks.texts().length) params.quirks = this.quirks.texts();
       if (this.faults.texts().length) params.faults = this.faults.texts();
       Object.assign(params, values(fields));
-      // An app treats two accessories with the same serial number as one.
+      // Apps treat two accessories with the same serial number as one.
       if (!params.serial && !params.count) {
         const used = new Set(desk.world().accessories.map((one) => one.serial));
         const twins = desk.world().accessories.filter((one) => one.profile === select.value);
@@ -136,7 +137,7 @@ export class Controls {
         desk.bar.button("Launch", make, { name: "launch-app", class: "main" })));
   }
 
-  // The form for the accessory of a capture; a capture may also be dropped anywhere on the page.
+  // The form that adds the accessory in a capture. A capture may also be dropped anywhere on the page.
   replay() {
     const input = h("input", { type: "file", id: "capture-file", on: { change: () => { if (input.files[0]) this.replayFile(input.files[0]); input.value = ""; } } });
     this.replayProblem = h("p", { class: "problem", role: "alert", hidden: true });

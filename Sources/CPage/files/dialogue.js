@@ -16,7 +16,7 @@ export class Dialogue {
       h("button", { type: "button", class: "main", dataset: { action: "close-dialogue" }, on: { click: () => this.element.close() } }, "Close")), this.note, this.parts);
   }
 
-  // `packets` must include their bytes; `jump` goes to one of them.
+  // `packets` must include the packets' bytes; `jump` shows one of the packets.
   show(name, packets, jump) {
     this.turns = turnsOf(packets);
     this.name = name;

@@ -5,7 +5,7 @@ import { VirtualList } from "./list.js";
 
 export class EventList {
   // `desk` provides the world and the selected range; `chosen` is called with an event when it is selected, and `jump`
-  // shows its packets.
+  // shows the event's packets.
   constructor(desk, { chosen, jump, follows = true }) {
     this.desk = desk;
     this.filter = h("input", { type: "search", id: "event-filter", placeholder: "connect, fault, name", autocomplete: "off" });
@@ -41,7 +41,7 @@ export class EventList {
     setText(this.count, `${rows.length} events${world.gone ? `, ${world.gone} older ones are gone` : ""}`);
   }
 
-  // Selects the first event at or after a moment.
+  // Selects the first event at or after a given time.
   reveal(t) {
     const at = this.list.rows.findIndex((one) => one.t >= t - 1e-6);
     if (at >= 0) {

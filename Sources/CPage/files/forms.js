@@ -11,7 +11,7 @@ export class Schemas {
 
   param(method, name) { return this.methods.get(method)?.params.find((param) => param.name === name); }
 
-  // The variants of a definition such as quirk or fault, each with its name, description and properties.
+  // The variants of a definition such as quirk or fault, each with a name, a description and properties.
   kinds(definition) {
     const definitions = this.definitions;
     return definitions[definition].anyOf.filter((one) => one.$ref).map((one) => {
@@ -37,7 +37,7 @@ function resolve(schema, definitions) {
   return { ...definitions[name], ...schema, kind: name };
 }
 
-// One field with its label. `value()` is undefined if the field contains the default.
+// One input field with a label. `value()` is undefined if the field contains the default.
 export function field(schema, { title, changed } = {}) {
   const id = `f${++counter}`;
   const standard = schema.default;

@@ -1,5 +1,5 @@
-// Paints the lanes of a LaneModel on a canvas. What was painted is kept in `drawn`, for finding what is under the
-// pointer and for comparing the picture with the events.
+// Paints the lanes of a LaneModel on a canvas. The painted shapes are kept in `drawn`, to find the shape under the
+// pointer and to compare the picture with the events.
 import { duration, oneLine, seconds } from "./dom.js";
 
 export const AXIS = 22;
@@ -8,7 +8,7 @@ export const GAP = 8;
 export const PHASE = 15;
 
 export class LanePainter {
-  // `frame` has left, width, height, from, right, until, and the functions place and timeAt.
+  // `frame` has the properties left, width, height, from, right and until, and the functions place and timeAt.
   constructor(pen, colors, frame) {
     Object.assign(this, frame);
     Object.assign(this, { pen, colors, drawn: [] });
@@ -167,7 +167,7 @@ export class LanePainter {
     pen.restore();
   }
 
-  // Each kind of mark has its own shape as well as its own color.
+  // Each kind of mark has a shape as well as a color of its own.
   markShape(kind, x, top) {
     const { pen, colors } = this;
     pen.fillStyle = colors[kind] ?? colors.info;
@@ -253,7 +253,7 @@ export class LanePainter {
   }
 }
 
-// Whether two shapes stand for the same bar or mark, drawn at different times.
+// Whether two shapes that were drawn at different times stand for the same bar or mark.
 export function same(a, b) {
   return Boolean(a && b) && a.number === b.number && a.packet === b.packet && a.lane === b.lane && a.mark === b.mark && a.t0 === b.t0;
 }

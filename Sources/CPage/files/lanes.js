@@ -1,6 +1,6 @@
-// The picture of a LaneModel: a box with a time axis that is always visible. It zooms, scrolls, follows the time, and
-// lets users select a time range. What was drawn last is kept as a list, for finding what is under the pointer and for
-// comparing the picture with the events.
+// The picture of a LaneModel: a box with a time axis that is always visible. The picture can be zoomed and scrolled,
+// follows the current time, and lets users select a time range. The shapes that were drawn last are kept in a list, to
+// find the shape under the pointer and to compare the picture with the events.
 import { h, perFrame, plain, oneLine, seconds, stillness } from "./dom.js";
 import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 
@@ -9,7 +9,7 @@ const LONGEST = 24 * 3600;
 // The maximum number of rows in a lane.
 const MOST_ROWS = 6;
 const MOST_OPEN_ROWS = 100;
-// If there are more lanes than this, each is one line until it is opened.
+// If there are more lanes than this, each lane is a single line until it is opened.
 const MOST_TALL = 12;
 const TALLEST = 440;
 
@@ -153,7 +153,7 @@ export class LaneView {
   // Time and position
 
   plotWidth() { return Math.max(50, this.canvas.clientWidth - this.labels()); }
-  // On narrow screens, the titles are above the bars.
+  // On narrow screens, the titles are shown above the bars.
   labels() { return this.canvas.clientWidth < 560 ? 0 : 150; }
   rightEdge() { return this.follows ? Math.max(this.now(), this.span * 0.25) + this.span * 0.04 : this.end; }
   timeAt(x) { return this.rightEdge() - this.span + (x - this.labels()) / this.plotWidth() * this.span; }
@@ -377,7 +377,7 @@ export class LaneView {
     let top = AXIS + GAP;
     const names = {};
     for (const lane of lanes) if (lane.kind === "accessory") names[lane.title] = (names[lane.title] ?? 0) + 1;
-    // A filter may leave only a few of many lanes.
+    // A filter may hide most of many lanes.
     const isMany = lanes.length > MOST_TALL || (this.filter.value !== "" && this.model.lanes.size > MOST_TALL);
     this.openButton.hidden = !isMany;
     this.filter.hidden = !isMany && !this.filter.value;

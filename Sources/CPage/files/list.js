@@ -1,4 +1,5 @@
-// A list of any length that creates elements for visible rows only. The list follows its end until the user scrolls up.
+// A list of any length that creates elements for visible rows only. The list keeps showing the last rows until the user
+// scrolls up.
 import { h, perFrame } from "./dom.js";
 
 const ROW = 22;

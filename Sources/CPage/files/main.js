@@ -34,7 +34,7 @@ const tabs = new Tabs(document.querySelector("#tabs"), "view");
 desk.range = null;
 desk.say = toast;
 desk.accessoryOf = (packet) => desk.world().accessories.find((one) => one.accessory === packet.accessory)?.serial;
-// The id of a fault, looked up by its text.
+// The id of a fault, looked up by the fault's text.
 desk.faultName = (text) => {
   const found = desk.world().accessories.flatMap((one) => one.states ?? []).find((one) => one.text === text);
   return found ? `${found.fault} (${text})` : text;
@@ -135,7 +135,7 @@ async function start() {
   tabs.show(tabs.has(tabs.remembered) ? tabs.remembered : "live");
   store.addEventListener("reset", () => {
     for (const view of [desk.packets, desk.bursts, scenarios]) view.reset();
-    // The server's ids start again.
+    // The server's ids start at the beginning again.
     SessionBox.mine.clear();
     desk.bar.say("");
   });
@@ -159,7 +159,7 @@ function sentence(world) {
   return `${plugged.length === 0 ? "No accessory is plugged in" : names}; ${apps}${faults > 0 ? `; ${count(faults, "fault acts", "faults act")} on the cables` : ""}.`;
 }
 
-// Describes what passed in the selected time range, if packets were recorded.
+// Describes the traffic in the selected time range, if packets were recorded.
 function showRange(element) {
   element.hidden = !desk.range;
   if (!desk.range) return;

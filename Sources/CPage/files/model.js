@@ -1,6 +1,6 @@
-// The lanes of a world as bars and marks on its time axis, derived from notices only: one lane for each accessory, one
-// for the cables, one for the device, and one for each app. The lines of a scenario give the same picture. If packets
-// are known, they add what passed in each session, and each packet that a fault acted on.
+// The lanes of a world as bars and marks on its time axis, derived from notices only. There is one lane for each
+// accessory, one for the cables, one for the device, and one for each app. The lines of a scenario give the same
+// picture. Known packets add the traffic of each session, and every packet that a fault acted on.
 import { bytes, duration } from "./dom.js";
 
 const MOST_OF_A_LANE = 20_000;
@@ -62,7 +62,7 @@ export class LaneModel {
     this.waitingSessions = [];
     // Every session that was opened, oldest first; packets belong to the newest session with their number.
     this.sessions = [];
-    // Named periods, and periods in which a fault acts; each belongs to a lane.
+    // Named periods, and periods in which a fault acts; each period belongs to a lane.
     this.phases = [];
     this.shades = [];
     this.began = new Map();
@@ -82,7 +82,8 @@ export class LaneModel {
     return lane;
   }
 
-  // Accessories, the cable, the device and apps, each kind in the order in which they connected.
+  // The lanes of accessories, the cable, the device and apps; within each kind, they are in the order in which they
+  // connected.
   get ordered() {
     const rank = { accessory: 0, cable: 1, device: 2, app: 3 };
     return [...this.lanes.values()].sort((a, b) => rank[a.kind] - rank[b.kind]);
@@ -128,7 +129,7 @@ export class LaneModel {
     if (request === "accessory.add") for (const fault of params?.faults ?? []) this.beginFault("", fault, t);
   }
 
-  // A fault acts from now on; its `after` and `for` are relative to now.
+  // A fault takes effect immediately; its `after` and `for` are relative to now.
   beginFault(fault, text, t) {
     const own = (key) => { const found = new RegExp(`[,=]?${key}=([0-9.]+)(ms|s|m)`).exec(text); return found ? Number(found[1]) * { ms: 1e-3, s: 1, m: 60 }[found[2]] : null; };
     const t0 = t + (own("after") ?? 0);
@@ -171,7 +172,7 @@ export class LaneModel {
     this.version += 1;
   }
 
-  // The record of a session, which both ends report.
+  // The record of a session, which both sides report.
   openSession({ session: id, protocol, accessory, t }) {
     const known = this.sessions.findLast((one) => one.id === id && one.serial === accessory?.serial && one.t1 === null);
     if (known && t - known.t0 < 1) return known;
@@ -340,7 +341,7 @@ export class LaneModel {
     }
   }
 
-  // Whether only the device's end of the cables reports events.
+  // Whether only the device's side of the cables reports events.
   get isDeviceAlone() { return ![...this.lanes.values()].some((lane) => lane.kind === "accessory"); }
 
   takeDeviceCable({ event, t, number, up, text, reason, on }) {
@@ -355,7 +356,7 @@ export class LaneModel {
     cable.end("device", t, reason, number);
   }
 
-  // If there is only one app, shows the sessions whose app is unknown in its lane.
+  // If there is only one app, sessions whose app is unknown are shown in that app's lane.
   giveRest() {
     const waiting = this.waitingSessions;
     this.waitingSessions = [];

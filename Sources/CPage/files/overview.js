@@ -26,7 +26,7 @@ export class Overview {
     desk.store.addEventListener("lists", this.request);
     desk.store.addEventListener("notice", this.request);
     new ResizeObserver(() => this.drawLines()).observe(this.element);
-    // If there are many cards, they scroll within their box.
+    // If there are many cards, their box can be scrolled.
     const lines = perFrame(() => this.drawLines());
     for (const box of [this.accessories, this.apps]) box.addEventListener("scroll", lines);
   }
@@ -234,7 +234,8 @@ export class FaultRow {
       ({ property }) => this.slider(name, property));
   }
 
-  // The slider shows the fault's current value, no matter who changed it, except while it is being moved.
+  // The slider shows the fault's current value, no matter who changed the value, except while the slider is being
+  // moved.
   slider(name, property) {
     const scale = sliderScale(property);
     const output = h("output", {});
@@ -264,7 +265,8 @@ export class FaultRow {
     };
   }
 
-  // Sends one request at a time, with only the values that were moved; the others keep the fault's current values.
+  // Sends one request at a time, with only the values whose sliders were moved; the other values stay as they are in
+  // the fault.
   async change() {
     if (this.isChanging) return;
     this.isChanging = true;

@@ -87,13 +87,13 @@ export class Packets {
     this.refilter();
   }
 
-  // Asks for the next packets four times a second, and more often while there are many. While the view is closed, asks
-  // occasionally, because the lanes show what faults did.
+  // Asks for the next packets four times a second, and more often while there are many. Also asks occasionally while
+  // the view is closed, because the lanes show what faults did.
   async loop() {
     while (true) {
       let more = false;
       if (this.source.isReady) {
-        try { more = await this.fetch(); } catch { /* The connection says it, or the world is gone. */ }
+        try { more = await this.fetch(); } catch { /* The connection reports the failure, or the world is gone. */ }
       }
       if (!more) {
         if (!this.source.isLive) return;
@@ -143,7 +143,8 @@ export class Packets {
     return this.source.isLive ? found.length === AT_ONCE : found.length === MOST;
   }
 
-  // Links a packet to what is known about it: the packet that it repeats, the fault that acted on it, its session.
+  // Links a packet to what is known about it: the packet that it repeats, the fault that acted on it, and the session
+  // that it belongs to.
   take(one) {
     const lanes = this.desk.world().lanes;
     if (one.seq !== undefined) {
@@ -287,7 +288,7 @@ export class Packets {
     this.dialogue.show(`${session.name}: ${session.protocol}`, packets, (number) => this.jump({ number }));
   }
 
-  // The packets in the list with all their bytes, some of which the page may not have.
+  // The packets in the list with all their bytes, even those that the page does not have yet.
   async whole() {
     const found = await this.source.whole(this.of, this.shown);
     if (found.length < this.shown.length) this.desk.say(`${this.shown.length - found.length} packets are gone from the server and not in the file.`, true);

@@ -39,7 +39,7 @@ export class Server {
     return answer.result;
   }
 
-  // Sends several requests at once. The results are in the same order; a failed one is a Failure.
+  // Sends several requests at once. The results are in the same order; the result of a failed request is a Failure.
   async batch(calls) {
     if (calls.length > MOST_AT_ONCE) return [...await this.batch(calls.slice(0, MOST_AT_ONCE)), ...await this.batch(calls.slice(MOST_AT_ONCE))];
     if (calls.length === 0) return [];

@@ -51,7 +51,7 @@ export class Scenarios {
       h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-app" }, "App"), this.app, this.live, this.stop, this.noApp)), this.results, this.runs);
   }
 
-  // The apps of the world, for one of which a scenario can be played.
+  // The apps in the world. A scenario can be played for one of them.
   update() {
     const { apps } = this.desk.world();
     const before = this.app.value;

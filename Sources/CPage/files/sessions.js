@@ -55,14 +55,14 @@ export class SessionBox {
     this.isReading = true;
     try {
       while (this.state.open && this.element.isConnected) {
-        // Waiting here would advance virtual time.
+        // Waiting for bytes here would advance virtual time.
         const wait = this.desk.world().time === "virtual" ? "0ms" : "20s";
         const answer = await this.desk.server.call("session.read", { session: this.state.session, wait });
         if (answer.bytes > 0) this.take(fromBase64(answer.data));
         if (answer.ended) return;
         if (answer.bytes === 0 && this.desk.world().time === "virtual") return;
       }
-    } catch { /* The session is gone, which its counters say. */ } finally { this.isReading = false; }
+    } catch { /* The session is gone, and its counters show this. */ } finally { this.isReading = false; }
   }
 
   take(data) {

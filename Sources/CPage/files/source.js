@@ -1,5 +1,5 @@
 // The source of packets: a server that continues to record them, or a trace that holds all of them. Both have the same
-// methods, so that the views need not know which of them they use.
+// methods, so that the views need not know which one they use.
 import { fromBase64, fromHex } from "./dom.js";
 
 export class LivePackets {
@@ -19,7 +19,7 @@ export class LivePackets {
     return { packet: { ...packet, bytes: fromHex(packet.hex) }, fields };
   }
 
-  // These packets including their bytes, if the server still has them.
+  // The given packets including their bytes, if the server still has them.
   async whole(world, packets) {
     const wanted = new Set(packets.map((one) => one.number));
     const found = [];
@@ -67,7 +67,7 @@ class RecordedPacket {
   get bytes() { return fromBase64(this.base64); }
   get hex() { return Array.from(this.bytes, (byte) => byte.toString(16).padStart(2, "0")).join(""); }
 
-  // The data of a session in readable form, the same as the server writes it.
+  // A session's data in readable form, as the server would write it.
   get data() {
     if (this.externalSession === undefined && this.event !== "transfer") return undefined;
     const data = payloadOf(this);

@@ -1,5 +1,5 @@
 // Everything known about the server: worlds with their accessories, apps, sessions and jobs, and the notices of each
-// world. It comes from the event stream and from lists that are requested when something has changed.
+// world. All of this comes from the event stream, and from lists that are requested when something has changed.
 import { NoServer, WrongToken } from "./rpc.js";
 import { LaneModel } from "./model.js";
 
@@ -105,7 +105,7 @@ export class Store extends EventTarget {
     this.newToken?.();
   }
 
-  // Requests the events from before the stream began.
+  // Requests the events that happened before the stream began.
   async catchUp() {
     const { worlds } = await this.server.call("world.list");
     for (const { world: id, number } of worlds) {
@@ -201,7 +201,7 @@ export class Store extends EventTarget {
       for (const app of apps.apps) this.worlds.get(app.world)?.lanes.sessionsOf(app);
       this.tell("lists");
       this.tell("jobs");
-      // Passing bytes cause no notice, so the sessions are polled.
+      // No notice reports transferred bytes, so the sessions are polled.
       if (apps.apps.some((app) => app.sessions.length > 0)) this.refreshSoon(1_000);
     } finally {
       this.isRefreshing = false;
@@ -212,8 +212,8 @@ export class Store extends EventTarget {
     }
   }
 
-  // Requests what each app sees, its sessions, and the faults of accessories. The lists are shown once these have
-  // arrived.
+  // Requests each app's accessories and sessions, and the faults of accessories. The lists are shown once all of these
+  // have arrived.
   async refreshDetails(apps, accessories) {
     const calls = apps.flatMap((app) => [
       ["app.accessories", { app: app.app }], ...app.sessions.map((session) => ["session.state", { session }]),
@@ -241,7 +241,7 @@ export class Store extends EventTarget {
   }
 }
 
-// The phases of an accessory, derived from its events.
+// The phases that an accessory went through, derived from its events.
 export const PHASES = ["plugged", "link", "authenticated", "identified", "published", "session"];
 
 function phase(phases, notice) {

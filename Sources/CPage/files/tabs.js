@@ -1,4 +1,4 @@
-// Views that tabs switch between.
+// A group of views, one of which is chosen by tabs.
 import { h } from "./dom.js";
 
 export class Tabs {
@@ -42,7 +42,7 @@ export class Tabs {
       if (isShown) view.opened?.(); else view.closed?.();
     }
     // A page opened from a file may have no storage.
-    try { sessionStorage.setItem(this.name, name); } catch { /* Then nothing is remembered. */ }
+    try { sessionStorage.setItem(this.name, name); } catch { /* Without storage, the choice is not remembered. */ }
   }
 
   get remembered() { try { return sessionStorage.getItem(this.name); } catch { return null; } }

@@ -1,6 +1,6 @@
 // A trace: runs that have ended, shown by the views of the live page without a server. The data is in the document.
-// Runs of one group, such as a scenario with either client, are side by side; packets and log are those of the chosen
-// run.
+// Runs in the same group, such as a scenario with each of two clients, are shown side by side; the packets and the log
+// are those of the chosen run.
 import { h, replace, seconds, setText, duration, oneLine } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView, legend } from "./lanes.js";
@@ -61,7 +61,7 @@ class Run {
     await this.packets.jump(target);
   }
 
-  // Selects the first event whose text contains these words.
+  // Selects the first event whose text contains the given words.
   find(words) {
     const at = this.world.notices.findIndex((one) => one.text?.includes(words));
     if (at < 0) return;
@@ -143,10 +143,10 @@ function sign(group) { return made.find((one) => one.group === group).verdict ==
 const select = groups.length < 2 ? null
   : h("select", { id: "group", on: { change: () => show(select.value) } }, groups.map((one) => h("option", { value: one }, oneLine(`${sign(one)} ${one}`))));
 
-// The address's fragment (after #) names a group, or contains words of an event.
+// The URL's fragment (after #) names a group, or contains words of an event.
 function follow() {
   let words = "";
-  try { words = decodeURIComponent(location.hash.slice(1)); } catch { /* Then it is nothing. */ }
+  try { words = decodeURIComponent(location.hash.slice(1)); } catch { /* A malformed fragment is ignored. */ }
   if (groups.includes(words)) show(words);
   else if (words) shown[0].find(words);
 }

@@ -7,7 +7,7 @@
 /// The number of files.
 int cpage_count(void);
 
-/// The path of a file in the address, by its index from 0: "/", "/main.js".
+/// The path in the URL of the file with an index from 0, such as "/" or "/main.js".
 const char *cpage_path(int index);
 
 /// The value of Content-Type.
