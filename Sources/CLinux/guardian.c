@@ -1,10 +1,10 @@
-// A program's guardian: a process between this one and the program that outlives neither of them.
+// A program's guardian: a process between this process and the program. The guardian outlives neither of them.
 //
 // The guardian is the subreaper of everything the program starts, so nothing can escape it by leaving its process group
-// or its parent. It kills all remaining processes when the program has ended, and everything immediately when this
-// process ends in any way: it waits on a pipe, the leash, whose other end only this process holds. The guardian is
-// forked and never executes another file, so it only calls functions that are allowed after a fork in a multithreaded
-// process.
+// or its parent. When the program has ended, the guardian kills all remaining processes. When this process ends, in any
+// way, the guardian kills everything immediately: it waits on a pipe, the leash, whose other end only this process
+// holds. The guardian is forked and never executes another file, so it only calls functions that are allowed after a
+// fork in a multithreaded process.
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>
@@ -141,7 +141,7 @@ static _Noreturn void guard(pid_t body, int leash, int signals) {
       bool was_killed = info.si_code != CLD_EXITED;
       sweep(body, signals, grace_milliseconds);
       if (!was_killed) _exit(status);
-      // Ends in the same way as the program, without a core dump of this process.
+      // Ends in the same way as the program, but without a core dump of this process.
       struct rlimit none = {0, 0};
       setrlimit(RLIMIT_CORE, &none);
       struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -167,8 +167,8 @@ static _Noreturn void be_guardian(const struct program *program, int leash, int 
   if (body < 0) fail(report, errno);
   if (body == 0) become(program, report, self);
   setpgid(body, body);
-  // Nothing else stays open: otherwise the program's pipes would never reach their end, and files of this process would
-  // never be closed.
+  // Nothing else stays open; otherwise readers of the program's pipes would never see the end of file, and files of
+  // this process would never be closed.
   if (dup2(leash, 0) < 0) fail(report, errno);
   close_from(1);
   sigset_t child;
@@ -193,7 +193,7 @@ int clinux_start_guarded(const char *path, char *const *words, char *const *vari
     close(reins[1]);
     return code;
   }
-  // No signal handler of this process may run in the new one.
+  // No signal handler of this process may run in the new process.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -3,7 +3,7 @@
 #include "CLinux.h"
 #include <stdlib.h>
 
-// zlib's functions and its z_stream, which has not changed since zlib 1.0. They are declared here because apps build
+// zlib's functions and zlib's z_stream, which has not changed since zlib 1.0. They are declared here because apps build
 // this file and should not need zlib1g-dev; inflateInit2_ checks the size of the structure.
 struct zlib_stream {
   const unsigned char *input;
@@ -32,7 +32,7 @@ int inflateEnd(struct zlib_stream *stream);
   F(int, inflateReset, (struct zlib_stream *stream), (stream))                                                          \
   F(int, inflateEnd, (struct zlib_stream *stream), (stream))
 
-// zlib's own names are avoided, because a program may also be linked with zlib.
+// zlib's own names are avoided here, because a program may also be linked with zlib.
 #define DECLARE(result, name, parameters, arguments) static __typeof__(&name) late_##name;
 FUNCTIONS(DECLARE)
 

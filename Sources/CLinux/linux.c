@@ -162,8 +162,8 @@ int clinux_functionfs_packet_size(int endpoint) {
   return descriptor.wMaxPacketSize & 0x7FF;
 }
 
-// The settings of the terminal that was made raw. The settings are restored either by the program or by its crash
-// handler.
+// The original settings of the terminal that was made raw. Either the program or its crash handler restores these
+// settings.
 static struct termios terminal_before;
 static volatile sig_atomic_t terminal_held;
 static int terminal_descriptor;
@@ -194,7 +194,7 @@ void clinux_terminal_release(void) {
 
 static void terminal_crashed(int signal) {
   clinux_terminal_release();
-  // The signal's previous handler is restored and receives the signal when this function returns.
+  // The signal's previous handler is restored, and receives the signal when this function returns.
   for (int i = 0; i < crash_count; i++) {
     if (crash_signals[i] == signal) sigaction(signal, &crash_before[i], NULL);
   }
@@ -240,7 +240,7 @@ int clinux_terminal_hold_keys(int descriptor) { return terminal_take(descriptor,
 
 int clinux_terminal_is_ours(int descriptor) { return terminal_is_ours(descriptor); }
 
-// Defined by AccessoryHardware, and NULL in a program that does not contain AccessoryHardware.
+// This function is defined by AccessoryHardware; in a program without AccessoryHardware, it is NULL.
 __attribute__((weak)) void easim_add_hardware_media(void *table);
 
 void clinux_add_hardware_media(void *table) {

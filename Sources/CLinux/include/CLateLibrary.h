@@ -23,10 +23,11 @@
 #define LATE_FIND(result, name, parameters, arguments)                                                                  \
   if (!(*(void **)&late_##name = dlsym(library, #name))) return LATE_LIBRARY " has no " #name;
 
-/// A pointer to a function with variable arguments, which cannot be wrapped; LATE_FIND finds it as well.
+/// A pointer to a variadic function, which cannot be wrapped. LATE_FIND finds such functions as well.
 #define LATE_POINTER(name) static __typeof__(&name) late_##name;
 
 /// The library, or NULL with dlerror. `file` includes the version, because a program and a library of different
 /// versions do not work together. A program from a tarball or wheel is linked with its own copy of the library, whose
-/// file may have another name; `any` is one of the library's functions, used to find that copy. Needs _GNU_SOURCE.
+/// file may have another name; `any` is one of the library's functions, used to find that copy. This requires
+/// _GNU_SOURCE.
 #define LATE_OPEN(file, any) (dlsym(RTLD_NEXT, any) ? RTLD_NEXT : dlopen(file, RTLD_NOW | RTLD_LOCAL))

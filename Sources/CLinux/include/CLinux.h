@@ -28,7 +28,7 @@ int clinux_clock_error(int64_t *microseconds);
 /// epoll_ctl, with the members of epoll_event as separate arguments.
 int clinux_epoll_control(int epoll, int operation, int descriptor, uint32_t events, uint64_t token);
 
-/// memmem: the first occurrence of `count` bytes in `room` bytes, or NULL.
+/// memmem: returns the first occurrence of `count` bytes in `room` bytes, or NULL.
 const void *clinux_find(const void *all, size_t room, const void *bytes, size_t count);
 
 /// Gets the process and user at the other end of a Unix socket; returns 0, or -1 with errno.
@@ -60,18 +60,18 @@ void clinux_main_thread_is_also(bool (*is_also)(void));
 int clinux_exchange(const char *one, const char *other);
 int clinux_rename_to_free(const char *from, const char *to);
 
-/// The environment of this process, which is a variable in C that Swift cannot access.
+/// The environment of this process. In C this is a variable, which Swift cannot access.
 char *const *clinux_environment(void);
 
-/// write(2) to a pipe that may have no reader any more. Returns EPIPE in that case and never raises SIGPIPE, whatever
+/// write(2) to a pipe that may no longer have a reader. Returns EPIPE in that case and never raises SIGPIPE, whatever
 /// this process has set for that signal.
 ssize_t clinux_write_to_pipe(int pipe, const void *bytes, size_t count);
 
-/// Creates a pipe whose ends are both close-on-exec; returns 0, or -1 with errno.
+/// Creates a pipe with both ends close-on-exec; returns 0, or -1 with errno.
 int clinux_pipe(int ends[2]);
 
-/// Closes all descriptors from `first` on in a program to be started; before glibc 2.34, only close-on-exec descriptors
-/// are closed.
+/// Closes, in a program to be started, all descriptors from `first` on; before glibc 2.34, closes only close-on-exec
+/// descriptors.
 int clinux_close_from(posix_spawn_file_actions_t *actions, int first);
 
 /// Starts a program as the leader of a process group, with a guardian process between this process and the program. The
