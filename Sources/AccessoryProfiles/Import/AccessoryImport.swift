@@ -138,7 +138,7 @@ struct DumpReader {
     state = .inProtocols(draft)
   }
 
-  /// Completes an accessory cut short by the end of the text or by another accessory.
+  /// Completes an accessory whose description was cut short, because the text ended or another accessory began.
   private mutating func cutShort() {
     switch state {
     case .between: break
