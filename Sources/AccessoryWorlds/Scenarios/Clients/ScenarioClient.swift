@@ -18,7 +18,7 @@ public class ScenarioClient: AppHandler {
     /// Whether a session is open and its payload was verified.
     public var isServing = false
 
-    /// The app's result as the end of a sentence.
+    /// The app's result, worded to complete a sentence.
     public var text: String {
       "the app verified \(verified.counted("echo", "echoes")) and has \(isServing ? "a" : "no") working session at the end"
     }
@@ -138,7 +138,7 @@ public class ScenarioClient: AppHandler {
     send(over: current.session, current.accessory, app)
   }
 
-  /// Watches for the end of the session even though no reply is expected.
+  /// Notices when the session ends, even though no reply is expected.
   private func watchForEnd(of session: Session, _ accessory: PublishedAccessory, _ app: AppView) {
     session.handler = Discarder { [unowned self] in failLater(session, accessory, app) }
   }
