@@ -62,7 +62,7 @@ struct TouchMachine {
     if case .waiting(session, _) = state { true } else { false }
   }
 
-  /// Handles the end of a session; `held` contains the replies that were held back for that session. Returns true if
+  /// Called when a session has ended; `held` contains the replies that were held back for that session. Returns true if
   /// ending the session cancels a request.
   mutating func ended(_ session: Int, held: [UInt8], now: Instant) -> Bool {
     guard case .waiting(session, let since) = state else { return false }

@@ -104,8 +104,8 @@ struct PhantomMachine {
     isHaunted ? (Duration.zero...quirk.ends).random(using: &random) : nil
   }
 
-  /// Handles the end of a session by the device or the cable; `quiet` is the time since the session's last byte.
-  /// Returns true if the session leaves a phantom.
+  /// Called when the device ended a session or the cable was unplugged; `quiet` is the time since the session's last
+  /// byte. Returns true if the session leaves a phantom.
   mutating func cutOff(after quiet: Duration) -> Bool {
     guard !isHaunted, quiet < quirk.within else { return false }
     isHaunted = true

@@ -172,7 +172,7 @@ final class SessionQuirks {
 
   func holdsReplies(of stream: QuirkStream) -> Bool { touch?.holds(stream.number) ?? false }
 
-  /// Handles the end of a session; `held` contains the replies that this session did not send.
+  /// Called when a session has ended; `held` contains the replies that this session did not send.
   func ended(_ stream: QuirkStream, _ end: SessionEnd, quiet: Duration?, held: [UInt8]) {
     streams.removeAll { $0 === stream }
     if end != .closedByAccessory, let quiet, phantom?.cutOff(after: quiet) == true, let story = phantom?.story {
