@@ -80,7 +80,7 @@ public struct SoakRecipe: Sendable {
     return plan
   }
 
-  /// The command that replays the world of a seed with a transcript.
+  /// The command that replays a seed's world with a transcript.
   public func command(replaying seed: UInt64) -> String {
     Self.command(replaying: seed, profile: profile?.reference, forbidden: forbidden)
   }

@@ -91,7 +91,7 @@ final class SoakStream: SessionHandler {
     if case .after(let time) = plan.closing { closeSoon(time) }
   }
 
-  /// Prepares for the end of the world: from now on, the stream only reads.
+  /// From now on, the stream only reads, because the world is about to end.
   func settle() {
     isSettling = true
     left = 0
