@@ -73,7 +73,7 @@ public final class Device {
     return sum
   }
 
-  /// Plugs in a cable. The device holds the cable until the other end closes it or ``unplugAll(_:)`` is called. If the
+  /// Plugs in a cable. The device keeps the cable until the accessory closes it or ``unplugAll(_:)`` is called. If the
   /// accessory's identification differs from what was known about it before, a warning is reported. With
   /// `refusesSignatures`, the device refuses even valid signatures. `key` tells the accessories at the same place
   /// apart. `worldNumber` is added to the events.

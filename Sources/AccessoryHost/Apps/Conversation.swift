@@ -74,7 +74,7 @@ public final class Conversation: SessionHandler {
   /// Continues, because bytes have arrived.
   public func sessionIsReadable(_ session: Session) { proceed() }
 
-  /// Handles the end of the session.
+  /// Called when the session has ended.
   public func session(_ session: Session, endedWith end: SessionEnd) {
     proceed()
     guard onEvent != nil else { return }

@@ -145,7 +145,7 @@ public final class Exchange: SessionHandler {
     if verifier?.check(bytes.extracting(0..<rest), scratch) == true, rest == bytes.byteCount {
       return finishIfComplete()
     }
-    // Any byte after the end of an echo is wrong.
+    // Any byte after a complete echo is wrong.
     verifier?.collect(bytes.extracting(rest..<bytes.byteCount))
     if verifier?.isFull == true { return conclude() }
     quietTimer = quietTimer ?? loop?.makeTimer { [weak self] in self?.conclude() }
@@ -179,7 +179,7 @@ public final class Exchange: SessionHandler {
     send(session)
   }
 
-  /// Handles the end of the session.
+  /// Called when the session has ended.
   public func session(_ session: Session, endedWith end: SessionEnd) {
     sessionIsReadable(session)
     conclude()
