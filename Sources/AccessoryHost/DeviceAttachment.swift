@@ -71,14 +71,26 @@ final class DeviceAttachment: ConnectionOwner {
   func start() {
     log(.attach(place))
     connection.start(self)
-    if device.settings.watchesLines { watchLine() }
+    if device.settings.watchesLines {
+      connection.linkMoved = { [unowned self] in watchLineSoon() }
+      lookAtLine()
+    }
   }
 
-  private func watchLine() {
+  /// An idle line is not looked at, so that an idle session wakes nobody.
+  private func watchLineSoon() {
+    guard watchTimer == nil else { return }
+    watchTimer = device.loop.schedule(after: .seconds(1)) { [unowned self] in
+      watchTimer = nil
+      lookAtLine()
+    }
+  }
+
+  private func lookAtLine() {
     for sentence in watch.look(at: connection.inspect { $0.lineState }, now: device.loop.now) {
       log(.warning(sentence))
     }
-    watchTimer = device.loop.schedule(after: .seconds(1)) { [unowned self] in watchLine() }
+    if !watch.isIdle { watchLineSoon() }
   }
 
   func close(_ reason: String) {

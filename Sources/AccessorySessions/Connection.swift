@@ -33,6 +33,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// Measures how long the other side has been silent; nil if silence is allowed.
   @exclusivity(unchecked) private var watch: PhaseClock?
   private var watchTimer: LoopTimer?
+  /// Called after everything that may have changed the link: bytes arrived, were written, or became overdue.
+  @exclusivity(unchecked) public var linkMoved: (() -> Void)?
 
   /// Packets are combined into one send of up to this size, unless the medium keeps transfers separate.
   private static var gatherLimit: Int { 256 * 1024 }
@@ -110,6 +112,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     timer.cancel()
     watchTimer?.cancel()
     Role.stop(&peer, reason)
+    linkMoved = nil
     drainEvents()
     for native in natives { native.end(.channelEnded(reason)) }
     owner = nil
@@ -131,6 +134,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     } else {
       timer.cancel()
     }
+    linkMoved?()
   }
 
   private func setPaused(_ pauses: Bool) {

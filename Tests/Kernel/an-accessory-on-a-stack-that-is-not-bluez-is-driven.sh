@@ -24,4 +24,4 @@ easim decode /tmp/gadget.pcapng >/tmp/decoded 2>&1 || fail "decode: $(cat /tmp/d
 grep -q IdentificationAccepted /tmp/decoded || fail "decode: $(cat /tmp/decoded)"
 easim profile import /tmp/gadget.pcapng >/tmp/gadget.json5 || fail "import"
 easim profile check /tmp/gadget.json5 >/tmp/checked 2>&1 || fail "check: $(cat /tmp/checked /tmp/gadget.json5)"
-grep -q 'request: "hello"' /tmp/gadget.json5 || fail "profile: $(cat /tmp/gadget.json5)"
+grep -q 'behavior: "echo"' /tmp/gadget.json5 || fail "profile: $(cat /tmp/gadget.json5)"

@@ -72,6 +72,8 @@ public struct LineWatch {
   private var reported: Set<Trouble> = []
   private var told = LinkCounters()
   private var nextCounts = Instant.origin
+  /// Whether the line needs no other look until there is traffic again.
+  public private(set) var isIdle = false
 
   /// Creates a watch that has seen no state.
   public init() {}
@@ -91,6 +93,7 @@ public struct LineWatch {
       sentences.append(counts)
       nextCounts = now + Self.pause
     }
+    isIdle = since.isEmpty && !hasGrown(state.counters)
     return sentences
   }
 
@@ -122,16 +125,20 @@ public struct LineWatch {
     return found
   }
 
+  private func hasGrown(_ counters: LinkCounters) -> Bool {
+    counters.spoiled > told.spoiled || counters.skippedBytes > told.skippedBytes
+      || counters.retransmissions + counters.hastened > told.retransmissions + told.hastened
+  }
+
   private mutating func takeCounts(_ counters: LinkCounters) -> String? {
-    let resent = counters.retransmissions + counters.hastened
-    let parts = [
-      (counters.spoiled, told.spoiled, "with wrong checksums", "packet"),
-      (resent, told.retransmissions + told.hastened, "sent again", "packet"),
-      (counters.skippedBytes, told.skippedBytes, "outside packets", "byte"),
-    ]
-    guard parts.contains(where: { $0.0 > $0.1 }) else { return nil }
+    guard hasGrown(counters) else { return nil }
     told = counters
-    let shown = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.3)\($0.0 == 1 ? "" : "s") \($0.2)" }
+    let parts = [
+      (counters.spoiled, "packet", "with wrong checksums"),
+      (counters.retransmissions + counters.hastened, "packet", "sent again"),
+      (counters.skippedBytes, "byte", "outside packets"),
+    ]
+    let shown = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s") \($0.2)" }
     return "the line so far: \(shown.joined(separator: ", "))"
   }
 }

@@ -68,6 +68,19 @@ import Testing
     #expect(watch.finish(states[24]) == [])
   }
 
+  @Test func aLineWithoutTroubleAndNewDamageIsIdle() {
+    var watch = LineWatch()
+    func isIdle(_ state: LineState, after seconds: Int) -> Bool {
+      _ = watch.look(at: state, now: .origin + .seconds(seconds))
+      return watch.isIdle
+    }
+    #expect(isIdle(LineState(), after: 0))
+    #expect(!isIdle(state { $0.awaited = "signature (AA03)" }, after: 1))
+    #expect(isIdle(state { $0.counters.spoiled = 1 }, after: 2), "reported at once")
+    #expect(!isIdle(state { $0.counters.spoiled = 2 }, after: 3), "to be reported later")
+    #expect(isIdle(state { $0.counters.spoiled = 2 }, after: 12))
+  }
+
   @Test func zerosAreReportedAtTheEndAtTheLatest() {
     var watch = LineWatch()
     let zeros = state { $0.paddingBytes = 3 }
