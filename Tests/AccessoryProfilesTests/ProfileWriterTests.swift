@@ -9,9 +9,9 @@ import Testing
     profile.summary = ""
     #expect(
       profile.text(comment: "Imported from a dump.\n\nBy hand.") == """
-        // A profile that was imported from a dump.
+        // Imported from a dump.
         //
-        // A profile that was written by hand.
+        // By hand.
         {
           version: 1,
           accessory: {

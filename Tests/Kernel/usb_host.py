@@ -13,7 +13,7 @@ import pytest
 
 def test_the_accessory_is_found_and_its_sessions_carry_every_byte(easim_host):
     accessory = easim_host.wait()
-    assert accessory["serialNumber"] == "EW1-0001"
+    assert accessory.serial_number == "EW1-0001"
     with easim_host.open("com.example.echo") as session:
         session.send(bytes(range(256)) * 40)
         assert session.recv(10_240) == bytes(range(256)) * 40
