@@ -84,6 +84,9 @@ package final class MessageBus: TimerHandler {
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)
     }
+    // A process that is just being started holds a copy of the socket until it runs its program. Shutting the socket
+    // down ends the connection, and with it the ownership of names, at once.
+    shutdown(sd_bus_get_fd(bus), Int32(SHUT_RDWR))
     sd_bus_close_unref(bus)
   }
 
