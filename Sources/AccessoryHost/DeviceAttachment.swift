@@ -77,7 +77,7 @@ final class DeviceAttachment: ConnectionOwner {
     }
   }
 
-  /// An idle line is not looked at, so that an idle session wakes nobody.
+  /// Schedules the next look. Nothing is scheduled while the line is idle, so an idle session causes no wake-ups.
   private func watchLineSoon() {
     guard watchTimer == nil else { return }
     watchTimer = device.loop.schedule(after: .seconds(1)) { [unowned self] in

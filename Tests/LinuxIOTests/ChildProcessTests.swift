@@ -28,7 +28,7 @@ import Testing
     let witness = Witness()
     let child = try shell(
       "echo out; echo err >&2; exit 7", witness, endIsADescriptor: endIsADescriptor)
-    wait("the end is told") { witness.endings == [.exited(7)] }
+    wait("the program's exit is reported") { witness.endings == [.exited(7)] }
     #expect(witness.printed == "out\n" && witness.complained == "err\n")
     #expect(!child.isRunning)
     #expect(kill(child.processID, 0) == -1 && errno == ESRCH)
@@ -42,7 +42,7 @@ import Testing
     wait("the process is over") { loop.turns > 0 && !isAlive(child.processID) }
     #expect(witness.endings == [] && witness.printed == "")
     child.resumeOutput()
-    wait("the end is told") { witness.endings == [.exited(0)] }
+    wait("the program's exit is reported") { witness.endings == [.exited(0)] }
     #expect(witness.printed == "out\n")
   }
 
@@ -54,7 +54,7 @@ import Testing
   @Test func aProgramInTheBackgroundDoesNotKeepItsStarterFromEnding() throws {
     let witness = Witness()
     let child = try shell("sleep 1000 & echo $!", witness)
-    wait("the end is told") { witness.endings == [.exited(0)] }
+    wait("the program's exit is reported") { witness.endings == [.exited(0)] }
     let background = try #require(Int32(witness.printed.dropLast()))
     // The process must be gone before its end is reported, so that there is nothing left to wait for.
     #expect(kill(background, 0) == -1 && errno == ESRCH)
@@ -71,7 +71,7 @@ import Testing
       sent += child.write(block.span.bytes.extracting(sent..<block.count))
       if sent == block.count { child.closeInput() }
     }
-    wait("the end is told") { witness.endings == [.exited(0)] }
+    wait("the program's exit is reported") { witness.endings == [.exited(0)] }
     #expect(witness.printed == "1000000\n")
     #expect(witness.roomTold > 1)
     witness.room = {}
@@ -82,13 +82,13 @@ import Testing
     let child = try shell("exec <&-; echo closed; sleep 0.05; exit 2", witness)
     wait("the program has closed its input") { witness.printed == "closed\n" }
     // A process that another test is starting may hold the pipe until it runs its program.
-    wait("that is told") {
+    wait("the closed input is reported") {
       _ = child.write([UInt8](repeating: 1, count: 10).span.bytes)
       return witness.inputClosings == 1
     }
     #expect(!child.takesInput)
     #expect(child.write([UInt8](repeating: 1, count: 10).span.bytes) == 0)
-    wait("the end is told") { witness.endings == [.exited(2)] }
+    wait("the program's exit is reported") { witness.endings == [.exited(2)] }
     #expect(witness.inputClosings == 1)
   }
 
@@ -108,7 +108,7 @@ import Testing
     command.add(variables: ["EASIM_PASSED", "EASIM_SET=new=1", "HOME=/nowhere", "EASIM_MISSING"])
     let witness = Witness()
     let child = try ChildProcess(command, on: loop, witness)
-    wait("the end is told") { witness.endings == [.exited(0)] }
+    wait("the program's exit is reported") { witness.endings == [.exited(0)] }
     let lines = Set(witness.printed.split(separator: "\n").map(String.init))
     #expect(lines.isSuperset(of: ["EASIM_SESSION=1", "EASIM_PASSED=old", "EASIM_SET=new=1", "HOME=/nowhere"]))
     #expect(lines.contains("LC_EASIM=old"))
@@ -126,7 +126,7 @@ import Testing
     for name in ["ls", "other"] { chmod(folder.file(name), 0o755) }
     let witness = Witness()
     let child = try ChildProcess(ProcessCommand("ls", in: folder.path), on: loop, witness)
-    wait("the end is told") { witness.endings == [.exited(0)] }
+    wait("the program's exit is reported") { witness.endings == [.exited(0)] }
     let real = try #require(realpath(folder.path, nil))
     defer { free(real) }
     #expect(witness.printed == "beside\n\(String(cString: real))\nother\n")
@@ -179,7 +179,9 @@ import Testing
       #expect(witness.endings == [])
     default:
       child?.closeInput()
-      wait("the end is told") { witness.endings == [ending == "exit 5" ? .exited(5) : .killed(signal: SIGKILL)] }
+      wait("the program's exit is reported") {
+        witness.endings == [ending == "exit 5" ? .exited(5) : .killed(signal: SIGKILL)]
+      }
     }
     wait("the daemon ends too") { isOver.isRaised }
     withExtendedLifetime((child, watch)) {}

@@ -25,9 +25,9 @@ struct HexLine: Equatable {
 
 /// Parses one line.
 ///
-/// Offsets and data are told apart by their form. These are offsets: digits before a colon; seven digits, because data
-/// has an even number of digits, while `od` and `hexdump` print seven-digit offsets; and four or more digits before
-/// pairs, if two blanks follow, or if the value is zero or the expected offset.
+/// The form of a number shows whether it is an offset or data. These are offsets: digits before a colon; seven digits,
+/// because data has an even number of digits, while `od` and `hexdump` print seven-digit offsets; and four or more
+/// digits before pairs, if two blanks follow, or if the value is zero or the expected offset.
 struct HexLineScanner {
   private static let marks = [
     "<<", ">>", "<-", "->", "<", ">", "A", "D", "TX", "RX", "Tx", "Rx", "tx", "rx", "OUT", "IN", "out", "in",

@@ -83,8 +83,7 @@ final class LoopbackPipe {
     }
   }
 
-  /// Closes the pipe in an orderly way: accepted bytes are delivered before the receiver is told that the pipe has
-  /// ended.
+  /// Closes the pipe cleanly: the receiver gets every accepted byte, and then the end of the stream.
   func finish(_ end: ChannelEnd, now: Instant) {
     if ending == nil { ending = (end, arrival(of: max(lineIsFree, now))) }
   }

@@ -141,7 +141,7 @@ public final class Session {
     if isOpen { carrier.consume(bytes.count, of: self) }
   }
 
-  /// Passes bytes to the user, who reads them after those already waiting. Outside ``SessionFilter/receive(_:on:)``,
+  /// Appends bytes to those that the session's user has yet to read. Outside ``SessionFilter/receive(_:on:)``,
   /// notify the user with ``tellReadable()``.
   package func pass(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
 

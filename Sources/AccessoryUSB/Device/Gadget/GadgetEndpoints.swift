@@ -4,8 +4,8 @@ import Glibc
 /// The bulk endpoints of a gadget: connects their transfers with the accessory's channel.
 ///
 /// The states are: off (the host has not configured the device), waiting (configured, but no program transfers
-/// anything), carrying a cable, leaving (the accessory has closed the cable, and the last bytes are being sent), and
-/// ended.
+/// anything), connected (bytes pass through a cable), closing (the accessory has closed the cable, and the last bytes
+/// are being sent), and ended.
 ///
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting, as
 /// with USB/IP. A write by the host is seen immediately. A read by the host is detected with empty transfers (probes),
