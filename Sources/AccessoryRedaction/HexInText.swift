@@ -1,5 +1,7 @@
+import AccessoryFormats
+
 /// Redacts bytes that a line of text shows in hex: data, damaged packets, and parts of messages.
-enum ShownBytes {
+enum HexInText {
   /// Redacts the text in place, without changing its length.
   static func rewrite(_ text: inout [UInt8], _ names: inout SecretNames) {
     var start = 0
@@ -16,7 +18,7 @@ enum ShownBytes {
       }
       for (index, byte) in bytes.enumerated() {
         let place = run.lowerBound + 3 * index
-        (text[place], text[place + 1]) = (digit(byte >> 4), digit(byte & 15))
+        text.replaceSubrange(place..<place + 2, with: Hex.plain([byte]).utf8)
       }
     }
     _ = names.replace(in: &text, isText: true)
@@ -62,18 +64,9 @@ enum ShownBytes {
   }
 
   private static func byte(_ text: [UInt8], _ place: Int) -> UInt8? {
-    guard place + 1 < text.count, let high = value(text[place]), let low = value(text[place + 1]) else { return nil }
+    guard place + 1 < text.count, let high = Hex.digit(text[place]), let low = Hex.digit(text[place + 1]) else {
+      return nil
+    }
     return high << 4 | low
   }
-
-  private static func value(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
-    }
-  }
-
-  private static func digit(_ value: UInt8) -> UInt8 { Array("0123456789abcdef".utf8)[Int(value)] }
 }

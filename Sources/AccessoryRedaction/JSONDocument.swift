@@ -69,7 +69,7 @@ struct JSONDocument: RedactedDocument {
     if piece.use == .secret(.payload), !names.kept.contains(.payload) {
       text = [UInt8](repeating: UInt8(ascii: "x"), count: text.count)
     } else {
-      ShownBytes.rewrite(&text, &names)
+      HexInText.rewrite(&text, &names)
     }
     return text == piece.text ? Array(bytes[piece.range]) : JSONText.written(text)
   }

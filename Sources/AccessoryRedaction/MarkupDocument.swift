@@ -60,7 +60,7 @@ struct MarkupDocument: RedactedDocument {
     for range in texts {
       let before = Self.plain(bytes[range])
       var text = before
-      ShownBytes.rewrite(&text, &names)
+      HexInText.rewrite(&text, &names)
       if text != before {
         changes.append((range, Array(MarkupText.escaped(String(decoding: text, as: UTF8.self)).utf8)))
       }

@@ -1,3 +1,4 @@
+import AccessoryCaptures
 import AccessoryFormats
 
 /// A capture written by `--capture`. Redaction changes iAP2 packets, native transfers, comments and interface
@@ -19,19 +20,16 @@ struct PcapngDocument: RedactedDocument {
 
   init(_ bytes: [UInt8]) throws(RedactionRefusal) {
     self.bytes = bytes
-    var isLittle = true
+    var order = ByteOrder.little
     /// For each interface, the index of the first of the interface's two streams.
     var interfaces: [Int] = []
     var place = 0
-    func number(_ place: Int, _ count: Int) -> Int {
-      let part = bytes[place..<place + count]
-      return (isLittle ? Array(part.reversed()) : Array(part)).reduce(0) { $0 << 8 | Int($1) }
-    }
+    func number(_ place: Int, _ count: Int) -> Int { Int(bytes.number(at: place, count, order)) }
     while place < bytes.count {
       func refusal(_ reason: String) -> RedactionRefusal { RedactionRefusal("", "byte \(place): \(reason)") }
       guard place + 12 <= bytes.count else { throw refusal("the file ends in the middle of a block") }
       if bytes[place..<place + 4].elementsEqual([0x0A, 0x0D, 0x0D, 0x0A]) {
-        isLittle = bytes[place + 8] == 0x4D
+        order = bytes[place + 8] == 0x4D ? .little : .big
         interfaces = []
       }
       let (type, count) = (number(place, 4), number(place + 4, 4))
@@ -92,7 +90,7 @@ struct PcapngDocument: RedactedDocument {
     }
     for range in texts {
       var text = Array(bytes[range])
-      ShownBytes.rewrite(&text, &names)
+      HexInText.rewrite(&text, &names)
       bytes.replaceSubrange(range, with: text)
     }
     return bytes

@@ -209,7 +209,7 @@ struct TranscriptDocument: RedactedDocument {
   mutating func collect(into names: inout SecretNames) { ShownMessages.collect(bytes, into: &names) }
 
   mutating func rewrite(_ names: inout SecretNames) -> [UInt8] {
-    ShownBytes.rewrite(&bytes, &names)
+    HexInText.rewrite(&bytes, &names)
     return bytes
   }
 }

@@ -132,8 +132,8 @@ struct ShownMessages {
   private mutating func readParameterLine(into names: inout SecretNames) -> Bool {
     skipBlanks()
     let depth = place
-    guard let equals = String(decoding: text, as: UTF8.self).firstRange(of: " = ") else { return false }
     let whole = String(decoding: text, as: UTF8.self)
+    guard let equals = whole.firstRange(of: " = ") else { return false }
     let title = whole[..<equals.lowerBound].drop { $0 == " " }
     guard let id = UInt16(title.prefix { $0.isNumber }) else { return false }
     let name = title.drop { $0.isNumber }.drop { $0 == " " }

@@ -25,6 +25,16 @@ public enum Hex {
     return bytes.count > limit ? "\(shown) … (\(bytes.count) bytes)" : shown
   }
 
+  /// Returns the value of a hex digit in ASCII; nil for any other byte.
+  public static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+
   /// The bytes as two lower-case digits each, without spaces: `ff5a00`.
   public static func plain(_ bytes: some Sequence<UInt8>) -> String {
     var text: [UInt8] = []

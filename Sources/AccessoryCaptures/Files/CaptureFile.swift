@@ -141,14 +141,14 @@ struct CaptureFileState {
   }
 }
 
-enum ByteOrder {
+package enum ByteOrder {
   case little
   case big
 }
 
 extension RandomAccessCollection<UInt8> where Index == Int {
   /// The integer of `count` bytes at `position`, counted from the first byte. The bytes must exist.
-  func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
+  package func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
     var value: UInt64 = 0
     for index in 0..<count {
       let place = order == .big ? index : count - 1 - index

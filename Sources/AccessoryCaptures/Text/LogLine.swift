@@ -98,10 +98,8 @@ struct LogLine: Equatable {
     guard !digits.isEmpty, digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
     for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = Character(UnicodeScalar(digits[index])).hexDigitValue,
-        let low = Character(UnicodeScalar(digits[index + 1])).hexDigitValue
-      else { return nil }
-      bytes.append(UInt8(high << 4 | low))
+      guard let high = Hex.digit(digits[index]), let low = Hex.digit(digits[index + 1]) else { return nil }
+      bytes.append(high << 4 | low)
     }
     return bytes
   }

@@ -82,22 +82,13 @@ extension JSON5Scanner {
   private mutating func hexDigits(_ count: Int, from start: JSON5Scanner) throws(SourceProblem) -> UInt32 {
     var value: UInt32 = 0
     for _ in 0..<count {
-      guard let byte = peek, let digit = Self.hexDigit(byte) else {
+      guard let byte = peek, let digit = Hex.digit(byte) else {
         throw start.problem("the escape needs \(count) hex digits")
       }
-      value = value << 4 | digit
+      value = value << 4 | UInt32(digit)
       advance()
     }
     return value
-  }
-
-  static func hexDigit(_ byte: UInt8) -> UInt32? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
-    default: nil
-    }
   }
 
   // MARK: Numbers
@@ -132,8 +123,8 @@ extension JSON5Scanner {
     }
     if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
       let hex = digits.dropFirst(2)
-      guard !hex.isEmpty, hex.utf8.allSatisfy({ hexDigit($0) != nil }) else { return nil }
-      let value = hex.utf8.reduce(0.0) { $0 * 16 + Double(hexDigit($1) ?? 0) }
+      guard !hex.isEmpty, hex.utf8.allSatisfy({ Hex.digit($0) != nil }) else { return nil }
+      let value = hex.utf8.reduce(0.0) { $0 * 16 + Double(Hex.digit($1) ?? 0) }
       let integer = Int64((negative ? "-" : "") + hex, radix: 16)
       return JSON5Number(spelling: spelling, value: negative ? -value : value, integer: integer)
     }

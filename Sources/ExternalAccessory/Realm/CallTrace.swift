@@ -54,12 +54,14 @@ package struct CallTrace: Equatable, Sendable {
   /// A return address as a `Backtrace`, which can be created only from its encoded form: one byte (0x27: a return
   /// address, eight bytes follow) and the address. If the encoding ever changes, places are reported as unknown.
   private static func backtrace(_ address: UInt64) -> Backtrace? {
-    guard let own = try? JSONEncoder().encode(Backtrace.capture(limit: 1)),
-      var encoded = try? JSONDecoder().decode(Encoded.self, from: own)
-    else { return nil }
+    guard var encoded = ownEncoding else { return nil }
     var bytes: [UInt8] = [0x02, 0x27]
     withUnsafeBytes(of: address.bigEndian) { bytes += $0 }
     encoded.backtrace = Data(bytes + [0x00]).base64EncodedString().trimmingCharacters(in: ["="])
     return try? JSONDecoder().decode(Backtrace.self, from: JSONEncoder().encode(encoded))
+  }
+
+  private static let ownEncoding = (try? Backtrace.capture(limit: 1)).flatMap { own in
+    try? JSONDecoder().decode(Encoded.self, from: JSONEncoder().encode(own))
   }
 }
