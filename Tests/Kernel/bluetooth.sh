@@ -12,7 +12,8 @@ adapter_property() {
 # set_adapter hci0 Powered boolean:true
 set_adapter() {
   dbus-send --system --print-reply --dest=org.bluez "/org/bluez/$1" \
-    org.freedesktop.DBus.Properties.Set string:org.bluez.Adapter1 "string:$2" "variant:$3" >/dev/null
+    org.freedesktop.DBus.Properties.Set string:org.bluez.Adapter1 "string:$2" "variant:$3" >/dev/null ||
+    fail "$1 $2 $3: $(tail -5 /tmp/bluetoothd.log)"
 }
 
 address_of() { adapter_property "$1" Address | grep -o '[0-9A-F][0-9A-F]:[0-9A-F:]*'; }
@@ -26,6 +27,22 @@ start_bluetoothd() {
   bluetoothd=$!
   until_true 30 "bluetoothd has $adapters" has_adapters
 }
+
+# A crash of BlueZ is no result of the test: the guest ends with 75, and the lane runs the test once more. A test that
+# kills bluetoothd itself has started another one by then.
+report_crash() {
+  code=$?
+  if [ $code != 0 ] && [ -n "${bluetoothd:-}" ] && ! kill -0 "$bluetoothd" 2>/dev/null; then
+    ended=0
+    wait "$bluetoothd" || ended=$?
+    if [ $ended -gt 128 ] && [ $ended != 137 ]; then
+      echo "bluetoothd has crashed with signal $((ended - 128)): $(tail -5 /tmp/bluetoothd.log)" >&2
+      code=75
+    fi
+  fi
+  exit $code
+}
+trap report_crash EXIT
 
 # start_controllers: starts a D-Bus, and two virtual controllers that no program uses yet.
 start_controllers() {
