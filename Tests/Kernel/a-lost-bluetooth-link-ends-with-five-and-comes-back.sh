@@ -24,10 +24,15 @@ ends_with_five() {
   grep -q 'a burst in flight was lost: the session ended: ' /tmp/burst || fail "$1: $(cat /tmp/burst)"
 }
 
+# BlueZ 5.66 sometimes crashes when an adapter with a connection is switched off; the session must end all the same.
 begin_burst
-set_adapter hci0 Powered boolean:false
+(set_adapter hci0 Powered boolean:false) || true
 ends_with_five "the adapter is off"
-set_adapter hci0 Powered boolean:true
+restart_crashed_bluetoothd
+(set_adapter hci0 Powered boolean:true) || {
+  restart_crashed_bluetoothd
+  set_adapter hci0 Powered boolean:true
+}
 
 # The radio link breaks down, as it does when a device is out of range.
 begin_burst

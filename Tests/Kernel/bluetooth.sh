@@ -28,18 +28,27 @@ start_bluetoothd() {
   until_true 30 "bluetoothd has $adapters" has_adapters
 }
 
-# A crash of BlueZ is no result of the test: the guest ends with 75, and the lane runs the test once more. A test that
-# kills bluetoothd itself has started another one by then.
+# has_crashed: bluetoothd has ended with a signal, other than the one by which a test kills it.
+has_crashed() {
+  [ -n "${bluetoothd:-}" ] && ! kill -0 "$bluetoothd" 2>/dev/null || return 1
+  ended=0
+  wait "$bluetoothd" || ended=$?
+  [ $ended -gt 128 ] && [ $ended != 137 ] || return 1
+  echo "bluetoothd crashed with signal $((ended - 128)): $(tail -3 /tmp/bluetoothd.log)" >&2
+}
+
+# restart_crashed_bluetoothd: for a test in which BlueZ is known to crash.
+restart_crashed_bluetoothd() {
+  if has_crashed; then
+    echo "measured: bluetoothd crashed, and was started again"
+    start_bluetoothd
+  fi
+}
+
+# Any other crash of BlueZ is no result of the test: the guest ends with 75, and the lane runs the test once more.
 report_crash() {
   code=$?
-  if [ $code != 0 ] && [ -n "${bluetoothd:-}" ] && ! kill -0 "$bluetoothd" 2>/dev/null; then
-    ended=0
-    wait "$bluetoothd" || ended=$?
-    if [ $ended -gt 128 ] && [ $ended != 137 ]; then
-      echo "bluetoothd has crashed with signal $((ended - 128)): $(tail -5 /tmp/bluetoothd.log)" >&2
-      code=75
-    fi
-  fi
+  if [ $code != 0 ] && has_crashed; then code=75; fi
   exit $code
 }
 trap report_crash EXIT
