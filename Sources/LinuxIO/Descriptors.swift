@@ -48,7 +48,7 @@ package struct OwnedDescriptor: ~Copyable {
   }
 }
 
-/// A descriptor and its watch; closing or releasing this object first cancels the watch and then closes the descriptor.
+/// A descriptor and its watch; closing or releasing this object cancels the watch first, then closes the descriptor.
 final class WatchedDescriptor {
   /// The descriptor; negative once it is closed.
   private(set) var number: Int32

@@ -4,7 +4,8 @@ import Glibc
 
 // System calls that are missing from Swift's Glibc module, and CLinux functions, are declared by hand instead of
 // imported. If a module imports a C module of this package, every module that imports ExternalAccessory also needs that
-// C module. A target with `#if canImport(ExternalAccessory)` would fail to compile unless it depends on easim itself.
+// C module. A target with `#if canImport(ExternalAccessory)` would then fail to compile unless that target depends on
+// easim itself.
 
 @_extern(c) func epoll_create1(_ flags: Int32) -> Int32
 @_extern(c) func eventfd(_ count: UInt32, _ flags: Int32) -> Int32
@@ -43,7 +44,7 @@ import Glibc
   _ output: Int32, _ errors: Int32, _ guardian: UnsafeMutablePointer<Int32>?, _ leash: UnsafeMutablePointer<Int32>?
 ) -> Int32
 
-/// The constants of `struct epoll_event`, which is packed on x86-64 and nowhere else.
+/// The constants of `struct epoll_event`, which is packed only on x86-64.
 enum EpollEvent {
   #if arch(x86_64)
     static let stride = 12

@@ -5,7 +5,7 @@ import Glibc
 public enum TransportError: Error, Equatable, Sendable {
   /// ``Transports`` opens only streams, and the address belongs to another medium.
   case notAStream(Address)
-  /// No medium in this program opens addresses of this kind.
+  /// This program has no medium that opens addresses of this kind.
   case noMedium(Address)
   /// A host cannot connect to this address, because simulated accessories appear there.
   case simulatorsOnly(Address)
@@ -17,7 +17,7 @@ public enum TransportError: Error, Equatable, Sendable {
   case timedOut(Address, after: Duration)
   /// The address is on another machine, which was not allowed.
   case remoteNotAllowed(Address)
-  /// The accessory belongs to another user of this machine, which is not allowed; the text names the user.
+  /// The accessory belongs to another user on this machine, which is not allowed; the text names that user.
   case otherUser(Address, String)
   /// The system denies this user access; `fix` is a command or an action that solves the problem.
   case notPermitted(Address, String, fix: String?)
@@ -26,7 +26,7 @@ public enum TransportError: Error, Equatable, Sendable {
   /// The other end closed the cable before the iAP2 link was up.
   case noLink(Address, String)
   /// The cable ended after its link was up and before the accessory was ready. The values are the number of consecutive
-  /// links that ended this way, the last message on the last link, and the reason why that link ended.
+  /// links that ended this way, and, for the last of them, its last message and the reason why it ended.
   case unfinished(Address, links: Int, last: String, String)
   /// The accessory disconnected while it was being opened.
   case left(Address)
@@ -46,7 +46,7 @@ public enum TransportError: Error, Equatable, Sendable {
     }
   }
 
-  /// Whether the reason is that the accessory belongs to another user of this machine.
+  /// Whether the reason is that the accessory belongs to another user on this machine.
   public var isAboutUsers: Bool { if case .otherUser = self { true } else { false } }
 
   /// Whether a retry may succeed without any action by the user.
@@ -57,7 +57,7 @@ public enum TransportError: Error, Equatable, Sendable {
     }
   }
 
-  /// Returns this error with the address that the user gave, for a medium that uses another medium.
+  /// Replaces the address with the one that the user gave, for a medium that is built on another medium.
   public func at(_ address: Address) -> Self {
     switch self {
     case .notAStream: .notAStream(address)

@@ -11,7 +11,7 @@ import AccessoryCore
 ///
 /// Everything runs on the loop, and callbacks are called in a later turn.
 public enum Transports {
-  /// A cable whose channel has not been started, or the reason why there is no cable.
+  /// A cable whose channel has not been started, or the reason why connecting failed.
   public typealias Answer = Result<(cable: Cable, peer: PeerDescription), TransportError>
 
   /// Listens at `address` for hosts, as an accessory does.
@@ -117,7 +117,7 @@ public enum Transports {
   }
 }
 
-/// A result that is known immediately but, like all results, delivered in a later turn.
+/// A result that is known immediately but delivered in a later turn, like every other result.
 final class DelayedAnswer: Connecting {
   private var cable: Cable?
   private var timer: LoopTimer?
@@ -148,7 +148,8 @@ final class DelayedAnswer: Connecting {
 
 /// Listens at an address for the other end of a cable.
 public protocol Listener: AnyObject {
-  /// The address on which it listens, including anything that the system chose, such as the port for `tcp:HOST:0`.
+  /// The address on which the listener accepts hosts, including anything that the system chose, such as the port for
+  /// `tcp:HOST:0`.
   var address: Address { get }
 
   /// Stops listening: hosts that are not connected yet see the accessory unplugged. Accepted cables continue. Closing
@@ -175,7 +176,7 @@ public protocol Connecting: AnyObject {
 
 /// A description of the other end of a cable, if the medium identifies it.
 public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
-  /// The address of the other end, or of the place where both ends meet.
+  /// The other end's address, or the address that both ends share.
   public let address: Address
   /// The process at the other end, if the kernel reports it, as for unix sockets.
   public let process: PeerProcess?
@@ -192,7 +193,7 @@ public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
 
 /// A process on this machine.
 public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
-  /// The ID of the process when it connected.
+  /// The process ID at the time of the connection.
   public let pid: Int32
   /// The effective user of the process.
   public let user: UInt32
@@ -209,12 +210,12 @@ public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
 
 /// Options for sockets.
 public struct TransportOptions: Equatable, Sendable {
-  /// Whether TCP may reach beyond this machine.
+  /// Whether TCP may connect to or accept other machines.
   public var allowsRemote = false
   /// Whether the other end of a socket on this machine may belong to users other than this process's own and root.
   public var allowsOtherUsers = false
-  /// Whether a unix listener locks its path with a file next to it. The lock is not needed if no path is used twice, as
-  /// in a local directory.
+  /// Whether a unix listener locks its path with a file next to it. Listeners whose paths are never reused, as in a
+  /// local directory, need no lock.
   package var locksUnixPath = true
   /// The size of a socket's buffers in bytes; nil means the system's default.
   public var socketBuffers: Int?

@@ -23,7 +23,8 @@ public final class WholeFile: Sendable {
 
   private let place: Place
 
-  /// Makes sure that a file can be written, without changing anything. Blocks as long as a pipe has no reader.
+  /// Makes sure that a file can be written, without changing anything. If the path is a pipe, the call blocks until the
+  /// pipe has a reader.
   ///
   /// - Throws: the system's reason, such as a missing folder or a missing permission.
   public init(_ path: String) throws(SystemError) {
@@ -42,7 +43,7 @@ public final class WholeFile: Sendable {
     while let last = folder.popLast(), last != "/" {}
     if folder.isEmpty { folder = target.hasPrefix("/") ? "/" : "." }
     place = .file(folder: folder, path: target)
-    // The folder may be full or not writable, and users should learn this now rather than after an hour.
+    // The folder may be full or read-only, and users should learn this now rather than after an hour-long run.
     let trial = try Self.temporary(in: folder, for: path)
     close(trial.descriptor)
     unlink(trial.path)
@@ -142,7 +143,7 @@ public final class WholeFile: Sendable {
     while fsync(descriptor) != 0 {
       switch errno {
       case EINTR: continue
-      // The file system does not support this.
+      // The file system does not support `fsync` on folders.
       case EINVAL, EROFS, ENOTSUP: return
       default: throw .last("write \(path)")
       }

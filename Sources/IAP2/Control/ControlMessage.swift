@@ -60,7 +60,7 @@ struct ControlStream {
     buffer.append(payload)
   }
 
-  /// Returns the next message, or the garbage before that message; nil until one of them is complete.
+  /// Returns the next message, or the garbage that precedes it; nil until either is complete.
   mutating func next() -> Item? {
     if buffer.isEmpty { return nil }
     guard canBeginMessage(at: 0) else { return .garbage(takeGarbage()) }
@@ -73,7 +73,7 @@ struct ControlStream {
     return .message(message)
   }
 
-  /// Returns true if the bytes that have arrived at `start` match the beginning of a message header.
+  /// Whether the bytes at `start` could be the beginning of a message header.
   private func canBeginMessage(at start: Int) -> Bool {
     guard buffer[start] == 0x40, start + 1 == buffer.count || buffer[start + 1] == 0x40 else { return false }
     return start + 4 > buffer.count || word(at: start + 2) >= UInt16(ControlMessage.headerSize)

@@ -1,14 +1,14 @@
-/// The names of everything that may appear in a control session.
+/// The names of all messages and parameters that may appear in a control session.
 ///
 /// A message whose number is not listed here is still passed on and shown in hex, but otherwise ignored.
 public enum MessageCatalog {
-  /// The description of one message.
+  /// Describes one message.
   public struct Entry: Sendable {
     /// The message's number.
     public let id: MessageID
     /// The message's name; empty if the message was captured but no source names it.
     public let name: String
-    /// Which role sends the message, if known.
+    /// The role that sends the message, if known.
     public let sender: Link.Role?
     /// The number of top-level parameters that are known to exist.
     public let parameterCount: Int
@@ -41,7 +41,7 @@ public enum MessageCatalog {
     case none
   }
 
-  /// The description of one parameter.
+  /// Describes one parameter.
   public struct ParameterEntry: Equatable, Sendable {
     /// The parameter's number.
     public let id: UInt16

@@ -37,10 +37,10 @@ public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 /// Reads the parameters of a control message one level at a time. A parameter is read as a group only on request, so
-/// endlessly nested groups cost nothing.
+/// deeply nested groups cost nothing.
 public enum ParameterReader {
-  /// Returns all parameters of `body` in order. Numbers may repeat, because this is how lists of strings and groups are
-  /// encoded. `base` is added to the offsets of parameters in a group.
+  /// Returns all parameters of `body` in order. Parameter numbers may repeat: lists of strings and of groups are
+  /// encoded as repeated parameters. `base` is added to the offsets of parameters in a group.
   public static func read(_ body: [UInt8], base: Int = 0) throws(ParameterError) -> [Parameter] {
     var parameters: [Parameter] = []
     var at = 0
@@ -104,7 +104,7 @@ extension Parameter {
     return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }
   }
 
-  /// Throws if the parameter has a value, because only its presence matters.
+  /// Throws if the parameter has a value, although its presence alone should matter.
   public func none() throws(ParameterError) {
     guard value.isEmpty else { throw fail("must have no value but has \(value.count) bytes") }
   }
@@ -121,8 +121,8 @@ extension [Parameter] {
     first { $0.id == id }
   }
 
-  /// Returns the only parameter with this number; a missing or repeated one is an error. `base` is the offset of a
-  /// group, so that an error about a parameter missing from the group can point to the group.
+  /// Returns the only parameter with this number; throws if that parameter is missing or repeated. `base` is the
+  /// enclosing group's offset, for errors about a parameter missing from that group.
   func only(_ id: UInt16, _ name: String, base: Int = 0) throws(ParameterError) -> Parameter {
     guard let index = firstIndex(where: { $0.id == id }) else {
       throw ParameterError("parameter \(id) (\(name)) is missing", offset: base, bytes: [])

@@ -118,7 +118,7 @@ public struct PowerSource: Hashable, Sendable {
   }
 }
 
-/// A device's update about itself, sent to accessories that list the message as received; unlike power updates, it has
+/// A device's update about itself, sent to accessories that declare they can receive it; unlike power updates, it has
 /// no start message.
 public enum DeviceUpdate: Hashable, Sendable {
   case name(String)

@@ -18,7 +18,7 @@ public struct FileReceiver: Sendable {
     case received(UInt8, type: UInt16?, [UInt8])
     /// A file will not arrive; the text is the reason.
     case failed(UInt8, String)
-    /// An invalid packet arrived; the sentence includes its bytes.
+    /// An invalid packet arrived; the associated sentence includes the packet's bytes.
     case malformed(String)
   }
 
@@ -106,7 +106,7 @@ public struct FileReceiver: Sendable {
 /// Sends files over a file transfer session; a ``FileReceiver`` receives them at the other end.
 ///
 /// A file is announced with its size and sent only after the other end starts the transfer. The whole file is then sent
-/// once, in packets of ``pieceSize``. The owner limits the size of files.
+/// once, in packets of ``pieceSize``. The sender's owner limits file sizes.
 public struct FileSender: Sendable {
   /// An action that the caller must perform.
   public enum Action: Hashable, Sendable {

@@ -33,8 +33,8 @@ public struct IdentificationJudge: Hashable, Sendable {
     /// Whether the identification is accepted.
     public var isAccepted: Bool { errors.isEmpty }
 
-    /// The rejection message that the device sends. The rejection names each refused parameter once; the message lists
-    /// in it contain the offending messages.
+    /// The rejection message that the device sends. The rejection names each refused parameter once; its message lists
+    /// contain only the offending messages.
     public var rejection: ControlMessage {
       ControlMessage(.identificationRejected) { writer in
         for id in Set(errors.map(\.parameter)).sorted() {
@@ -194,7 +194,7 @@ private struct IdentificationFindings {
   }
 }
 
-/// A table of which messages require which others.
+/// Lists which messages require which other messages.
 enum MessageRelations {
   private static func id(_ value: UInt16) -> MessageID { MessageID(rawValue: value) }
 
@@ -241,7 +241,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   /// One parameter contains several zero-terminated languages; all of them are read.
   case packedLanguages
   case blankOptionalText
-  /// A parameter that only signals by its presence has a value.
+  /// A presence-only parameter has a value.
   case presenceWithValue
   case duplicateProtocol
   case duplicateComponent
@@ -256,9 +256,9 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case startWithoutStop
   /// A message is listed as received, but the accessory does not list the message that requests it.
   case receivedWithoutRequest
-  /// Messages of identification and authentication are listed, although that is unnecessary.
+  /// Identification or authentication messages are listed, although they need not be.
   case reservedMessage
-  /// A message that the accessory sends is listed as received, or the reverse.
+  /// A message that the accessory sends is listed as received, or vice versa.
   case wrongDirection
   /// The link carries the sessions of some protocols, but the messages that open and close sessions are not listed.
   case sessionsWithoutMessages

@@ -171,7 +171,7 @@ public final class JudgedIdentification: Equatable, Sendable {
   /// The result of the check.
   public let verdict: IdentificationJudge.Verdict
 
-  /// Creates a judged identification; without a verdict it counts as accepted without findings.
+  /// Creates a judged identification; without a verdict, the identification counts as accepted with no findings.
   public init(
     _ identification: Identification,
     _ verdict: IdentificationJudge.Verdict = IdentificationJudge.Verdict(errors: [], warnings: [])
@@ -191,7 +191,7 @@ public final class JudgedIdentification: Equatable, Sendable {
   }
 }
 
-/// A cache of the most recent identifications sent to a device. A reconnecting accessory sends the same bytes again;
+/// A cache of the identifications most recently sent to a device. A reconnecting accessory sends the same bytes again;
 /// comparing them costs less than reading and checking them.
 ///
 /// The number of entries is limited; the oldest is dropped first.

@@ -114,7 +114,7 @@ extension Link {
     if receiver.release() { pending.insert(.acknowledgement) }
   }
 
-  /// How long the other end keeps retransmitting a packet before giving up the link.
+  /// How long the other end keeps retransmitting a packet before giving up on the link.
   public var patience: Milliseconds {
     Milliseconds(terms.retransmissionTimeout.count * Int64(max(1, terms.retransmissionLimit)))
   }

@@ -152,8 +152,8 @@ extension Link {
       }
       takeFreshSequence()
     case .established:
-      // No data has arrived since then, so this is a late copy of the SYN that established the link, and the other end
-      // already has this end's answer.
+      // No data has arrived since the link was established, so this SYN is a late copy of the one that established the
+      // link, and the other end already has this end's answer.
       if header.sequence == receiver.lastInOrder { return .nothing }
       ended = .down(.restarted)
       takeFreshSequence()

@@ -22,11 +22,11 @@ public struct Link: ~Copyable {
   public enum Role: Hashable, Sendable {
     /// The MFi accessory, which starts detection and synchronization.
     case accessory
-    /// The Apple device, which answers both and then sends first.
+    /// The Apple device, which answers detection and synchronization and then sends first.
     case device
   }
 
-  /// The phases of a link, as in the picture above.
+  /// The phases of a link, as in the diagram above.
   public enum Phase: Equatable, Sendable {
     /// The link has not started, is asleep, or has given up.
     case stopped

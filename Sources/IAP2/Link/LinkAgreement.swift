@@ -12,7 +12,7 @@ public struct LinkAgreement: Hashable, Sendable {
   public var retransmissionTimeout: Milliseconds
   /// How long an acknowledgement may be delayed.
   public var cumulativeAcknowledgementTimeout: Milliseconds
-  /// How many times a packet is retransmitted before the link is given up.
+  /// How many times a packet is retransmitted before the sender gives up on the link.
   public var maximumRetransmissions: UInt8
   /// How many packets may arrive before an acknowledgement must be sent.
   public var maximumCumulativeAcknowledgements: UInt8
@@ -21,7 +21,7 @@ public struct LinkAgreement: Hashable, Sendable {
   /// The sessions that both ends know.
   public var sessions: [LinkSession]
 
-  /// Creates the agreement from both ends' announcements, the recovery values of `theirs`, and the sessions known to
+  /// Creates the agreement from both ends' announcements, the recovery values in `theirs`, and the sessions known to
   /// both.
   init(ours: LinkParameters, theirs: LinkParameters) {
     peerMaximumOutstandingPackets = theirs.maximumOutstandingPackets

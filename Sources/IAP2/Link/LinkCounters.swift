@@ -11,7 +11,7 @@ public struct LinkCounters: Hashable, Sendable {
   public var hastened = 0
   /// Packets received again after their delivery.
   public var duplicates = 0
-  /// Packets received ahead of a gap.
+  /// Packets that arrived early, while an earlier packet was missing.
   public var ahead = 0
   /// Packets received outside the window.
   public var outside = 0
@@ -29,7 +29,7 @@ public struct LinkCounters: Hashable, Sendable {
   public var sequenceWraps = 0
   /// The number of times acknowledgements were withheld because a session had reached its limit of unread bytes.
   public var withholdings = 0
-  /// Links given up because a packet was never acknowledged.
+  /// Links abandoned because a packet was never acknowledged.
   public var giveUps = 0
   /// Links established.
   public var establishments = 0

@@ -13,7 +13,7 @@ public struct LinkParameters: Hashable, Sendable {
   public var retransmissionTimeout: UInt16
   /// How long an acknowledgement may be delayed, 10–32,767 ms.
   public var cumulativeAcknowledgementTimeout: UInt16
-  /// How many times a packet is retransmitted before the link is given up, 1–30.
+  /// How many times a packet is retransmitted before the sender gives up on the link, 1–30.
   public var maximumRetransmissions: UInt8
   /// How many packets one acknowledgement may cover, 0–127; in an offer, at most the number of outstanding packets.
   public var maximumCumulativeAcknowledgements: UInt8

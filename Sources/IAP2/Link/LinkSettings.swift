@@ -34,7 +34,7 @@ public struct LinkSettings: Hashable, Sendable {
 
   /// The reaction to a SYN that contains out-of-range numbers.
   public enum OutOfRange: Hashable, Sendable {
-    /// Use the nearest allowed value, and report it. Apple devices answer versions 2 and 3 with 1.
+    /// Use the nearest allowed value, and report it. Apple devices answer link versions 2 and 3 with version 1.
     case clamp
     case refuse
   }
@@ -87,7 +87,7 @@ public struct LinkSettings: Hashable, Sendable {
   /// Which packets are retransmitted after a timeout.
   public var retransmission = Retransmission.everyExpired
 
-  /// Whether a device sends a reset when it gives up a link. No source specifies this. Without a reset, an idle
+  /// Whether a device sends a reset when it gives up on a link. No source specifies this. Without a reset, an idle
   /// accessory would keep a dead link, because iAP2 has no keep-alive.
   public var resetsWhenGivingUp = true
 

@@ -2,7 +2,7 @@
 /// ahead of a gap.
 ///
 /// Invariants: every number is delivered once and in order; `lastInOrder` advances by one; nothing outside the
-/// announced window is kept, so no more packets than fit into the window wait for a gap to close.
+/// announced window is kept, so at most one window of packets waits for a gap to close.
 struct ReceiveWindow {
   enum Verdict: Equatable {
     /// The packet is the next one in order.
@@ -43,7 +43,7 @@ struct ReceiveWindow {
     stored.removeAll(keepingCapacity: true)
   }
 
-  /// Classifies `sequence` if the other end may have `window` packets in flight.
+  /// Classifies `sequence`, given that the other end may have `window` packets in flight.
   func judge(_ sequence: UInt8, window: UInt8) -> Verdict {
     let distance = sequence &- lastInOrder
     switch distance {
@@ -94,7 +94,7 @@ struct ReceiveWindow {
     return (1..<(highest &- base)).map { base &+ $0 }.filter { !ahead.contains($0) }
   }
 
-  /// Records that an acknowledgement was sent, alone or with data.
+  /// Records that an acknowledgement was sent, on its own or with data.
   mutating func settle() {
     guard heldAt == nil else { return }
     owed = 0

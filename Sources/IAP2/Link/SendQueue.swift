@@ -20,7 +20,7 @@ struct SendQueue {
     var session: UInt8
     var owner: Owner
     var sentAt = Instant(nanoseconds: 0)
-    /// The number of times that the packet's timeout has expired; only expired timeouts count towards giving up.
+    /// The number of times that the packet's timeout has expired; only these count towards giving up on the link.
     var timeouts: UInt8 = 0
     var needsResend = false
     /// Whether the packet was retransmitted because of an extended acknowledgement. This happens to a packet at most
@@ -52,7 +52,7 @@ struct SendQueue {
   private var resends = 0
   /// Whether a packet in flight was retransmitted; if so, the oldest packet is not necessarily the next to time out.
   private var isShuffled = false
-  /// The number of queued or in-flight bytes of packets with messages and files.
+  /// How many bytes of message and file packets are queued or in flight.
   private(set) var messageBytes = 0
   private var balances: [(owner: Owner, bytes: Int)] = []
   /// The number of the last packet sent for the first time; header-only packets repeat it.
@@ -81,7 +81,7 @@ struct SendQueue {
     return 0
   }
 
-  /// The number of bytes of the packets in flight, and the sequence number of the first one; nil if none is in flight.
+  /// The total size of the packets in flight, and the sequence number of the oldest; nil if none is in flight.
   var inFlightBytes: (bytes: Int, oldest: UInt8)? {
     guard inFlight > 0 else { return nil }
     return (packets[first..<first + inFlight].reduce(0) { $0 + $1.count }, packets[first].sequence)
@@ -219,13 +219,13 @@ struct SendQueue {
     var wraps: Bool
   }
 
-  /// Returns true if a window of `window` packets allows something to be sent.
+  /// Whether a window of `window` packets allows another packet to be sent now.
   func canTransmit(window: Int) -> Bool {
     resends > 0 || (inFlight < window && waiting > 0)
   }
 
   /// Takes the next contiguous packets to send: at least one, and further ones until `limit` bytes are reached.
-  /// Retransmissions come first, one at a time. The packets count as sent.
+  /// Retransmissions come first, one at a time. The packets taken count as sent.
   mutating func takeRun(atMost limit: Int, window: Int, acknowledgement: UInt8, now: Instant) -> Run {
     if resends > 0 {
       var index = first
@@ -303,7 +303,7 @@ struct SendQueue {
   // MARK: Time
 
   /// Returns when the next packet in flight must be retransmitted; nil if nothing is in flight or a retransmission is
-  /// already waiting.
+  /// already queued.
   func deadline(timeout: Milliseconds, _ scope: LinkSettings.Retransmission) -> Instant? {
     guard inFlight > 0, resends == 0 else { return nil }
     var earliest = packets[first].sentAt

@@ -7,7 +7,7 @@
 /// ```
 ///
 /// Zero bytes between packets are padding. A capture of at most ``longestSkip`` bytes that begins with `40 40` and
-/// contains no packet is read as bare control messages, as they are usually quoted.
+/// contains no packet is read as bare control messages, the form in which messages are usually quoted.
 ///
 /// Invariant: only bytes that can still become part of a piece are kept, at most one packet and ``longestSkip``, so a
 /// capture can have any size.

@@ -19,7 +19,8 @@ public struct PacketHeader: Hashable, Sendable {
   public var length: UInt16
   /// The control bits, which say what kind of packet this is.
   public var control: ControlBits
-  /// The packet's sequence number. A header-only packet repeats the last number sent, so receivers do not check it.
+  /// The packet's sequence number. A header-only packet repeats the last number sent, so receivers do not check that
+  /// number.
   public var sequence: UInt8
   /// The last sequence number that the sender received in order, if ``ControlBits/ack`` is set.
   public var acknowledgement: UInt8
@@ -43,7 +44,7 @@ public struct PacketHeader: Hashable, Sendable {
   public var payloadCount: Int { max(0, Int(length) - Self.overhead) }
 
   /// Decodes a header from at least nine bytes that start with FF 5A. Returns nil if the checksum is wrong or the
-  /// length is impossible, because the bytes are then not a packet.
+  /// length is impossible, because such bytes are not a packet.
   init?(_ bytes: UnsafeRawBufferPointer) {
     var sum: UInt8 = 0
     for index in 0..<Self.size { sum &+= bytes[index] }
@@ -137,15 +138,15 @@ public enum PacketWriter {
 
 /// The 8-bit checksums of iAP2: the checksum byte makes the sum of all bytes zero.
 public enum Checksum {
-  /// Returns the checksum byte that makes the sum of `bytes` and itself zero.
+  /// Returns the byte that, added to `bytes`, makes their sum zero.
   public static func of(_ bytes: RawSpan) -> UInt8 {
     0 &- sum(bytes)
   }
 
   /// Returns the sum of `bytes` modulo 256.
   ///
-  /// The vectors are explicit because a plain loop is a hundred times slower in a debug build. Lanes may overflow,
-  /// because only the low eight bits count.
+  /// The vectors are explicit because a plain loop is a hundred times slower in a debug build. Vector lanes may
+  /// overflow, because only the low eight bits count.
   public static func sum(_ bytes: RawSpan) -> UInt8 {
     bytes.withUnsafeBytes { buffer in
       var lanes = SIMD32<UInt8>()
@@ -181,7 +182,7 @@ public enum Checksum {
   /// Copies `bytes` to the front of `target` and returns their sum.
   ///
   /// Two passes are faster than one loop that does both, because the system's copy function is so fast. Long inputs are
-  /// processed in blocks, so that the second pass finds the bytes in the first-level cache.
+  /// processed in blocks, so that the second pass finds the bytes in the L1 cache.
   static func copy(_ bytes: RawSpan, to target: UnsafeMutableRawBufferPointer) -> UInt8 {
     var total: UInt8 = 0
     var start = 0
@@ -194,6 +195,6 @@ public enum Checksum {
     return total
   }
 
-  /// A third of the smallest common first-level cache, which leaves room for input and output.
+  /// A third of the smallest common L1 cache, which leaves room for input and output.
   private static let block = 10 * 1024
 }

@@ -1,12 +1,12 @@
 /// Finds packets in a byte stream, no matter how the stream is split, joined or damaged.
 ///
-/// The link, packet faults, transcripts and `easim decode` all use this type, so they agree about what is on the wire.
+/// The link, packet faults, transcripts and `easim decode` all use this type, so they agree on what is on the wire.
 ///
 /// The scanner recognizes:
 /// - `FF 5A` and a header with a correct checksum: a packet, or a spoiled packet if the payload checksum is wrong.
 /// - `FF 55` and a frame with a correct checksum: the detection sequence, or another iAP1 frame.
 /// - Anything else: skipped up to the next `FF` and reported before the next piece. Zero bytes between packets are
-///   padding that some USB stacks add; they are skipped without a report.
+///   skipped without a report, because some USB stacks add them as padding.
 ///
 /// Invariants: every byte is part of exactly one piece or one skipped range, or is still in `carry`; `carry` holds at
 /// most one packet (65,535 bytes); whole packets inside the input are not copied.
@@ -31,7 +31,7 @@ public struct PacketScanner: ~Copyable {
   @usableFromInline var carry = ScannerCarry()
   private var skipped = SkippedBytes()
   private let maximumLength: UInt16
-  /// The two answers of an iAP1-only device have payloads of 2 and 4 bytes.
+  /// Generous: an iAP1-only device sends two kinds of answer, with payloads of 2 and 4 bytes.
   private static let longestLegacyPayload: UInt8 = 32
 
   /// Creates a scanner that accepts no packet longer than `maximumLength`.
@@ -55,7 +55,7 @@ public struct PacketScanner: ~Copyable {
     return search(bytes, &offset)
   }
 
-  /// Calls `body` with each piece in `bytes` and the piece's bytes; for skipped bytes, no bytes are passed.
+  /// Calls `body` with each piece in `bytes` and the piece's own bytes; a skipped range is passed without its bytes.
   ///
   /// ```swift
   /// scanner.forEach(in: bytes) { piece, packet in … }
@@ -77,7 +77,7 @@ public struct PacketScanner: ~Copyable {
   }
 
   /// A fast path for bytes that arrive one at a time in the middle of a packet: stores a single byte that cannot
-  /// complete anything.
+  /// complete a piece.
   @inlinable
   mutating func keepsByte(of bytes: RawSpan) -> Bool {
     bytes.byteCount == 1 && carry.keepQuietly(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
@@ -256,7 +256,7 @@ public struct ScannerCarry: ~Copyable {
   @usableFromInline var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var head = 0
   @usableFromInline var count = 0
-  /// Bytes before this position cannot complete anything and are only stored. The position is one less than the
+  /// Bytes before this position cannot complete a piece, so they are only stored. The position is one less than the
   /// reserved count.
   @usableFromInline var quietEnd = 0
 
@@ -287,7 +287,7 @@ public struct ScannerCarry: ~Copyable {
     quietEnd = total - 1
   }
 
-  /// Appends a byte, unless the byte may complete something.
+  /// Appends a byte, unless that byte might complete a piece.
   @inlinable
   mutating func keepQuietly(_ byte: UInt8) -> Bool {
     guard count < quietEnd else { return false }

@@ -28,7 +28,7 @@ public struct SkippedBytes: Equatable, Sendable {
   }
 
   /// Takes bytes until a report is complete or the input ends; returns the number of bytes taken, including leading
-  /// padding. The reports therefore depend only on the bytes, not on how the bytes were split.
+  /// padding. Reports therefore depend only on the bytes, not on how the bytes were split.
   mutating func add(_ bytes: UnsafeRawBufferPointer, isEnd: Bool = false) -> Int {
     var start = 0
     if sample.isEmpty {

@@ -1,8 +1,8 @@
 /// The accessory's side of the protocol.
 ///
-/// An accessory begins with detection and SYN. After that it answers requests in whatever order the device chooses:
-/// certificate and challenge may come before or after identification, in the same read, or twice. The owner decides how
-/// to answer a challenge and a session request, and may leave either unanswered.
+/// An accessory begins with detection and SYN. It then answers the device's requests in any order: the certificate and
+/// challenge requests may come before or after identification, in the same read, or twice. The owner decides how to
+/// answer a challenge and a session request, and may leave either unanswered.
 public typealias AccessoryPeer = Peer<AccessoryRole>
 
 /// The accessory's state in addition to ``PeerCore``: its identification and its progress.
@@ -29,7 +29,7 @@ public struct AccessoryRole: PeerRole {
     peer.core.handleTimeout(now: now)
   }
 
-  /// Handles a channel that has ended; the identification stays unchanged.
+  /// Handles the end of the channel; the identification stays unchanged.
   public static func stop(_ peer: inout AccessoryPeer, _ reason: String) {
     peer.core.stop(reason)
   }
@@ -91,7 +91,7 @@ extension Peer where Role == AccessoryRole {
   }
 
   /// Leaves a session that the device requested unanswered, as some accessories do when they are busy; bytes that
-  /// arrive for it are dropped.
+  /// arrive for the session are dropped.
   public mutating func ignoreSession(_ id: UInt16) {
     if core.sessions.isRequested(id) { core.dropRequested(id) }
   }

@@ -9,7 +9,7 @@ extension Peer where Role == DeviceRole {
   public typealias Settings = DeviceRole.Settings
   /// A step in which the device requests something from the accessory.
   public typealias Step = DeviceRole.Step
-  /// The route by which a session reaches the accessory.
+  /// How a session reaches the accessory.
   public typealias SessionRoute = DeviceRole.SessionRoute
 
   /// Creates a device that has not started; `memory` contains the identifications of earlier accessories.
@@ -24,12 +24,13 @@ extension Peer where Role == DeviceRole {
   /// Whether the accessory is identified and authenticated.
   public var isReady: Bool { core.isLinkUp && role.progress == .ready }
 
-  /// The state in which the accessory, or the last link, stopped before it was ready; nil once the accessory is ready.
+  /// Where the accessory stopped on the current or the last link, before becoming ready; nil once the accessory is
+  /// ready.
   public var unfinished: DeviceRole.Unfinished? { role.unfinishedNow }
 
-  /// Uses this startup order starting with the next link, and tries no other order if this one fails. The time that the
-  /// accessory took for its first answer is deducted from the limit for each of its other answers, so that both orders
-  /// fit into one time limit.
+  /// Uses this startup order from the next link on, without falling back to the other order. The time already spent
+  /// waiting for the first answer is deducted from the limit for each later answer, so that trying both orders fits
+  /// into one time limit.
   public mutating func begin(with order: DeviceRole.Settings.Order) {
     role.order = order
     guard let first = role.firstAnswerTimeout else { return }
@@ -39,7 +40,7 @@ extension Peer where Role == DeviceRole {
 
   // MARK: Until the accessory is ready
 
-  /// Reacts if the link was established or lost while bytes were being processed.
+  /// Reacts if processing the received bytes established or ended the link.
   mutating func followLink(now: Instant) {
     let isUp = core.isLinkUp
     if !isUp || core.link.counters.establishments != role.followedLink { role.linkEnded() }
@@ -72,7 +73,7 @@ extension Peer where Role == DeviceRole {
     role.progress = .ready
     core.answerDeadline = nil
     core.events.append(.ready)
-    // Listing one of these messages as received is enough to subscribe to it.
+    // An accessory subscribes to one of these messages simply by declaring that it can receive the message.
     guard let wanted = role.accepted?.identification.messagesReceived, !wanted.isEmpty else { return }
     for news in role.settings.news where wanted.contains(news.messageID) { core.send(news.message) }
   }
@@ -133,7 +134,7 @@ extension Peer where Role == DeviceRole {
     return .link(id)
   }
 
-  /// Ends the link with a reset; the accessory then restarts it.
+  /// Ends the link with a reset; the accessory then restarts the link.
   public mutating func resetLink(now: Instant) {
     core.resetLink(now: now)
     followLink(now: now)

@@ -23,10 +23,10 @@ public struct DeviceRole: PeerRole {
     public var firstAnswerTimeout: Milliseconds?
     /// How long the accessory may take for each answer. iOS's own limit is not public; a field report mentions 30 s.
     public var answerTimeout: Milliseconds = 30_000
-    /// The number of refused identifications that ends the link; one device stopped after the second.
+    /// How many refused identifications end the link; one Apple device was seen to stop after the second.
     public var rejectionLimit = 2
-    /// The updates that are sent to a ready accessory if it lists the messages as received; Apple devices send them
-    /// too.
+    /// The updates that are sent to a ready accessory if the accessory declares that it can receive them; Apple devices
+    /// send them too.
     public var news: [DeviceUpdate] = [
       .uuid("00000000-0000-4000-8000-00000000EA51"), .language("en"), .name("easim"),
     ]
@@ -59,11 +59,11 @@ public struct DeviceRole: PeerRole {
     case identification
   }
 
-  /// The state in which a link ended before the accessory was ready.
+  /// Where the accessory stopped, on a link that ended before the accessory was ready.
   public struct Unfinished: Hashable, Sendable {
     /// The last message of authentication or identification that the device sent or received.
     public let last: MessageID
-    /// The first step of the link, if the accessory did not answer and another order could have been tried.
+    /// The link's first step, if the accessory did not answer it and the other startup order could still be tried.
     public let ignoredStep: Step?
   }
 
@@ -86,7 +86,7 @@ public struct DeviceRole: PeerRole {
     case over
   }
 
-  /// The route by which a session reaches the accessory.
+  /// How a session reaches the accessory.
   public enum SessionRoute: Equatable, Sendable {
     /// The link carries the session under this number.
     case link(UInt16)
@@ -98,13 +98,13 @@ public struct DeviceRole: PeerRole {
   let memory: IdentificationMemory?
   var accepted: JudgedIdentification?
   var progress = Progress.linkDown
-  /// The link that `progress` refers to: within a single read, one link may end and a new one may be established.
+  /// The link to which `progress` refers: a single read may end one link and establish the next.
   var followedLink = 0
   var authentication = Authentication.idle
   var order: Settings.Order
   var firstAnswerTimeout: Milliseconds?
   var answerTimeout: Milliseconds
-  /// The state in which the last link ended, if the accessory was not ready then.
+  /// Where the accessory stopped on the last link, if that link ended before the accessory was ready.
   var unfinished: Unfinished?
   var rejections = 0
   var nextSession: UInt16
@@ -144,7 +144,7 @@ public struct DeviceRole: PeerRole {
     peer.core.events.append(.answerTimedOut(step))
   }
 
-  /// Handles a channel that has ended: the accessory's answers are no longer valid.
+  /// Handles the end of the channel: the accessory's answers are no longer valid.
   public static func stop(_ peer: inout DevicePeer, _ reason: String) {
     peer.core.stop(reason)
     peer.role.linkEnded()

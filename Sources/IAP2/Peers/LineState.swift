@@ -51,10 +51,10 @@ extension Peer where Role == DeviceRole {
   }
 }
 
-/// Finds out what blocks or damages a line, by comparing the line's states at regular intervals.
+/// Detects what blocks or damages a line, by comparing the line's states at regular intervals.
 ///
-/// Each problem is reported once it has lasted for ``limit``. It is reported again only if it disappears and returns.
-/// Damage counters are reported when they have increased, at most once every ``pause``.
+/// Each problem is reported once it has lasted for ``limit``. A problem is reported again only after it has disappeared
+/// and returned. Damage counters are reported when they have increased, at most once every ``pause``.
 public struct LineWatch {
   /// How long a problem must last before it is reported.
   public static let limit = Milliseconds(5_000)
@@ -72,7 +72,7 @@ public struct LineWatch {
   private var reported: Set<Trouble> = []
   private var told = LinkCounters()
   private var nextCounts = Instant.origin
-  /// Whether the line needs no other look until there is traffic again.
+  /// Whether the line needs no further check until there is traffic again.
   public private(set) var isIdle = false
 
   /// Creates a watch that has seen no state.
@@ -97,7 +97,7 @@ public struct LineWatch {
     return sentences
   }
 
-  /// Returns the sentences that remain to be reported when the line ends. They are about damage and about zero bytes,
+  /// Returns the sentences that remain to be reported when the line ends. These sentences report damage and zero bytes,
   /// which no other message mentions.
   public mutating func finish(_ state: LineState) -> [String] {
     let zeros = reported.contains(.onlyZeros) ? nil : Self.troubles(of: state)[.onlyZeros]

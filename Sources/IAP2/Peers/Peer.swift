@@ -25,7 +25,7 @@ public struct Peer<Role: PeerRole>: ~Copyable {
     Role.handleTimeout(&self, now: now)
   }
 
-  /// Handles a channel that has ended: every session ends with `reason`.
+  /// Handles the end of the channel: every session ends with `reason`.
   public mutating func stop(_ reason: String) {
     Role.stop(&self, reason)
   }
@@ -45,7 +45,7 @@ public protocol PeerRole {
   /// Returns what this end is waiting for while the link is up.
   static func phase(of peer: borrowing Peer<Self>) -> PeerPhase
 
-  /// Handles a channel that has ended: every session ends with `reason`.
+  /// Handles the end of the channel: every session ends with `reason`.
   static func stop(_ peer: inout Peer<Self>, _ reason: String)
 }
 
@@ -90,7 +90,7 @@ public enum PeerPhase: Hashable, Sendable, CaseIterable {
   case owner
   /// Sessions may be opened. iAP2 has no keep-alive, so silence is normal.
   case ready
-  /// One end refused the other, and the refused end may leave or try again.
+  /// One end refused the other's identification or authentication; the refused end may disconnect or try again.
   case refused
 
   /// Whether the link is still being established.

@@ -1,6 +1,6 @@
 // Sending and receiving control messages.
 
-/// A control message as seen by one end.
+/// A control message that one end sent or received.
 public struct PassedMessage: Hashable, Sendable {
   /// The direction of the message.
   public enum Direction: String, Hashable, Sendable {

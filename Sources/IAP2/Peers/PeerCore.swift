@@ -1,6 +1,7 @@
 /// The parts that both roles share: scanner, link, control stream, sessions, and the events for the owner. The core
 /// moves bytes and does not know what messages mean. `advance(_:at:now:)` returns complete control messages one at a
-/// time, in order with everything else, so that a session is already open when data follows the message that opened it.
+/// time, in order relative to session data, so that a session is already open when data follows the message that opened
+/// it.
 public struct PeerCore: ~Copyable {
   var link: Link
   var sessions = SessionTable()
@@ -56,7 +57,7 @@ public struct PeerCore: ~Copyable {
 
   // MARK: In
 
-  /// Stores a single byte that cannot complete anything; returns false if `bytes` must be processed in full.
+  /// Stores a single byte that cannot complete a piece; returns false if `bytes` must be processed in full.
   @inlinable
   mutating func takesByte(of bytes: RawSpan) -> Bool {
     scanner.keepsByte(of: bytes)
@@ -128,7 +129,7 @@ public struct PeerCore: ~Copyable {
           + "does not repeat packets: \(Hex.spaced(shown))"))
   }
 
-  /// Passes the bytes of a piece to `body`, which may change everything except the scanner's carry.
+  /// Passes a piece's bytes to `body`, which may change anything except the scanner's carry.
   private mutating func withBytes(
     at place: PacketScanner.Place, of input: RawSpan, _ body: (inout PeerCore, RawSpan) -> Void
   ) {
@@ -181,8 +182,8 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// Cleans up after a link has ended: the link's sessions end with `end`, and nothing can be sent until the next link
-  /// is established.
+  /// Cleans up after a link has ended: the link's sessions end for the reason `end`, and nothing can be sent until the
+  /// next link is established.
   private mutating func leaveLink(_ end: SessionEnd) {
     endAllSessions(end)
     controlSession = nil
@@ -259,7 +260,7 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Whether reading from the cable must pause until a full session has been read. On a link without acknowledgements,
-  /// only this slows down the other end.
+  /// pausing is the only way to slow down the other end.
   public var wantsCablePaused: Bool { holdingSince != nil && link.isZeroAcknowledgement }
 
   /// Records that the reader of a session has processed `count` bytes.
@@ -269,7 +270,8 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Acknowledges everything so far if the session that withheld acknowledgements is no longer full. If another session
-  /// is full, acknowledgements are withheld again from that point on, and the other end's time limit restarts.
+  /// is full, acknowledgements are withheld again from that point on, and the other end's retransmission limit starts
+  /// over.
   private mutating func releaseIfPossible() {
     guard holdingSince != nil, sessions.fullSince != holdingSince else { return }
     holdingSince = sessions.fullSince
@@ -383,8 +385,8 @@ public struct PeerCore: ~Copyable {
 
   // MARK: Time
 
-  /// How long a session may be full before it is ended: well below the time after which the other end would give up the
-  /// whole link. On a link without acknowledgements, the other end never gives up.
+  /// How long a session may be full before this end closes the session: well below the time after which the other end
+  /// would give up on the whole link. On a link without acknowledgements, the other end never gives up.
   private var sleepLimit: Milliseconds {
     link.isZeroAcknowledgement ? Self.longestPause : Milliseconds(link.patience.count * 3 / 4)
   }

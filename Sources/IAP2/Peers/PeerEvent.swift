@@ -1,6 +1,6 @@
 /// An event of a peer; the owner fetches events with ``PeerCore/nextEvent()`` after each call.
 ///
-/// Large, rare cases are indirect: an event is fetched after every read, so events must be cheap to move.
+/// Large but rare cases are indirect, so that events stay cheap to move: one is fetched after every read.
 public enum PeerEvent: Equatable, Sendable {
   // MARK: Both roles
 
@@ -16,15 +16,15 @@ public enum PeerEvent: Equatable, Sendable {
   case legacyFrame([UInt8])
   /// The accessory sent RST or SLP, which only a device may send. The link continues.
   case strayEnd(LinkEnd)
-  /// A control message was sent or received. Reported before its consequences, and only if ``PeerCore/tellsMessages``
-  /// is set.
+  /// A control message was sent or received. This event comes before the message's consequences, and only if
+  /// ``PeerCore/tellsMessages`` is set.
   indirect case passed(PassedMessage)
   case message(ControlMessage)
   /// A packet of a file transfer, which the peer acknowledges but does not interpret.
   case fileTransfer([UInt8])
   /// Bytes arrived for a session that is not open; they were dropped.
   case strayData(session: UInt16, bytes: Int)
-  /// Bytes arrived for a session whose reader had read everything.
+  /// Bytes arrived for a session with no unread bytes.
   case sessionReadable(UInt16)
   case sessionWritable(UInt16)
   indirect case sessionEnded(UInt16, SessionEnd)
@@ -63,7 +63,8 @@ public enum PeerEvent: Equatable, Sendable {
   case certificateReceived([UInt8])
   /// The accessory sent its response; the owner answers with `DevicePeer.concludeAuthentication(accepted:now:)`.
   case responseReceived([UInt8])
-  /// The accessory's identification was checked; the device has refused it if it has errors.
+  /// The accessory's identification was checked; if the verdict contains errors, the device has refused the
+  /// identification.
   case identified(JudgedIdentification)
   indirect case identificationUpdated(Identification)
   case identificationCancelled

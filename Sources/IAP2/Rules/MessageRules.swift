@@ -55,12 +55,13 @@ public struct MessageRules: Sendable {
     Set(rules.flatMap { [$0.heard, $0.until].compactMap(\.self) })
   }
 
-  /// Returns true if any rule has something to send to an end that declares these messages as received; nil means all.
+  /// Whether any rule has something to send to an end that declares it can receive these messages; nil means all
+  /// messages.
   public static func concern(_ rules: [MessageRule], declared: [MessageID]?) -> Bool {
     rules.contains { $0.isAllowed(declared) }
   }
 
-  /// Allows rules to send to an end that declares these messages as received; nil means all.
+  /// Allows rules to send to an end that declares it can receive these messages; nil means all messages.
   public mutating func begin(declared: [MessageID]?) {
     stop()
     hasBegun = true
@@ -170,7 +171,7 @@ public struct MessageRule: Hashable, Sendable {
   /// What triggers the rule.
   public enum Trigger: Hashable, Sendable {
     case connection
-    /// This message arrived, and its parameters meet all these conditions.
+    /// The other end sent this message, with parameters that meet all the conditions.
     case message(MessageID, with: [Condition])
   }
 
@@ -201,8 +202,8 @@ public struct MessageRule: Hashable, Sendable {
     public indirect enum Value: Hashable, Sendable {
       case bytes([UInt8])
       case group([Element])
-      /// The bytes of the parameter with this number in the message being answered; the parameter is omitted if there
-      /// is none.
+      /// The bytes of the parameter with this number in the message being answered; the parameter is omitted if that
+      /// message has no such parameter.
       case copy(UInt16)
       /// The seconds since 1970 in eight bytes.
       case time
@@ -238,7 +239,7 @@ public struct MessageRule: Hashable, Sendable {
   public var selects = false
   /// Whether a change may add parameters to the message; if not, a change only affects existing parameters.
   public var takesNewParameters = true
-  /// Whether to send the message even to an end that did not declare it.
+  /// Whether to send the message even to an end that did not declare that it can receive it.
   public var ignoresDeclaration = false
 
   /// Creates a rule.

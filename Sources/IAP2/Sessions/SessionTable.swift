@@ -30,16 +30,16 @@ struct SessionTable {
     var unread = 0
     /// The time at which the session reached its limit of unread bytes.
     var fullSince: Instant?
-    /// The time until which nothing may be written, because the accessory may need the delay.
+    /// The time until which nothing may be written, because some accessories need a delay after opening a session.
     var holdsWritesUntil: Instant?
     /// Whether a write was partial and the writer is waiting for room.
     var wantsRoom = false
   }
 
   private(set) var entries: [Entry] = []
-  /// The number of writers that are waiting for room, so that checking is free if none is waiting.
+  /// The number of writers that are waiting for room, so that no search is needed if none is waiting.
   private(set) var waitingWriters = 0
-  /// The number of full sessions, so that checking is free if none is full.
+  /// The number of full sessions, so that no search is needed if none is full.
   private var fullCount = 0
   /// The number of ended sessions that are kept until their inboxes are read.
   private var ended = 0
@@ -108,7 +108,7 @@ struct SessionTable {
     if entries[index].unread < bound { setFull(nil, at: index) }
   }
 
-  /// Records that a session reached its limit of unread bytes; returns the time if the session was not full before.
+  /// Records when a session reached its limit of unread bytes, unless the session was already full.
   mutating func noteFull(at index: Int, now: Instant) {
     if entries[index].fullSince == nil { setFull(now, at: index) }
   }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// A socket that its owner has closed, kept until the peer closes the connection too.
+/// A socket that its owner has closed, kept open until the peer closes the connection too.
 ///
 /// Closing a socket with unread bytes sends a reset instead of an orderly end. This socket is therefore only shut down
 /// for writing. Arriving bytes are read and dropped until the other end closes or the time limit expires. Only the loop
@@ -38,7 +38,7 @@ package final class ClosingSocket: DescriptorHandler {
   }
 }
 
-/// A terminal that its owner has closed, kept until the last bytes are sent.
+/// A terminal that its owner has closed, kept open until the last bytes are sent.
 ///
 /// Closing a serial line blocks in the kernel until its bytes are sent, which would hold up the loop. The terminal is
 /// therefore closed after its bytes are sent, or when the time limit expires. Like ``ClosingSocket``, the object does
@@ -61,7 +61,7 @@ final class ClosingTerminal {
     close(descriptor)
   }
 
-  /// Checks whether any bytes are left. If so, checks again later; otherwise releases the terminal.
+  /// Releases the terminal if no bytes are left to send; otherwise checks again later.
   private func look() {
     var unsent: Int32 = 0
     guard ioctl(descriptor, UInt(TIOCOUTQ), &unsent) == 0, unsent > 0, let loop else { return }

@@ -4,8 +4,8 @@ import Glibc
 /// A channel over a descriptor that carries a stream: a connected socket, one side of a pty, or a serial line.
 ///
 /// The channel buffers no bytes itself. Bytes that `send` accepts are in the kernel; arriving bytes are read into the
-/// loop's buffer once per turn, so that a peer that sends without pause cannot starve others. The channel waits for
-/// room to write only after a `send` was incomplete.
+/// loop's buffer once per turn, so that a peer that sends without pause cannot starve other channels. The channel waits
+/// for room to write only after a partial `send`.
 ///
 /// **How a channel ends.** Only reading ends the channel, so that everything that the peer sent before closing is
 /// delivered first. A broken pipe in `send` only stops sending; the channel ends once everything is read. The channel
@@ -26,7 +26,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     /// A connected stream socket whose medium carries frames, like Bluetooth's RFCOMM: each `send` begins a frame,
     /// which holds up to `longest` bytes.
     case frames(longest: Int)
-    /// A terminal; `hangUp` is what the channel reports after a hang-up.
+    /// A terminal; `hangUp` is the end that the channel reports after a hang-up.
     case terminal(hangUp: ChannelEnd)
 
     var isSocket: Bool {
@@ -36,7 +36,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       }
     }
 
-    /// Returns true if the kernel's error only means that the peer has closed the connection.
+    /// Whether the kernel's error only means that the peer has closed the connection.
     fileprivate func isClose(_ code: Int32) -> Bool {
       if case .frames = self { [ECONNRESET, ENOTCONN, EPIPE].contains(code) } else { false }
     }
@@ -45,12 +45,12 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private enum State {
     case made
     case started(any ChannelHandler, any DescriptorWatch)
-    /// The channel could not be started; the end is reported in a later turn.
+    /// The channel could not be started; the failure is reported in a later turn.
     case failing
     case over
   }
 
-  /// Whether the medium carries frames. Without frames, transfers may be joined and split.
+  /// Whether the medium carries frames. Without frames, transfers may be joined or split.
   public var keepsTransfersApart: Bool { longestTransfer != nil }
 
   /// The maximum size of a frame, if the medium carries frames.
@@ -71,7 +71,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
-  /// Set when nothing more can be sent; the channel then ends through reading.
+  /// Set when nothing more can be sent; the channel then ends once everything has been read.
   @exclusivity(unchecked) private var sendFailure: Int32?
   /// The error that the kernel reported while reading was paused; the kernel reports an error only once.
   @exclusivity(unchecked) private var reported: Int32 = 0
@@ -81,7 +81,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   @exclusivity(unchecked) private var isHalfClosed = false
   @exclusivity(unchecked) private var interest: Readiness = []
 
-  /// Creates a channel from a descriptor in nonblocking mode, which the channel closes at its end.
+  /// Creates a channel from a descriptor in nonblocking mode; the channel closes the descriptor when it ends.
   ///
   /// - Parameter closingTime: how long the channel may stay open after ``close()`` to end in an orderly way.
   public init(
@@ -97,7 +97,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     if descriptor >= 0 { Glibc.close(descriptor) }
   }
 
-  /// Takes the descriptor out of a channel that was not started, for a caller that moves its bytes in another way;
+  /// Takes the descriptor out of a channel that was not started, for a caller that transfers the bytes in another way;
   /// returns nil if the channel was started.
   public func release() -> Int32? {
     guard case .made = state, descriptor >= 0 else { return nil }
@@ -108,7 +108,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
 
   // MARK: - Channel
 
-  /// Starts to receive.
+  /// Starts receiving.
   public func start(_ handler: any ChannelHandler) {
     loop.preconditionCurrent()
     switch state {
@@ -182,7 +182,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Continues to read.
   public func resumeReading() {
     loop.preconditionCurrent()
-    // At the next pause fewer bytes may be unread, so the kernel is polled for half-closes again.
+    // By the next pause fewer bytes may be unread, so the kernel is polled for half-closes again.
     (isPaused, isHalfClosed) = (false, false)
     updateInterest()
   }
@@ -201,7 +201,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     reportOver()
   }
 
-  /// Ends a socket's connection in both directions, as if the peer had closed it: the handler is notified.
+  /// Shuts down a socket in both directions; the handler is notified as if the peer had closed the connection.
   public func hangUp() {
     guard descriptor >= 0 else { return }
     shutdown(descriptor, Int32(SHUT_RDWR))
@@ -254,7 +254,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end)
   }
 
-  /// Counts unread bytes, which are lost. The kernel counts only the first frame, so frames are read.
+  /// Counts the unread bytes, which are lost. With frames, the kernel counts only the first one, so all of them are
+  /// read.
   private func discard(atLeast count: Int) -> Int {
     guard case .frames = medium else { return count }
     return loop.withReadBuffer { buffer in
@@ -275,7 +276,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       return
     }
     receive(handler)
-    // The peer still exists but receives nothing.
+    // The peer still exists but cannot receive anything.
     guard case .started = state, unreadCount == 0 else { return }
     over()
     handler.channel(self, endedWith: end(sendFailure))
@@ -291,8 +292,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     var code = count == 0 ? 0 : errno
     if code == EINTR { return }
     if code == EAGAIN {
-      // RFCOMM has no half-close, and after an error that was already reported, a read behaves as if nothing had
-      // arrived yet.
+      // RFCOMM has no half-close, and after the kernel has reported an error, a read behaves as if nothing had arrived
+      // yet.
       guard case .frames = medium, let sendFailure else { return }
       code = reported == 0 ? sendFailure : reported
     }

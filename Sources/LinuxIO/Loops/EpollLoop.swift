@@ -9,8 +9,8 @@ import Synchronization
 /// In each turn, the loop waits, reads the clock, runs the work given to ``execute(_:)``, calls the handlers of ready
 /// descriptors, and fires the timers that are due. `now` is the time at which the wait ended.
 ///
-/// The loop needs no timerfd: epoll's own timeout is in nanoseconds, so the next deadline costs no system call, and an
-/// idle loop without timers sleeps until there is work (`turns` does not change).
+/// The loop needs no timerfd: epoll's own timeout is in nanoseconds, so waiting for the next deadline costs no extra
+/// system call. An idle loop without timers sleeps until there is work (`turns` does not change).
 ///
 /// A loop runs in one of two ways:
 ///
@@ -26,8 +26,8 @@ import Synchronization
 /// While the loop is not running, any one thread may set it up and tear it down. While it is running, everything except
 /// ``execute(_:)`` and ``stop()`` must be called on its thread.
 ///
-/// A loop retains its watches and the work of its timers, and these usually retain the loop: so close channels and
-/// cancel watches and timers before you release a loop.
+/// A loop retains its watches and the work of its timers, which usually retain the loop. Close channels and cancel
+/// watches and timers before releasing a loop.
 public final class EpollLoop: PollingLoop, @unchecked Sendable {
   /// The size of the read buffer: enough for any packet of the link, whose length is at most 64 KiB.
   private static let readBufferSize = 128 * 1024
@@ -73,7 +73,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     runner.load(ordering: .relaxed) == 0 ? clock.now : turnTime
   }
 
-  /// Whether the caller runs on this loop, or the loop is not running.
+  /// True if the caller runs on this loop, or if the loop is not running.
   public var isCurrent: Bool {
     let runner = runner.load(ordering: .acquiring)
     return runner == 0 || runner == pthread_self()
@@ -159,8 +159,8 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   }
 
   /// Ends the current run after its turn, or the next run before its first turn; may be called from any thread. On any
-  /// thread except the loop's, it returns when the thread of ``start()`` has ended. Any work that was given to
-  /// ``execute(_:)`` and has not run yet waits for the next run.
+  /// thread except the loop's, the call returns when the thread started by ``start()`` has ended. Any work that was
+  /// given to ``execute(_:)`` and has not run yet waits for the next run.
   public func stop() {
     stopIsAsked.store(true, ordering: .releasing)
     registry.wake()
@@ -197,7 +197,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     while let timer = timers.popDue(at: turnTime, armedBefore: mark) { timer.fire() }
   }
 
-  /// Returns the nanoseconds to the next deadline; 0 if there is work; negative if there is nothing to wait for.
+  /// Returns the nanoseconds to the next deadline; 0 if there is work; negative if there is no deadline.
   private func timeout(noLaterThan end: Instant?) -> Int64 {
     guard inbox.isEmpty else { return 0 }
     let deadlines = (timers.earliest ?? .distantFuture, end ?? .distantFuture)
@@ -221,8 +221,8 @@ enum LoopWork {
 
 /// Runs async code on the loop's own thread.
 ///
-/// An actor pinned to a loop shares the loop's thread with the channels there, so that actor and channels can call each
-/// other without waiting: `actor.assumeIsolated {}` from a handler costs nothing.
+/// An actor pinned to a loop shares the loop's thread with the channels there, so that the actor and the channels can
+/// call each other without waiting: `actor.assumeIsolated {}` from a handler costs nothing.
 ///
 /// ```swift
 /// actor Journal {

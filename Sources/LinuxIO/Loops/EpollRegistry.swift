@@ -7,7 +7,7 @@ import Glibc
 /// Requested readiness is reported in every turn while it lasts. epoll reports a hang-up even if it is not requested,
 /// so a paused channel would keep the loop busy. A watch that requests nothing therefore receives a hang-up once, and
 /// again only after its interest has changed. A half-close is reported in every turn while it is requested, so a
-/// watcher that has seen it should stop requesting it.
+/// watcher that has seen a half-close should stop requesting it.
 final class EpollRegistry {
   /// The token that identifies the loop's own wake-up event.
   private static let wakeUp = WatchTable.Token.max
@@ -79,7 +79,7 @@ final class EpollRegistry {
       precondition(
         errno != EBADF && errno != ENOENT,
         "a descriptor was closed before its watch was cancelled: \(SystemError.reason(errno))")
-      // The kernel is out of memory; the next turn tries again.
+      // The kernel is out of memory; the change is retried in a later turn.
       unchanged.append(watch)
     }
   }
@@ -90,7 +90,8 @@ final class EpollRegistry {
     case .epoll(let token):
       table.release(token)
       unchanged.removeAll { $0 === watch }
-      // After any other failure, the watch ends when the descriptor is closed, and its token stays reserved until then.
+      // After any other failure, the watch ends when the descriptor is closed, and the watch's token stays reserved
+      // until then.
       let done = control(EpollEvent.delete, watch.descriptor, 0, token)
       precondition(
         done || errno != EBADF && errno != ENOENT,
@@ -130,8 +131,8 @@ final class EpollRegistry {
   /// Ends a ``wait(timeout:)`` in progress, or makes the next one return immediately; may be called from any thread.
   func wake() {
     var signal: UInt64 = 1
-    // A lost wake-up would leave the loop asleep with work to do. EAGAIN means that a wake-up is already pending, which
-    // is enough.
+    // A lost wake-up would leave the loop asleep with work to do. EAGAIN means that a wake-up is already pending, so no
+    // other is needed.
     var tries = 0
     while write(wakeUpDescriptor, &signal, 8) != 8, errno != EAGAIN, tries < 100 { tries += 1 }
   }

@@ -50,9 +50,9 @@ extension EpollWatch {
 
 /// Stores the watches of one loop, indexed by small numbers that epoll returns with an event.
 ///
-/// Numbers are reused, so each token also contains a count of its uses. An event that the kernel reported before its
-/// watch was cancelled, and that is handled after another watch got the number (or even the descriptor), has the wrong
-/// count and is dropped.
+/// Numbers are reused, so each token also counts how many times its number has been used. An event that the kernel
+/// reported before its watch was cancelled, and that is handled after another watch got the number (or even the
+/// descriptor), therefore has the wrong count and is dropped.
 struct WatchTable {
   typealias Token = UInt64
 
@@ -64,7 +64,8 @@ struct WatchTable {
   private var slots: [Slot] = []
   private var free: [Int] = []
 
-  /// Reserves a number. The watch is stored later with ``put(_:at:)``, because it needs to know its number first.
+  /// Reserves a number. The watch is stored later with ``put(_:at:)``, because the watch must be given its number when
+  /// it is created.
   mutating func reserve() -> Token {
     let index = free.popLast() ?? slots.endIndex
     if index == slots.endIndex { slots.append(Slot()) }
@@ -91,7 +92,7 @@ struct WatchTable {
   private static func index(_ token: Token) -> Int { Int(token & 0xFFFF_FFFF) }
 }
 
-/// Checks descriptors that epoll refuses with EPERM: calls `poll` every millisecond while one of them is needed.
+/// Checks descriptors that epoll refuses with EPERM: calls `poll` every millisecond while any of them is watched.
 ///
 /// Regular files are always ready, so waiting for them is useless. But umockdev simulates USB devices with regular
 /// files, which libusb must check while transfers are pending.

@@ -7,8 +7,8 @@ import Glibc
 /// let watch = try SignalWatch([SIGINT, SIGTERM], on: loop) { signal in simulator.detach() }
 /// ```
 ///
-/// The watch blocks the signals on the calling thread and on all threads that it starts later. The signals would still
-/// interrupt threads that were started earlier, so create the watch before starting threads.
+/// The watch blocks the signals on the calling thread and on all threads that it starts later. Threads that were
+/// started earlier would still be interrupted, so create the watch before starting threads.
 public final class SignalWatch {
   private let source: WatchedDescriptor
 

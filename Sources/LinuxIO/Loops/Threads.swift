@@ -48,13 +48,13 @@ package final class Monitor<State>: @unchecked Sendable {
   /// Waits until `body` returns a result. `body` is called once at the start and again after each change.
   ///
   /// - Parameter limit: the longest wait; unlimited by default.
-  /// - Returns: nil if the limit passed first.
+  /// - Returns: nil if the limit expired first.
   package func wait<Result>(atMost limit: Duration? = nil, _ body: (inout State) -> Result?) -> Result? {
     let end = limit.map(Self.time)
     pthread_mutex_lock(lock.mutex)
     defer { pthread_mutex_unlock(lock.mutex) }
-    // Each call gets `&state` separately, because passing it to one function for the whole loop would hold exclusive
-    // access during the wait, while other threads change the state.
+    // `&state` is passed anew in each iteration, because passing it once for the whole loop would hold exclusive access
+    // during the wait, while other threads change the state.
     while true {
       if let result = body(&state) { return result }
       if var end {
@@ -113,16 +113,16 @@ package enum Worker {
 
 /// Collects work that other threads give to a loop, until the loop takes all of the work at once.
 ///
-/// Two arrays are swapped, so that steady traffic allocates nothing here. A flag outside the lock also tells whether
-/// there is work, because a loop checks twice in every turn and rarely finds any.
+/// Two arrays are swapped, so that steady traffic allocates nothing here. A flag outside the lock shows whether there
+/// is work, because a loop checks twice in every turn and rarely finds any.
 final class Inbox<Work>: @unchecked Sendable {
   private let given = Locked<[Work]>([])
   private var taken: [Work] = []
   /// The flag is changed only under the lock.
   private let isFilled = Atomic<Bool>(false)
 
-  /// Adds work from any thread. Returns true if it is the first since the last ``takeAll(_:)``, in which case the loop
-  /// may have to be woken.
+  /// Adds work from any thread. Returns true if this is the first work since the last ``takeAll(_:)``, in which case
+  /// the loop may have to be woken.
   func add(_ work: Work) -> Bool {
     given.withLock { given in
       given.append(work)

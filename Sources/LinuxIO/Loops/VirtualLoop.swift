@@ -5,7 +5,7 @@ import Synchronization
 
 /// The event loop in virtual time. This loop has no thread and no descriptors, and jumps from deadline to deadline.
 ///
-/// Nothing happens until one of its run methods is called. The work then happens in the order in which it was
+/// Nothing happens until one of the loop's run methods is called. Work then runs in the order in which it was
 /// scheduled, so two runs with the same seed are identical to the byte. A virtual day with little work takes a second.
 ///
 /// ```swift
@@ -14,8 +14,9 @@ import Synchronization
 /// try loop.runUntilQuiet()
 /// ```
 ///
-/// One turn runs the work passed to ``execute(_:)``, and then the timers that are due; if there is neither, it jumps to
-/// the next deadline first. Only one thread may use the loop at a time; only ``execute(_:)`` may be called from others.
+/// One turn runs the work passed to ``execute(_:)``, and then the timers that are due; if there is neither, the loop
+/// first jumps to the next deadline. Only one thread may use the loop at a time; only ``execute(_:)`` may be called
+/// from others.
 public final class VirtualLoop: EventLoop, @unchecked Sendable {
   /// Thrown, instead of hanging, if work keeps scheduling more work at the same instant.
   public struct Livelock: Error, Equatable, CustomStringConvertible {
@@ -24,7 +25,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     /// The number of turns that ran at that instant.
     public let turns: Int
 
-    /// Creates an error about one instant.
+    /// Creates an error about a livelock at one instant.
     public init(instant: Instant, turns: Int) {
       self.instant = instant
       self.turns = turns
@@ -37,7 +38,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   }
 
   // Overlapping access is not checked, because this runs for every packet: the state belongs to the one thread that is
-  // inside a step, and no calls are made while it is written.
+  // inside a step, and no calls are made while the state is written.
 
   /// The virtual time, which starts at 0.
   @exclusivity(unchecked) public private(set) var now = Instant.origin
@@ -63,7 +64,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   // MARK: - EventLoop
 
-  /// Whether the caller runs on this loop, or the loop is not running.
+  /// True if the caller runs on this loop, or if the loop is not running.
   public var isCurrent: Bool {
     let runner = runner.load(ordering: .acquiring)
     return runner == 0 || runner == pthread_self()
@@ -109,8 +110,8 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   /// Runs until `condition` holds; the condition is checked before the first turn and after each one.
   ///
   /// - Parameter limit: the maximum virtual time to pass; unlimited by default.
-  /// - Returns: false if nothing was left to do or the limit was reached first; in the latter case, the time is then
-  ///   the limit.
+  /// - Returns: false if nothing was left to do or the limit was reached first; in the latter case, the virtual time is
+  ///   at the limit.
   @discardableResult
   public func run(until condition: () -> Bool, limit: Duration? = nil) throws(Livelock) -> Bool {
     let end = limit.map { now + $0 } ?? .distantFuture
@@ -131,8 +132,8 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   /// Runs until nothing is scheduled.
   ///
-  /// - Parameter limit: how much virtual time may pass. A peer that always has a timer, such as a watchdog, is never
-  ///   idle.
+  /// - Parameter limit: how much virtual time may pass. A peer with a timer that is always pending, such as a watchdog,
+  ///   never becomes idle.
   /// - Returns: false if the limit was reached first.
   @discardableResult
   public func runUntilQuiet(limit: Duration = .seconds(86_400)) throws(Livelock) -> Bool {

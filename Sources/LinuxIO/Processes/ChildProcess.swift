@@ -9,8 +9,8 @@ import Glibc
 /// child.closeInput()       // it ends, and the handler is notified
 /// ```
 ///
-/// **When the program ends.** The handler is notified once, after all of the program's output. Processes that the
-/// program left behind have ended by then: a guardian process sends them SIGTERM, and kills the remaining ones a second
+/// **When the program ends.** The handler is notified once, after all of the program's output. Any processes that the
+/// program left running have ended by then: a guardian process sends them SIGTERM, and kills any that remain a second
 /// later. Anything that these processes print during this second may be lost.
 ///
 /// **Stopping it.** ``closeInput()`` and ``terminate(grace:)`` end the program in an orderly way; signals go to its
@@ -19,15 +19,15 @@ import Glibc
 public final class ChildProcess {
   private enum State {
     case running
-    /// The program has ended, but the handler has not received all output, because it paused.
+    /// The program has ended, but the handler has paused the output and not yet received all of it.
     case draining
     case over
   }
 
   /// How often to check whether the program has ended, if the system offers no descriptor for this.
   private static let tick = Duration.milliseconds(20)
-  /// The maximum number of reads after the program has ended. A pipe holds less than that, so the limit cuts off only
-  /// the output of other processes.
+  /// The maximum number of reads after the program has ended. A pipe holds less than these reads return, so the limit
+  /// cuts off only output from other processes.
   private static let drainingReads = 16
 
   /// The process ID of the guardian, which ends in the same way as the program.
@@ -92,8 +92,8 @@ public final class ChildProcess {
 
   // MARK: - Input
 
-  /// Writes as much as the pipe has room for and returns the number of bytes. After a partial write, the handler is
-  /// notified when there is room again, or when the program stops reading.
+  /// Writes as much as the pipe has room for, and returns the number of bytes written. After a partial write, the
+  /// handler is notified when there is room again, or when the program stops reading.
   public func write(_ bytes: RawSpan) -> Int {
     guard let input, !bytes.isEmpty else { return 0 }
     let count = bytes.withUnsafeBytes { clinux_write_to_pipe(input.number, $0.baseAddress, $0.count) }
@@ -108,7 +108,7 @@ public final class ChildProcess {
     return max(0, count)
   }
 
-  /// Whether ``write(_:)`` may still accept something.
+  /// Whether ``write(_:)`` may still accept bytes.
   public var takesInput: Bool { input != nil }
 
   /// Closes the program's input, after all bytes written so far.
@@ -183,8 +183,8 @@ public final class ChildProcess {
 
   // MARK: - The end
 
-  /// Gives the program the time `grace` to end, then sends SIGTERM and, after the same time again, SIGKILL. To ask the
-  /// program to end, close its input.
+  /// Waits for `grace`, then sends SIGTERM if the program is still running and, after another `grace`, SIGKILL. To ask
+  /// the program to end first, close its input.
   public func terminate(grace: Duration) {
     guard state == .running, terminator == nil else { return }
     terminator = loop.schedule(after: grace) { [weak self] in
@@ -235,7 +235,7 @@ public final class ChildProcess {
   }
 }
 
-/// Receives the events of a program. Calls come on the loop, never from inside a call to the child.
+/// Receives the events of a program. The handler is called on the loop, never from inside a call to the child.
 public protocol ChildProcessHandler: AnyObject {
   /// Called when the program printed bytes, which are valid until this call returns.
   func child(_ child: ChildProcess, printed bytes: RawSpan)

@@ -92,8 +92,8 @@ public enum ProgramFinder {
     throw SystemError("start \(program)", code: code)
   }
 
-  /// Returns why a command could not be started now; nil if it could. For a shell command, only the first word is
-  /// checked, and only if it is a path.
+  /// Returns why a command cannot be started now; nil if it can. For a shell command, only the first word is checked,
+  /// and only if it is a path.
   public static func objection(to command: ProcessCommand) -> SystemError? {
     do {
       _ = try find(command.program, beside: command.folder, path: command.searchPath)
@@ -168,7 +168,8 @@ private struct Pipe: ~Copyable {
   }
 
   let ours: OwnedDescriptor
-  /// The program's end of the pipe: it blocks, as programs expect, and is closed here once the program has it.
+  /// The program's end of the pipe. Its reads and writes block, as programs expect; this process closes its copy once
+  /// the program has started.
   let theirs: OwnedDescriptor
 
   init(keeping end: End) throws(SystemError) {

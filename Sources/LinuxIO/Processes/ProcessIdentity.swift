@@ -14,7 +14,7 @@ public struct ProcessIdentity: Hashable, Sendable {
     self.startTime = startTime
   }
 
-  /// Creates the identity of the process that currently has this ID; nil if none is visible.
+  /// Creates the identity of the process that currently has this ID; nil if no such process is visible.
   public init?(running pid: Int32) {
     guard let start = Self.startTime(of: pid) else { return nil }
     self.init(pid: pid, startTime: start)
@@ -26,17 +26,17 @@ public struct ProcessIdentity: Hashable, Sendable {
     return ProcessIdentity(running: pid) ?? ProcessIdentity(pid: pid, startTime: 0)
   }
 
-  /// Whether this process is still running, as opposed to another one with the same ID.
+  /// Whether this process is still running, rather than a later process with the same ID.
   public var isRunning: Bool { ProcessIdentity(running: pid) == self }
 
-  /// Returns the start time of a process. In `/proc/PID/stat` it is the twentieth word after the name, which is in
-  /// parentheses and may itself contain spaces and parentheses.
+  /// Returns the start time of a process. In `/proc/PID/stat`, the start time is the twentieth word after the process
+  /// name, which is in parentheses and may itself contain spaces and parentheses.
   private static func startTime(of pid: Int32) -> UInt64? {
     guard let line = SmallFile.read("/proc/\(pid)/stat"), let end = line.lastIndex(of: UInt8(ascii: ")")) else {
       return nil
     }
     let words = line[line.index(after: end)...].split(separator: UInt8(ascii: " "))
-    // A zombie has ended, but its parent has not collected it yet.
+    // A zombie has ended, although its parent has not reaped it yet.
     guard words.count > 19, words[0].first != UInt8(ascii: "Z") else { return nil }
     return UInt64(String(decoding: words[19], as: UTF8.self))
   }
@@ -73,7 +73,7 @@ public final class ProcessWatch {
     let descriptor = clinux_open_process(process.pid)
     guard descriptor >= 0 else { return nil }
     source = WatchedDescriptor(taking: descriptor)
-    // The identity is checked after the descriptor is open, because the ID cannot be reused while it is open.
+    // The identity is checked only once the process descriptor is open, because the ID cannot be reused from then on.
     guard process.isRunning else { return nil }
     do {
       try source.watch(for: .readable, on: loop) { [source] _ in
@@ -85,7 +85,7 @@ public final class ProcessWatch {
     }
   }
 
-  /// Stops reporting the end.
+  /// Stops watching the process.
   public func cancel() { source.close() }
 }
 

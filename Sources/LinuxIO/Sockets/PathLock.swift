@@ -1,11 +1,11 @@
 import AccessoryCore
 import Glibc
 
-/// A lock on the file `PATH.lock`, held as long as a listener listens at PATH.
+/// A lock on the file `PATH.lock`, held while a listener listens at PATH.
 ///
 /// Without the lock, two processes that find the socket of a dead process would both replace that socket, and the
 /// second process would remove the first one's socket. The kernel releases the lock when the process ends for any
-/// reason; the next process reuses the lock file of a killed one.
+/// reason; a killed process leaves its lock file, which the next one reuses.
 ///
 /// The file contains one line, `easim PID`. A file with other contents is not easim's and is left alone.
 final class PathLock {
@@ -39,7 +39,7 @@ final class PathLock {
 
   func release() {
     guard descriptor >= 0 else { return }
-    // The file is removed before unlocking, so that a process that has just opened the file can see that it is no
+    // The file is removed before unlocking, so that a process that has just opened the file can see that the file is no
     // longer at the path.
     if Self.isStill(descriptor, at: path) { unlink(path) }
     close(descriptor)

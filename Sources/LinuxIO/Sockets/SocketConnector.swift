@@ -15,7 +15,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   }
 
   private enum State {
-    /// The connector is about to try the first of the remaining addresses, once they are known.
+    /// The connector is about to try the first remaining address, or is waiting for the addresses.
     case waiting
     case connecting(Int32, any DescriptorWatch)
     case over
@@ -176,7 +176,7 @@ struct SocketAddress {
     }
   }
 
-  /// Copies an address that a call has filled in.
+  /// Copies an address that a system call has filled in.
   init(copying address: UnsafePointer<sockaddr>, length: socklen_t) {
     self.length = length
     withUnsafeMutableBytes(of: &storage) {

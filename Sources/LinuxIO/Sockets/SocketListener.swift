@@ -77,7 +77,7 @@ final class SocketListener: Listener, DescriptorHandler {
     switch code {
     case EAGAIN, EINTR, ECONNABORTED: return
     default:
-      // The connection stays in the backlog and would be reported again immediately, so listening pauses.
+      // The unaccepted connection stays in the backlog and would be reported again immediately, so listening pauses.
       watch?.change(to: [])
       loop.schedule(after: Self.pause) { [weak self] in self?.watch?.change(to: .readable) }
       if !cannotAccept { onEvent?(.cannotAccept(SystemError("accept at \(address)", code: code))) }
@@ -92,7 +92,7 @@ enum SocketOptions {
       set(SO_SNDBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
       set(SO_RCVBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
     }
-    // The link itself decides when to combine packets. These TCP options fail harmlessly on unix sockets.
+    // The link itself decides when to combine packets. TCP options fail harmlessly on unix sockets.
     set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: socket)
     // iAP2 has no keep-alive, and a machine that is switched off sends nothing; TCP detects this within a minute.
     set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, on: socket)

@@ -23,7 +23,7 @@ package struct TrustedUsers: Equatable, Sendable {
   }
 }
 
-/// Returns why the other end of a socket is refused; nil if it is trusted.
+/// Decides whether the other end of a socket is trusted; each function returns the reason for a refusal, or nil.
 extension TrustedUsers {
   /// Checks the process at the other end of a unix socket; nil means that the process is unknown.
   package func refusal(of process: PeerProcess?) -> String? {
@@ -70,7 +70,7 @@ extension TrustedUsers {
 /// }
 /// ```
 ///
-/// The user of a server's socket is known only after the server has accepted the connection; until then the result is
+/// The user of a server's socket is known only after the server has accepted the connection; until then, that user is
 /// ``unknown``.
 package enum TCPPeer: Hashable, Sendable {
   /// The other socket is on this machine, and a process of this user created it.
@@ -80,8 +80,8 @@ package enum TCPPeer: Hashable, Sendable {
   case unknown
   case remote
 
-  /// How many times the tables are read if a local socket is not in them. The tables are read in pieces, so a line can
-  /// be missed while others appear and disappear.
+  /// How many times the kernel's tables are read before a local socket counts as not listed. The tables are read in
+  /// pieces, so a line can be missed while others appear and disappear.
   private static let attempts = 3
 
   /// Finds the owner of the socket at the other end of this connected socket.
@@ -155,7 +155,7 @@ struct TCPEndpoint: Hashable, Sendable {
   /// Returns true if the address belongs to the machine at the other end of the connection.
   func isHere(for near: TCPEndpoint) -> Bool { isLoopback || host == near.host }
 
-  /// Returns the owner of the socket at this end, through `sock_diag`; nil if there is none or the kernel lacks this
+  /// Uses `sock_diag` to find the owner of the socket at this end; nil if there is none or the kernel lacks this
   /// interface.
   func owner(connectedTo other: TCPEndpoint) -> TCPSocketTable.Owner? {
     guard host.count == other.host.count else { return nil }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// Listens on a unix socket, whose file has mode 0600, for the user's own processes.
+/// Listens on a unix socket for the user's own processes; the socket's file has mode 0600.
 ///
 /// A dead process's socket file is replaced, but a socket on which a process listens is not. To check without
 /// disturbing a listener, a datagram socket tries to connect: a live listener answers "wrong type", a dead one
@@ -27,7 +27,7 @@ package enum UnixListener {
         return try SocketListener(
           socket, address: address, on: loop, options: options, family: family, onEvent: onEvent)
       } catch {
-        // The socket is bound, so the file is this listener's, but nothing listens on it yet.
+        // The socket is bound, so the file is this listener's and must be removed.
         unlink(path)
         throw error
       }
@@ -66,7 +66,7 @@ package enum UnixListener {
 
   enum Occupant {
     case live
-    /// The path is unused, or leads to the socket of a process that has ended.
+    /// The path is unused, or leads to a socket whose process has ended.
     case dead
     /// The path leads to a file that is not a socket.
     case other

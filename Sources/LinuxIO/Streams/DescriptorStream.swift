@@ -57,8 +57,8 @@ package final class DescriptorStream: ByteStream {
     }
   }
 
-  /// Creates a stream that takes over a connected socket in nonblocking mode. Bytes already read from the socket come
-  /// first.
+  /// Creates a stream that takes over a connected socket in nonblocking mode. The stream first delivers `read`, the
+  /// bytes already read from that socket.
   package init(takingSocket socket: Int32, after read: [UInt8] = [], on loop: any PollingLoop) throws {
     self.loop = loop
     kept.append(contentsOf: read)

@@ -199,7 +199,7 @@ final class ThreadSink: ByteSink {
     var isFinished = false
     var isClosed = false
     var failure: Int32?
-    /// Whether the last write was partial, so that its caller waits for room.
+    /// Whether the last write was partial and its caller is waiting for room.
     var isAwaited = false
   }
 

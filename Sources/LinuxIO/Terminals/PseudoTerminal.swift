@@ -83,7 +83,7 @@ final class PtyListener: Listener, DescriptorHandler {
     }
   }
 
-  /// Creates a terminal that waits to be opened, replacing the terminal with this name.
+  /// Creates a terminal that waits to be opened, in place of the terminal named `former`.
   private func makeTerminal(after former: String?) throws {
     let terminal = try PseudoTerminal()
     let name = terminal.name
@@ -93,7 +93,7 @@ final class PtyListener: Listener, DescriptorHandler {
     waiting = Waiting(end: terminal.takeEnd(), name: name, watch: watch)
   }
 
-  /// Reads inotify's events; returns true if one is about the waiting terminal.
+  /// Reads inotify's events; returns true if the waiting terminal has been opened.
   private func isOpened() -> Bool {
     var opened = false
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
@@ -120,7 +120,7 @@ final class PtyListener: Listener, DescriptorHandler {
   }
 }
 
-/// A pseudo terminal: the simulator's side, and the name with which the other side is opened.
+/// A pseudo terminal: the simulator's side, and the name by which a host opens the other side.
 ///
 /// The terminal is raw from the start, so that bytes that a host sends before setting it up are not echoed.
 struct PseudoTerminal: ~Copyable {
@@ -135,7 +135,7 @@ struct PseudoTerminal: ~Copyable {
     self.end = end
   }
 
-  /// Returns the descriptor of the simulator's side and closes everything else.
+  /// Returns the descriptor for the simulator's side and closes everything else.
   consuming func takeEnd() -> Int32 {
     end.release()
   }
@@ -198,8 +198,8 @@ struct TerminalLink {
     }
   }
 
-  /// Exchanges the new link with the file at the path. On a file system that cannot exchange names, the file is
-  /// overwritten, so it is examined first.
+  /// Exchanges the new link with the file at the path. On a file system that cannot exchange names, the new link
+  /// overwrites the file, so the file is examined first.
   private func exchange(_ new: String, _ former: String?, for address: Address) throws(TransportError) -> Bool {
     if clinux_exchange(new, path) == 0 { return true }
     guard errno == EINVAL else { return false }

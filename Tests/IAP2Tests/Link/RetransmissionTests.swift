@@ -76,8 +76,8 @@ import Testing
     #expect(end.receives(Sheet.detection).first?.hasPrefix("ff5a001a8002") == true)
   }
 
-  /// Seed 681 of the lossy world found this: if a device gives up the link silently, an accessory with nothing to send
-  /// keeps a link that no longer exists at the device.
+  /// Seed 681 of the lossy world found this: if a device gives up on the link silently, an accessory with nothing to
+  /// send keeps a link that no longer exists at the device.
   @Test func theDeviceGivesUpWithAResetAndListens() {
     var settings = DevicePeer.Settings()
     settings.answerTimeout = 1_000_000

@@ -1,8 +1,8 @@
 import IAP2
 import Testing
 
-/// An unread session's packets are no longer acknowledged. Before the device would give up the link, only that session
-/// is ended.
+/// An unread session's packets are no longer acknowledged. Before the device would give up on the link, only that
+/// session is ended.
 @Suite struct BackPressureTests {
   /// An accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is 43. Packets
   /// are retransmitted 4 times, after a second each, so 3 s are three quarters of the device's patience.
