@@ -13,14 +13,14 @@ package struct KernelModule: Sendable {
   package static let gadgets = KernelModule(name: "libcomposite", setting: "USB_CONFIGFS")
   /// The module that provides the files of a gadget's endpoints.
   package static let functionFS = KernelModule(name: "usb_f_fs", setting: "USB_CONFIGFS_F_FS")
-  /// The module that provides a device port connected to a host port of the same machine.
+  /// The module that provides a device port connected to a host port on the same machine.
   package static let dummyController = KernelModule(name: "dummy_hcd", setting: "USB_DUMMY_HCD")
   /// The module that implements the host's side of USB/IP.
   package static let virtualHost = KernelModule(name: "vhci-hcd", setting: "USBIP_VHCI_HCD")
   /// The driver for USB Bluetooth adapters.
   package static let bluetoothOnUSB = KernelModule(name: "btusb", setting: "BT_HCIBTUSB")
 
-  /// The command that loads the module or, if this kernel does not have the module, advice on what to do instead.
+  /// The command that loads the module or, if this kernel does not have the module, what to do instead.
   package var remedy: String { remedy(in: "/lib/modules/\(Self.release)") }
 
   func remedy(in modules: String) -> String {
@@ -28,7 +28,6 @@ package struct KernelModule: Sendable {
       ? "sudo modprobe \(name)" : "use a kernel with CONFIG_\(setting): this one has no module \(name)"
   }
 
-  /// Returns true if the folder's list names the module's file; - and _ are equivalent in a module's name.
   private func isThere(in modules: String) -> Bool {
     let list = SystemFolder(path: modules).read("modules.dep", atMost: 16 << 20) ?? ""
     let wanted = Self.plain(name)

@@ -11,7 +11,7 @@ import AccessoryFormats
 /// In the serial number of a `local:` address, '#' is written `%23`, '/' is written `%2F`, and a '%' before one of
 /// these codes is written `%25`.
 ///
-/// ``init(parsing:)`` reads ``description`` back to the same value.
+/// Parsing ``description`` with ``init(parsing:)`` gives the same value.
 public enum Address: Hashable, Sendable {
   /// Accessories in a local directory. Without a directory, the default one is used; without a serial number, every
   /// accessory matches.
@@ -21,13 +21,13 @@ public enum Address: Hashable, Sendable {
   case tcp(host: String, port: UInt16)
   /// A pseudo terminal, to which the simulator links `path`.
   case pty(path: String)
-  /// A serial line; without a baud rate, the usual rate applies.
+  /// A serial line; if no baud rate is given, the default rate applies.
   case serial(path: String, baud: Int?)
   case usb(USBSelector)
-  /// A USB/IP server, for a simulated accessory as a USB device of another kernel.
+  /// A USB/IP server, through which a simulated accessory appears as a USB device on another kernel.
   case usbip(host: String, port: UInt16)
-  /// A USB device controller of this kernel, for a simulated accessory as a real USB device; without a name, the only
-  /// controller.
+  /// A USB device controller on this machine, on which a simulated accessory appears as a real USB device; without a
+  /// name, the only controller.
   case gadget(controller: String?)
   /// Bluetooth: paired accessories, or this machine acting as an accessory.
   case bluetooth(BluetoothSelector)
@@ -46,7 +46,7 @@ public enum Address: Hashable, Sendable {
   /// zero.
   public static let longestUnixPath = 107
 
-  /// The prefix of an address, which determines the medium.
+  /// An address's prefix, which determines the medium.
   public enum Kind: String, CaseIterable, Hashable, Sendable {
     case local
     case unix
@@ -91,7 +91,7 @@ public enum Address: Hashable, Sendable {
 }
 
 extension Address: CustomStringConvertible {
-  /// The address as written.
+  /// The address in its written form.
   public var description: String {
     switch self {
     case .local(let directory?, let serial): "local:\(directory)#\(LocalSerial.escaped(serial ?? ""))"
@@ -131,7 +131,7 @@ extension Address.USBSelector: CustomStringConvertible {
 /// unknown kind 'unx' in the address 'unx:/tmp/a.sock' (byte 0): did you mean 'unix:/tmp/a.sock'?
 /// ```
 public struct AddressError: Error, Equatable, Sendable {
-  /// The address as the user wrote it.
+  /// The whole address as the user wrote it.
   public let text: String
   /// The wrong part; empty if something is missing.
   public let part: String

@@ -1,12 +1,12 @@
-/// One form of an address, for documents: its syntax and its meaning for each role.
+/// One form of an address, as documented: its syntax and its meaning for each role.
 public struct AddressForm: Equatable, Sendable {
   /// The syntax, with placeholders in capitals.
   public let written: String
   /// A valid example.
   public let example: String
-  /// What a host connects to; nil if hosts cannot use it.
+  /// What a host connects to at such an address; nil if hosts cannot use the form.
   public let host: String?
-  /// Where a simulated accessory appears; nil if simulated accessories cannot use it.
+  /// Where a simulated accessory with such an address appears; nil if simulated accessories cannot use the form.
   public let simulator: String?
 
   private init(_ written: String, _ example: String, host: String?, simulator: String?) {

@@ -13,7 +13,7 @@ extension Address {
   }
 }
 
-/// The grammar of addresses. The parts are slices of the original text, so that an error can report the position.
+/// The grammar of addresses. Parts are slices of the original text, so that an error can report a position.
 struct AddressParser {
   let text: String
 
@@ -49,7 +49,7 @@ struct AddressParser {
     }
   }
 
-  /// Creates an error about a part, which determines the position because it is a slice of the text.
+  /// Creates an error about a part; the part is a slice of the text and so determines the error's position.
   func error(_ part: Substring, _ problem: String, _ suggestion: String?) -> AddressError {
     AddressError(
       text: text, part: String(part), offset: text.utf8.distance(from: text.startIndex, to: part.startIndex),
@@ -73,8 +73,8 @@ extension AddressParser {
     return error(kind, "unknown kind '\(kind)' (the kinds are \(Self.kinds.joined(separator: ", ")))", nil)
   }
 
-  /// Returns the address that consists of the kind alone, such as `usb:`, which means any USB accessory. If the kind
-  /// alone is no address, returns its form with placeholders.
+  /// Returns the kind alone if that is an address, such as `usb:`, which means any USB accessory; otherwise returns the
+  /// kind's form with placeholders.
   private func shortestForm(_ kind: String) -> String? {
     (try? AddressParser(text: "\(kind):").parse())?.description ?? Address.Kind(rawValue: kind)?.form
   }
@@ -87,7 +87,7 @@ extension AddressParser {
     return isPath || (!text.contains(":") && text.hasSuffix(".sock")) ? "unix:\(text)" : nil
   }
 
-  /// Parses the text as if it followed `kind:`; returns nil unless that is valid and unambiguous, as for
+  /// Parses the text as if it followed `kind:`; returns nil unless the result is valid and unambiguous, as for
   /// `localhost:7000`, `1-2.4` or `hci0`.
   private func guess(as kind: String) -> String? {
     guard let address = try? AddressParser(text: "\(kind):\(text)").parse() else { return nil }
@@ -117,7 +117,7 @@ extension AddressParser {
   }
 
   private func serial(_ rest: Substring) throws(AddressError) -> Address {
-    // A comma with a '/' after it belongs to a directory's name and does not begin a baud rate.
+    // A comma followed by a '/' is part of a directory's name and does not introduce a baud rate.
     guard let comma = rest.lastIndex(of: ","), !rest[comma...].contains("/") else {
       return .serial(path: try path(rest, kind: "serial"), baud: nil)
     }

@@ -34,7 +34,7 @@ struct USBSelectorParser {
   ) throws(AddressError) -> UInt16 {
     if let number = Self.hexadecimal(part) { return number }
     let problem = part.isEmpty ? "the \(name) is missing" : "the \(name) '\(part)' is not four hexadecimal digits"
-    // `0x5ac` and `5ac` are unambiguous, so a correction can be suggested.
+    // Forms such as `0x5ac` and `5ac` are wrong but unambiguous, so a correction can be suggested.
     let bare = part.hasPrefix("0x") || part.hasPrefix("0X") ? part.dropFirst(2) : part
     let padded = bare.zeroPadded(to: 4)
     let isClear = !bare.isEmpty && Self.hexadecimal(padded[...]) != nil
@@ -88,21 +88,20 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
     self.value = value
   }
 
-  /// The bytes in the order of the digits, as they appear in identification.
+  /// The bytes in written order, as an identification contains them.
   public var bytes: [UInt8] { lowestFirst.reversed() }
 
-  /// The bytes in the order of the kernel's structures, lowest first.
+  /// The bytes in the order used by the kernel's structures, lowest first.
   public var lowestFirst: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
 
   /// A text such as "AA:BB:CC:DD:EE:FF".
   public var description: String { bytes.map { Hex.number($0) }.joined(separator: ":") }
 
-  /// Compares addresses in the order of their digits.
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
 extension Address {
-  /// The part of an address that may follow `bt:`: an adapter of this machine, and the device at the other end.
+  /// The part of an address that may follow `bt:`: an adapter on this machine, and the device at the other end.
   public struct BluetoothSelector: Hashable, Sendable, CustomStringConvertible {
     /// The adapter, such as `hci0`; nil means any.
     public var adapter: String?

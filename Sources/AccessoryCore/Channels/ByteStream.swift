@@ -1,5 +1,5 @@
 /// A stream of bytes whose two directions end separately: stdin and stdout of a program, or a connected socket. A
-/// ``Channel`` ends as a whole.
+/// ``Channel``, in contrast, ends as a whole.
 ///
 /// A stream belongs to one loop. The stream reads only when requested, and keeps the bytes that the handler does not
 /// accept (at most those from one read).
@@ -15,7 +15,8 @@ package protocol ByteStream: AnyObject {
   /// The number of bytes that were read but have not yet been accepted by the handler.
   var unread: Int { get }
 
-  /// Accepts bytes to send and returns how many. After a partial send the handler is notified when there is room again.
+  /// Accepts bytes to send, and returns how many were accepted. After a partial send the handler is notified when there
+  /// is room again.
   func send(_ bytes: RawSpan) -> Int
 
   /// Closes the output once all accepted bytes are written, and notifies the handler in a later turn.
@@ -39,7 +40,7 @@ package protocol ByteStreamHandler: AnyObject {
   /// Called when there is room again after a partial send.
   func streamIsWritable(_ stream: any ByteStream)
 
-  /// Called when nothing more can be sent. The reason is nil if the reader is gone, which is not an error.
+  /// Called when nothing more can be sent. The reason is nil if the output's reader is gone, which is not an error.
   func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?)
 
   /// Called after ``ByteStream/endOutput()``, when all accepted bytes have been written.

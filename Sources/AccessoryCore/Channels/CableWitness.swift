@@ -1,5 +1,5 @@
-/// Observes one channel of a cable at one end without changing anything, for a transcript, a capture or a check of what
-/// is on the wire.
+/// Observes one channel of a cable at one end without changing anything, for a transcript, a capture or a check of the
+/// traffic.
 public protocol CableWitness: AnyObject {
   /// Called when the owner of this end has started to receive bytes.
   func began(_ owner: any ChannelHandler)
@@ -18,16 +18,16 @@ public protocol CableWitness: AnyObject {
 }
 
 extension CableWitness {
-  /// Does nothing by default.
+  /// Does nothing in the default implementation.
   public func began(_ owner: any ChannelHandler) {}
 
-  /// Does nothing by default.
+  /// Does nothing in the default implementation.
   public func struck(_ packet: RawSpan, by fault: String, from end: Cable.End, at time: Instant) {}
 
-  /// Does nothing by default.
+  /// Does nothing in the default implementation.
   public func handled() {}
 
-  /// Does nothing by default.
+  /// Does nothing in the default implementation.
   public func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {}
 }
 
@@ -72,7 +72,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   private var isPaused = false
   private var senderWaits = false
 
-  /// Creates a channel that reports the bytes that pass this end to `witness`.
+  /// Creates a channel that reports all bytes passing this end to `witness`.
   public init(
     _ inner: any Channel, at end: Cable.End, by witness: any CableWitness, gate: CableGate? = nil,
     on loop: any EventLoop
@@ -88,7 +88,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   /// The number of bytes that the inner channel has not delivered.
   public var undelivered: Int { inner.undelivered }
 
-  /// Starts to receive.
+  /// Starts receiving.
   public func start(_ handler: any ChannelHandler) {
     self.handler = handler
     witness.began(handler)
@@ -99,7 +99,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
 
   private var isHeld: Bool { gate?.isOpen == false }
 
-  /// Pauses reading; `send` checks the gate itself.
+  /// Pauses reading only, because `send` checks the gate itself.
   func gateClosed() {
     if handler != nil, !isPaused { inner.pauseReading() }
   }
@@ -166,9 +166,9 @@ public final class WitnessedChannel: Channel, ChannelHandler {
 
 /// Pauses cables while a transcript or capture cannot be written to its file as fast as bytes pass.
 ///
-/// A transcript or capture must be complete. The writer of a transcript or capture closes the gate when too much is
-/// waiting to be written, and opens it again afterwards. While the gate is closed, nothing is read from the cables and
-/// `send` accepts nothing. To the peer, the line looks idle, so the peer may give up when its own timeouts expire.
+/// A transcript or capture must be complete, so its writer closes the gate when too much is waiting to be written, and
+/// reopens the gate afterwards. While the gate is closed, nothing is read from the cables and `send` accepts nothing.
+/// The line then looks idle to the peer, which may give up when its own timeouts expire.
 ///
 /// A gate belongs to the same loop as its cables.
 public final class CableGate {

@@ -24,14 +24,14 @@
 /// Faults and transcripts are channels that wrap another channel.
 public protocol Channel: AnyObject {
   /// Whether one `send` is one transfer on the medium, as on USB. If so, packets are sent one by one; otherwise a
-  /// sender may combine packets in one `send`. Readers must not rely on this.
+  /// sender may combine packets in one `send`. Readers must not rely on these boundaries.
   var keepsTransfersApart: Bool { get }
 
-  /// How many bytes of one `send` the medium carries in one frame; nil if the medium has no frames. Packets that fit
-  /// into a frame are cheaper.
+  /// How many bytes of one `send` the medium carries in one frame; nil if the medium has no frames. A packet that fits
+  /// into one frame is cheaper to send.
   var longestTransfer: Int? { get }
 
-  /// Starts to receive. The handler is retained until the channel ends, and never called from within `start` or `send`.
+  /// Starts receiving. The handler is retained until the channel ends, and never called from within `start` or `send`.
   func start(_ handler: any ChannelHandler)
 
   /// Accepts bytes to send, from the front, and returns how many were accepted; 0 if there is no room, or if the peer
@@ -43,11 +43,11 @@ public protocol Channel: AnyObject {
   /// become two transfers.
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 
-  /// The number of accepted bytes that have not reached the peer yet; 0 if the medium does not report this. Sessions
-  /// without acknowledgements use this number.
+  /// The number of accepted bytes that have not reached the peer yet; 0 if the medium does not report this. Sessions on
+  /// a link without acknowledgements use this number.
   var undelivered: Int { get }
 
-  /// Stops calls of `received` until ``resumeReading()``; also makes the peer stop sending, if the medium can do so.
+  /// Suspends calls to `received` until ``resumeReading()``; also makes the peer stop sending, if the medium can do so.
   func pauseReading()
 
   /// Continues to receive after ``pauseReading()``.
@@ -72,7 +72,8 @@ extension Channel {
   }
 }
 
-/// Receives the events of a channel. Calls come on the channel's loop, never from inside a call to the channel.
+/// Receives the events of a channel. The handler is called on the channel's loop, never from inside a call to the
+/// channel.
 public protocol ChannelHandler: AnyObject {
   /// Called when bytes have arrived. The bytes are valid until this call returns; copy whatever is needed longer.
   func channel(_ channel: any Channel, received bytes: RawSpan)
@@ -84,7 +85,7 @@ public protocol ChannelHandler: AnyObject {
   func channel(_ channel: any Channel, endedWith end: ChannelEnd)
 }
 
-/// The reason why a channel has ended.
+/// The reason why a channel ended.
 public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// The peer closed the channel in an orderly way, or was unplugged.
   case closedByPeer
@@ -93,7 +94,7 @@ public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// This end failed; the text contains the system's reason.
   case failed(String)
 
-  /// Returns the value to report for a paused channel that drops `unread` bytes. Only a loss may drop bytes, so
+  /// Returns the end to report for a paused channel that drops `unread` bytes. Only a loss may drop bytes, so
   /// ``closedByPeer`` becomes a loss.
   public func dropping(unread: Int) -> ChannelEnd {
     if unread == 0 { return self }

@@ -2,14 +2,14 @@
 ///
 /// Sent bytes are delivered in a later turn, after the latency plus the time that the bytes take at the line's rate.
 /// The receiving end holds bytes up to a capacity; when it is full, the sender waits. If one end is closed, the other
-/// still receives the bytes that were sent earlier. ``LoopbackCable/cut(_:)`` unplugs the cable.
+/// still receives bytes that were sent earlier. ``LoopbackCable/cut(_:)`` unplugs the cable.
 ///
 /// The owner retains an end while it is in use; a started end retains its handler until the channel ends.
 public final class LoopbackChannel: Channel, TimerHandler {
   private enum State {
     case made
     case started
-    /// The channel was closed by its owner, or has reported its end.
+    /// The owner closed the channel, or the channel has reported its end.
     case over
   }
 
@@ -67,14 +67,14 @@ public final class LoopbackChannel: Channel, TimerHandler {
     return LoopbackCable(left: left, right: right)
   }
 
-  /// Whether the channel was closed, or has reported its end.
+  /// Whether the owner closed the channel, or the channel has reported its end.
   public var isOver: Bool {
     if case .over = state { true } else { false }
   }
 
   // MARK: - Channel
 
-  /// Starts to receive.
+  /// Starts receiving.
   public func start(_ handler: any ChannelHandler) {
     loop.preconditionCurrent()
     switch state {
@@ -152,10 +152,10 @@ public final class LoopbackChannel: Channel, TimerHandler {
     scheduleDelivery()
   }
 
-  /// Delivers bytes, or reports that the channel has ended, when this is due.
+  /// Delivers the bytes that are due, or reports that the channel has ended.
   public func timerFired(_ timer: LoopTimer) {
-    // Bytes that handlers send during this delivery are delivered in the next turn, so that one pair of ends cannot
-    // monopolize a turn.
+    // Bytes that handlers send during this delivery are delivered in the next turn, so that one cable cannot monopolize
+    // a turn.
     var left = inbound.arrived(at: loop.now)
     while left > 0, !isPaused, let handler {
       let block = inbound.nextBlock(limit: left)
@@ -185,7 +185,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
   }
 }
 
-/// Both ends of a cable in memory, which can be unplugged.
+/// Both ends of an in-memory cable, which can be unplugged.
 public struct LoopbackCable {
   /// The left end of the cable.
   public let left: LoopbackChannel
@@ -200,7 +200,7 @@ public struct LoopbackCable {
   }
 }
 
-/// The native channels of a cable in memory. Each native channel is a pair of channels on which every send is a
+/// The native channels of an in-memory cable. Each native channel is a pair of channels on which every send is a
 /// transfer, as on USB.
 ///
 /// ```swift

@@ -10,11 +10,11 @@ final class LoopbackPipe {
     var count: Int
   }
 
-  /// A line with a rate delivers every hundredth of a second, but at least this many bytes at a time.
+  /// A line with a limited rate delivers a hundredth of a second's bytes at a time, but at least this many.
   private static let leastStep = 64
 
   private let capacity: Int
-  /// The latency in nanoseconds, because it is added to the time of every send.
+  /// The latency in nanoseconds, a plain number because it is added to a time with every send.
   private let latency: Int64
   private let bytesPerSecond: Int?
   private let keepsTransfersApart: Bool
@@ -106,8 +106,8 @@ final class LoopbackPipe {
 
   // MARK: - Receiving
 
-  /// Returns when the next bytes (if the receiver wants them) or the closing of the pipe will arrive. If `endWaits` is
-  /// set, the closing arrives after all bytes.
+  /// Returns when the receiver must be notified next: of bytes, if it wants them, or of the pipe's closing. If
+  /// `endWaits` is set, the closing arrives after all bytes.
   func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
     if let next = segments.first {
       if wantsBytes { return next.arrival }
@@ -151,8 +151,8 @@ final class LoopbackPipe {
     }
   }
 
-  /// Returns how the pipe was closed, once the closing has arrived. If `waits` is set, this is returned only after all
-  /// bytes; otherwise the remaining bytes are dropped.
+  /// Returns how the pipe was closed, once the closing has arrived. If `waits` is set, the closing is returned only
+  /// after all bytes have been received; otherwise the remaining bytes are dropped.
   func arrivedEnd(at now: Instant, waits: Bool) -> ChannelEnd? {
     guard let ending, ending.arrival <= now else { return nil }
     if segments.isEmpty { return ending.end }

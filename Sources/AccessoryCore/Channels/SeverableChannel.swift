@@ -1,9 +1,9 @@
-/// A wrapper that can be disconnected from its inner channel with or without a notification, to unplug a cable whose
-/// ends are in different processes, or to make a device believe that the accessory is still connected.
+/// A wrapper that can disconnect its inner channel with or without a notification: to unplug a cable whose ends are in
+/// different processes, or to make a device believe that the accessory is still connected.
 ///
 /// ```swift
 /// let cable = SeverableChannel(around: socket, on: loop)
-/// cable.pull()     // here the cable is reported as lost, at the other end as closed
+/// cable.pull()     // reported as lost at this end, and as closed at the other end
 /// ```
 public final class SeverableChannel: Channel, ChannelHandler {
   private enum State {
@@ -66,7 +66,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
   /// The number of bytes that the inner channel has not delivered.
   public var undelivered: Int { inner.undelivered }
 
-  /// Starts to receive.
+  /// Starts receiving.
   public func start(_ handler: any ChannelHandler) {
     guard state == .made else { return }
     state = .open

@@ -1,8 +1,8 @@
 import Glibc
 
 package enum Folder {
-  /// Returns the sorted names in the folder, without `.` and `..`; nil, with `errno`, if it does not exist or is not
-  /// readable.
+  /// Returns the sorted names in the folder, without `.` and `..`; nil, with `errno` set, if the folder does not exist
+  /// or is not readable.
   package static func names(in path: String) -> [String]? {
     guard let stream = opendir(path) else { return nil }
     defer { closedir(stream) }
@@ -22,7 +22,7 @@ package enum FilePath {
     return readlink(path, &buffer, buffer.count - 1) >= 0 ? String(terminated: buffer) : nil
   }
 
-  /// Returns the path without links and `..`; nil, with `errno`, if nothing exists there.
+  /// Returns the path without links and `..`; nil, with `errno` set, if nothing exists at the path.
   package static func real(_ path: String) -> String? {
     guard let real = realpath(path, nil) else { return nil }
     defer { free(real) }

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A single thread of control that owns channels, state machines, timers and randomness.
+/// A single thread of control that owns channels, state machines, timers and a random number generator.
 ///
 /// Code on a loop needs no locks, because it never runs concurrently with other code on the same loop. Code on other
 /// threads may use only ``execute(_:)``.
@@ -18,10 +18,10 @@ public protocol EventLoop: AnyObject, Sendable {
   /// The loop's source of random numbers; the same seed gives the same numbers. Use it only on the loop.
   var random: SeededRandom { get set }
 
-  /// Creates a timer that calls `work` on the loop at its deadline; it is not armed yet. Create and use timers only on
-  /// the loop.
+  /// Creates a timer that calls `work` on the loop at its deadline; the timer is not armed yet. Create and use timers
+  /// only on the loop.
   ///
-  /// A timer is created once and moved often: moving it allocates nothing, so it may be moved with every packet.
+  /// A timer is created once and moved often: moving a timer allocates nothing, so it may be moved with every packet.
   func makeTimer(_ work: @escaping () -> Void) -> LoopTimer
 
   /// Runs `work` on the loop in a later turn. `execute` is the only call allowed from other threads.
@@ -78,8 +78,8 @@ public struct Readiness: OptionSet, Sendable {
   public static let writable = Readiness(rawValue: 2)
   /// The peer is gone, or the descriptor has an error. A hang-up is always reported, never requested.
   public static let hangup = Readiness(rawValue: 4)
-  /// The peer will send no more, although earlier bytes may still be unread. Request this without ``readable``, which
-  /// includes EOF.
+  /// The peer will send no more, although earlier bytes may still be unread. Request this alone, without ``readable``,
+  /// which already includes EOF.
   public static let halfClosed = Readiness(rawValue: 8)
 }
 

@@ -1,9 +1,9 @@
 /// Stores one loop's timers in a binary heap, earliest first, with a stable order among equal deadlines.
 ///
 /// Both kinds of loops use this queue, so that timers with equal deadlines fire in the order in which they were armed,
-/// in virtual and in real time. A timer that was moved to a later time stays in place until its old time; cancelled
-/// timers are also dropped then. Moving and cancelling are therefore free, which matters because the retransmission
-/// timer moves with every packet.
+/// in virtual and in real time. A timer that was moved to a later time or cancelled stays in the heap until its old
+/// time. Moving and cancelling are therefore free, which matters because the retransmission timer moves with every
+/// packet.
 public final class TimerQueue {
   private struct Entry {
     var deadline: Instant
@@ -40,8 +40,8 @@ public final class TimerQueue {
   /// Removes the next timer that is due at `now`, so that the caller can fire it; nil if there is none.
   ///
   /// Timers are removed one at a time, because their work may arm, move or cancel others. A loop passes the mark from
-  /// the beginning of its turn; timers armed after it wait for the next turn, so that timers that arm each other do not
-  /// keep other work waiting.
+  /// the beginning of its turn; timers armed after that mark wait for the next turn, so that timers that arm each other
+  /// do not keep other work waiting.
   public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
     // No entry is later than its timer, so if the first entry is in the future, all timers are.
     if heap.isEmpty || now < heap[0].deadline { return nil }
@@ -54,7 +54,7 @@ public final class TimerQueue {
 
   /// Cancels every timer, and releases the work of one-shot timers.
   public func cancelAll() {
-    // Released work may cancel other timers, so it is released after the heap is empty.
+    // Releasing work may cancel other timers, so the work is released only after the heap is empty.
     let cancelled = heap
     heap = []
     for entry in cancelled {
@@ -100,7 +100,7 @@ public final class TimerQueue {
     return removed
   }
 
-  // In an unsafe buffer, entries are swapped without reference counting of their timers.
+  // An unsafe buffer allows swapping entries without reference counting of their timers.
 
   private func siftDown() {
     heap.withUnsafeMutableBufferPointer { heap in
@@ -137,14 +137,14 @@ public final class LoopTimer {
   /// The time at which the timer will fire; nil while it is not armed.
   @exclusivity(unchecked) public private(set) var deadline: Instant?
 
-  /// The deadline under which the queue holds the timer; after a move to a later time, this may be earlier than
-  /// `deadline`.
+  /// The deadline under which the queue holds the timer; after a move to a later time, the queue's deadline may be
+  /// earlier than `deadline`.
   @exclusivity(unchecked) var queuedAt: Instant?
   /// Whether the timer releases its work when it has fired or is cancelled, because the work usually retains the
   /// timer's owner.
   @exclusivity(unchecked) var isOneShot = false
   @exclusivity(unchecked) private var work: (() -> Void)?
-  /// Called when the timer fires. The handler is not retained: it cancels the timer before it is released.
+  /// Called when the timer fires. The handler is not retained, so it must cancel the timer before it is released.
   @exclusivity(unchecked) public unowned var handler: (any TimerHandler)?
   private unowned let queue: TimerQueue
 
@@ -162,7 +162,7 @@ public final class LoopTimer {
     queue.insert(self, at: instant)
   }
 
-  /// Arms the timer, unless it fires earlier anyway.
+  /// Arms the timer, unless it will fire earlier anyway.
   public func arm(noLaterThan instant: Instant) {
     if let deadline, deadline <= instant { return }
     arm(at: instant)

@@ -13,7 +13,7 @@ package struct MessageRate: Equatable, Sendable {
 
   private var start: Instant?
   private var reported = 0
-  /// The number of messages of this period that were not reported.
+  /// How many messages in this period were not reported.
   package private(set) var held = 0
 
   package init() {}
@@ -40,7 +40,7 @@ package struct MessageRate: Equatable, Sendable {
     return take(startingAgainAt: now)
   }
 
-  /// Returns the count before the period ends.
+  /// Returns the count of unreported messages before the period ends.
   package mutating func take(startingAgainAt now: Instant) -> Int {
     defer { (start, held) = (now, 0) }
     return held

@@ -47,7 +47,7 @@ public struct CalendarTime: Equatable, Sendable {
     (parts.tm_hour, parts.tm_min, parts.tm_sec) = (
       Int32(clamping: hour), Int32(clamping: minute), Int32(clamping: second)
     )
-    // Libc turns 31 April into 1 May.
+    // libc silently turns 31 April into 1 May.
     let seconds = timegm(&parts)
     let made = CalendarTime(secondsSince1970: seconds)
     return (made.year, made.month, made.day) == (year, month, day) ? seconds : nil

@@ -3,9 +3,9 @@
 /// The diagnosis examines the received segments in order (``StreamSegments``) and tracks the expected place in the
 /// stream. A segment from a later place leaves a gap, which is *lost* unless a later segment fills it (*reordered*). A
 /// segment from an earlier place is *repeated* if the stream then continues where it was interrupted, and *stale* if
-/// the segment arrived instead of a later burst. Bytes that belong to no place are *corrupted* if the stream continues
-/// as if they had been correct, *inserted* if it continues as if they had not arrived, and *foreign* if they make up a
-/// whole answer.
+/// the segment arrived instead of a later burst. Bytes that belong to no place are *corrupted* if the stream then
+/// continues as if they had been correct, *inserted* if the stream continues as if they had not arrived, and *foreign*
+/// if they make up a whole answer.
 struct StreamDiagnosis {
   private let stream: UniqueStream
   private let bytes: [UInt8]
@@ -15,7 +15,7 @@ struct StreamDiagnosis {
   private(set) var findings: [StreamFinding] = []
   private(set) var next: Int
 
-  /// Examines `bytes`, the first of which should be at `place` of the stream.
+  /// Examines `bytes`, the first of which should be at `place` in the stream.
   init(_ bytes: [UInt8], at place: Int, of stream: UniqueStream, cuts: StreamCuts) {
     self.stream = stream
     self.bytes = bytes
@@ -114,7 +114,7 @@ struct StreamDiagnosis {
     if isAnswer, same * 4 < count { takeForeign(count, look(range), nil) } else { corrupt(range) }
   }
 
-  /// Reports bytes that differ from the expected ones; some bytes between them may be correct.
+  /// Reports a range of bytes that differ from the expected ones; some bytes inside the range may be correct.
   private mutating func corrupt(_ range: Range<Int>) {
     let wanted = stream.bytes(next..<next + range.count)
     let wrong = zip(range, wanted).filter { bytes[$0] != $1 }
@@ -135,7 +135,7 @@ struct StreamDiagnosis {
 
   private static let shown = 8
 
-  /// Describes bytes whose position is unknown.
+  /// Describes the bytes in a range whose place in the stream is unknown.
   private func look(_ range: Range<Int>) -> String {
     let part = bytes[range]
     if part.count > 1, let first = part.first, part.allSatisfy({ $0 == first }) {
@@ -147,7 +147,8 @@ struct StreamDiagnosis {
     return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
   }
 
-  /// Returns the place of bytes that are too few to contain a block, if one of the last bursts begins with them.
+  /// Returns the place in the stream for bytes that are too few to contain a block, if one of the last bursts begins
+  /// with those bytes.
   private func recent(_ range: Range<Int>) -> Int? {
     guard cuts != .none, 4..<2 * UniqueStream.blockSize ~= range.count, cuts.isStart(next) else { return nil }
     return cuts.starts(before: next, atMost: 16).first { offset in
@@ -162,7 +163,7 @@ struct StreamDiagnosis {
   }
 }
 
-/// Divides received bytes into segments, each of which belongs to one place, as encoded in its blocks.
+/// Divides received bytes into segments, each a continuous piece of one stream, as encoded in its blocks.
 struct StreamSegments {
   /// The stream and place to which a segment belongs.
   enum Source: Equatable {
@@ -234,7 +235,8 @@ struct StreamSegments {
     return index + count / UniqueStream.blockSize * UniqueStream.blockSize
   }
 
-  /// Returns how many bytes, starting at `index`, continue the same stream; compares in increasingly large steps.
+  /// Returns how many bytes, starting at `index`, continue the same stream; the comparison proceeds in increasingly
+  /// large steps.
   private func length(of found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     var buffer = UniqueBuffer()
     var (count, step) = (0, 4 * UniqueStream.blockSize)

@@ -40,19 +40,18 @@ public struct StreamFinding: Equatable, Sendable {
   }
 }
 
-/// Describes places in a stream, in terms of bursts if the stream is divided into bursts.
+/// Describes places in a stream, as positions in bursts if the stream is divided into bursts.
 public struct StreamWords {
   private let cuts: StreamCuts
   private let number: (Int) -> Int?
 
-  /// Creates words that name places as bytes of the stream.
+  /// Describes places as byte offsets in the stream.
   public init() {
     cuts = .none
     number = { _ in nil }
   }
 
-  /// Creates words that name places as bytes of bursts; `number` maps a burst's index in the stream to its number, if
-  /// known.
+  /// Describes places as byte offsets in bursts; `number` maps a burst's index in the stream to its number, if known.
   public init(_ cuts: StreamCuts, number: @escaping (Int) -> Int?) {
     self.cuts = cuts
     self.number = number
@@ -92,7 +91,7 @@ extension StreamFinding {
 }
 
 extension Sequence<StreamFinding> {
-  /// Describes the first few findings and gives the number of the others.
+  /// Describes the first few findings, and states how many others there are.
   public func text(_ words: StreamWords = StreamWords()) -> String {
     let all = Array(self)
     let more = all.count > 3 ? "; and \(all.count - 3) more" : ""
@@ -136,7 +135,7 @@ public enum StreamCuts: Equatable, Sendable {
 
   func isEarlier(_ place: Int, than other: Int) -> Bool {
     guard let later = burst(at: other) else { return false }
-    // Bursts that are no longer stored are older than all stored ones.
+    // A burst that is no longer stored is older than all stored ones.
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 

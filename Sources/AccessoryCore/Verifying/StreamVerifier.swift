@@ -1,13 +1,13 @@
 /// Compares received bytes with a ``UniqueStream``, and diagnoses differences.
 ///
 /// The verifier is *steady* while every byte is the stream's next one, and *suspicious* after the first wrong byte. A
-/// suspicious verifier only collects bytes, because the diagnosis depends on later ones: a gap is a loss, unless the
+/// suspicious verifier only collects bytes, because the diagnosis depends on later bytes: a gap is a loss, unless the
 /// missing bytes arrive later. ``conclude`` returns the findings and makes the verifier steady again.
 ///
 /// Invariants: while the verifier is steady, ``position`` bytes have been received, and each was correct or has been
 /// covered by a conclusion. At most ``evidenceLimit`` bytes are collected; further bytes are only counted.
 public struct StreamVerifier {
-  /// The largest number of bytes that are examined for a diagnosis.
+  /// The maximum number of bytes that are examined for a diagnosis.
   public static let evidenceLimit = 65_536
 
   /// The expected stream.
@@ -25,7 +25,7 @@ public struct StreamVerifier {
   /// Whether a wrong byte has arrived that has not been reported yet.
   public var isSuspicious: Bool { !evidence.isEmpty }
 
-  /// Whether the limit of collected bytes is reached, so that it is time to conclude.
+  /// Whether the limit of collected bytes is reached, so that ``conclude(_:)`` should be called.
   public var isFull: Bool { evidence.count == Self.evidenceLimit }
 
   /// Compares received bytes; returns false once the stream is suspicious.
@@ -64,19 +64,19 @@ public struct StreamVerifier {
   }
 }
 
-/// Memory for generating a loop's streams: one segment to send and one for comparison.
+/// Memory in which one loop generates stream segments: one to send and one for comparison.
 public final class UniqueScratch {
   @exclusivity(unchecked) private var outgoing = UniqueBuffer()
   @exclusivity(unchecked) private var awaited = UniqueBuffer()
 
-  /// Creates empty memory.
+  /// Creates empty buffers.
   public init() {}
 
   /// Passes a stream's bytes in `range` to `body` to be sent, at most the first ``UniqueBuffer/longest`` of them.
   @inline(__always)
   public func show<Result>(_ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
-    // The buffer is moved out for the call, because `body` may cause a notification that makes the sender send or
-    // compare more.
+    // The buffer is moved out during the call, because `body` may trigger a notification in which the sender sends or
+    // compares more.
     var lent = UniqueBuffer()
     swap(&lent, &outgoing)
     defer { swap(&lent, &outgoing) }

@@ -2,10 +2,10 @@
   import Glibc
 #endif
 
-/// Memory for generating segments of streams that are sent or used for comparison.
+/// Memory for generating stream segments to send or compare.
 ///
-/// The buffer keeps the last generated segment, so that an immediate answer is compared with the bytes that were sent,
-/// without generating them again.
+/// The buffer keeps the last generated segment, so that an immediate echo can be compared with the sent bytes without
+/// generating them again.
 public struct UniqueBuffer {
   /// The maximum size of a segment that one call can provide.
   public static let longest = 65_536

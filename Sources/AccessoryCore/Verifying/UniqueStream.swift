@@ -1,6 +1,7 @@
 import AccessoryFormats
 
-/// The bytes of one session. Every 16 bytes encode their place: the seed, the session, and the offset in the session.
+/// The bytes of one session. Every 16 bytes encode the place where they belong: the seed, the session, and the offset
+/// in the session.
 ///
 /// A stream has no end and no period: programs send segments of it, and a segment from another place, session or run
 /// differs in every block. A block of 16 bytes is two little-endian numbers of 64 bits,
@@ -10,8 +11,8 @@ import AccessoryFormats
 /// low  = key(seed, session) + lowStep × tag        high = highOrigin + highStep × tag        (modulo 2^64)
 /// ```
 ///
-/// so the next block is this one plus a constant, which is two additions. Since `highStep` is odd, `high` yields the
-/// tag, the tag and `low` yield the key, and the key yields the seed. 16 bytes that are not a block yield a random
+/// so each block is the previous one plus a constant, which takes two additions. Since `highStep` is odd, `high` yields
+/// the tag, the tag and `low` yield the key, and the key yields the seed. 16 bytes that are not a block yield a random
 /// seed.
 ///
 /// ```swift
@@ -20,7 +21,7 @@ import AccessoryFormats
 /// UniqueStream.place(of: bytes.span.bytes, at: 32)   // seed 7, session 0, offset 32
 /// ```
 public struct UniqueStream: Hashable, Sendable {
-  /// The size of a block, the bytes that together encode their place.
+  /// The size of a block in bytes; each block encodes its own place.
   public static let blockSize = 16
   /// The number of bits in a block's number: enough for 281 terabytes in a session.
   static let blockBits = 44

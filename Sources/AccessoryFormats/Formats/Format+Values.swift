@@ -4,7 +4,7 @@ extension Format<String> {
   /// Any text.
   public static let text = text(TextShape())
 
-  /// A string whose rules also appear in the schema. The rules are checked together with the record's other rules; see
+  /// A string whose rules also appear in the schema. These rules are checked along with the record's other rules; see
   /// ``Record/checked(_:)``.
   public static func text(_ shape: TextShape) -> Format {
     Format(.text(shape)) { value, place in
@@ -139,7 +139,7 @@ extension Format {
     }
   }
 
-  /// A value that may be omitted. nil is not written.
+  /// A value that may be omitted; nil is omitted when written.
   public static func optional<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
     Format(format.shape, decode: { value, now, place in format.decode(value, now ?? nil, place).map(Optional.some) }) {
       value, standard in
@@ -147,7 +147,7 @@ extension Format {
     }
   }
 
-  /// A value that may be `null`. nil is written as `null`.
+  /// A value that may be `null`, which stands for nil.
   public static func nullable<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
     let optional = Format.optional(format)
     return Format(
@@ -185,7 +185,7 @@ extension Format {
     }
   }
 
-  /// An object whose keys the user chooses. The order of the keys is preserved.
+  /// An object with keys chosen by the user, whose order is preserved.
   public static func named<Element>(of format: Format<Element>, atLeast least: Int = 0) -> Format
   where Value == [Named<Element>] {
     named(atLeast: least) { _ in format }
@@ -215,7 +215,7 @@ extension Format {
   /// An object.
   public static func object(_ record: Record<Value>) -> Format { record.format }
 
-  /// An object or a string, of one of several kinds.
+  /// A value of one of several kinds, written as an object or a string.
   public static func oneOf(_ kinds: OneOf<Value>) -> Format { kinds.format }
 }
 

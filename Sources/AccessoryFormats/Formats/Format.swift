@@ -6,7 +6,7 @@
 /// A format is a value that describes a type. Everything else is derived from the format: reading (which reports all
 /// mistakes at once, each with its position and the nearest valid word), writing (only what differs from the defaults),
 /// the JSON Schema, the tables in the documentation, help, completion, and the text `name,key=value`. To add a format,
-/// write the type and its ``Record``:
+/// write the type and its ``Record``, as in this example:
 ///
 /// ```swift
 /// struct Lamp: Equatable {
@@ -70,13 +70,13 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     throw OptionError(problems.problems.map(\.description).joined(separator: "; "))
   }
 
-  /// The value as a word for the command line; nil if the command line omits it.
+  /// The value as a word for the command line; nil if the value is omitted there.
   public func word(of value: Value) -> String? { encode(value, nil)?.word }
 
   /// Writes one value, even if it equals the default.
   public func write(_ value: Value) -> JSON5Value { encode(value, nil) ?? .null }
 
-  /// Converts the format to another type, if every value can be converted.
+  /// Converts the format to another type to which every value can be converted.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other, back: @escaping @Sendable (Other) -> Value
   ) -> Format<Other> {
@@ -85,8 +85,8 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Converts the format to another type, if some values cannot be converted; `complaint` is the message for such
-  /// values.
+  /// Converts the format to another type to which only some values can be converted; `complaint` is the message for
+  /// such values.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other?, otherwise complaint: @escaping @Sendable () -> String,
     back: @escaping @Sendable (Other) -> Value
@@ -106,7 +106,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
 
 /// A value together with its name in an object.
 public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
-  /// The name.
+  /// The value's name in the object.
   public var name: String
   /// The value.
   public var value: Value

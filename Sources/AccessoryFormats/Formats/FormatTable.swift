@@ -12,7 +12,7 @@ extension RecordShape {
     return fields.isEmpty ? "" : "| key | value | default | meaning |\n|---|---|---|---|\n" + rows.joined()
   }
 
-  /// This object's table, followed by the tables of nested objects, each once under a heading with its name.
+  /// This object's table, followed by one table for each nested object under a heading with that object's name.
   /// `elsewhere` maps the names of objects that other documents explain to links.
   public func tables(heading: String, elsewhere: [String: String] = [:]) -> String {
     var sections = [table(elsewhere)]

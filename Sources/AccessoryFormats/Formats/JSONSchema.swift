@@ -14,7 +14,7 @@ extension RecordShape {
     return definitions.document(id, members)
   }
 
-  /// The JSON Schema for documents that have one of several shapes.
+  /// The JSON Schema for documents that may have any of several shapes.
   public static func schema(id: String, title: String, ofAny shapes: [RecordShape]) -> JSON5Value {
     var definitions = SchemaDefinitions()
     let either = definitions.schema(of: .either(shapes.map(Shape.record)))
@@ -58,7 +58,7 @@ extension RecordShape {
 public struct SharedSchemas {
   private var definitions: SchemaDefinitions
 
-  /// Creates an empty set of schemas. `documents` contains, by name, the objects that other documents describe.
+  /// Creates an empty set of schemas. `documents` maps names to the objects that other documents describe.
   public init(documents: [String: RecordShape]) {
     definitions = SchemaDefinitions()
     (definitions.place, definitions.isOpen, definitions.documents) = ("#/components/schemas/", true, documents)
@@ -70,7 +70,7 @@ public struct SharedSchemas {
   /// The schema of an object, written inline instead of as a reference.
   public mutating func schema(of record: RecordShape) -> JSON5Value { .object(definitions.members(of: record)) }
 
-  /// All definitions that the schemas so far refer to, by name.
+  /// The definitions, by name, to which the schemas created so far refer.
   public var all: JSON5Value { .object(definitions.all) }
 }
 
@@ -82,7 +82,7 @@ private struct SchemaDefinitions {
   var place = "#/$defs/"
   /// Whether objects may have keys that the schema does not name, such as those added by later versions.
   var isOpen = false
-  /// The shapes that ``Shape/document(_:)`` refers to, by name.
+  /// The shapes, by name, to which ``Shape/document(_:)`` refers.
   var documents: [String: RecordShape] = [:]
   private(set) var all: [JSON5Member] = []
 
@@ -101,7 +101,7 @@ private struct SchemaDefinitions {
       schema(&self).content != there.value.content
     { name += "Other" }
     if !all.contains(where: { $0.key == name }) {
-      // The position in the list is reserved first, to keep the order of the document.
+      // The definition's position in the list is reserved first, to keep the document's order.
       all.append(JSON5Member(name, .null))
       let made = schema(&self)
       if let place = all.firstIndex(where: { $0.key == name }) { all[place].value = made }

@@ -1,4 +1,4 @@
-/// The values of one object by key, together with the place for reporting mistakes in the object.
+/// The values of one object by key, with the place for reporting mistakes in the object.
 ///
 /// The initializer reports unknown keys ("unknown key 'protocol' in accessory, did you mean 'protocols'?") and keys
 /// that occur twice. ``Record`` and ``OneOf`` read objects with this type, and rules that involve several keys report
@@ -15,7 +15,7 @@ public struct ObjectReader {
   private let members: [String: JSON5Value]
 
   /// Reads `value` as an object with these keys. If `value` is not an object, reports a problem and returns nil. `name`
-  /// is the object's name in messages. `advice` returns an explanation for an unknown key, or nil if there is none.
+  /// is the object's name in messages. `advice` returns an explanation for an unknown key, or nil.
   init?(
     _ value: JSON5Value, _ name: String, _ keys: [String], at place: Place,
     advice: (String) -> String? = { _ in nil }

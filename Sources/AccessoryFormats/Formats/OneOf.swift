@@ -26,7 +26,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   private let isWrittenAsText: Bool
   private let shorthand: Shorthand?
 
-  /// Strings in a form other than `kind,key=value`.
+  /// An additional string form, besides `kind,key=value`.
   public struct Shorthand: Sendable {
     /// The regular expression that such strings match, for the schema.
     let pattern: String
@@ -59,7 +59,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   /// One value of each kind, with all defaults.
   public var examples: [Root] { kinds.map(\.base) }
 
-  /// The names of the kinds.
+  /// The names of all kinds.
   public var names: [String] { kinds.map(\.name) }
 
   /// The shape of the values.
@@ -140,7 +140,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     return root
   }
 
-  /// Creates a value of a kind from some of its keys; nil if the members are not valid for it.
+  /// Creates a value of a kind from some of its keys; nil if the members are not valid for that kind.
   public func value(_ kind: String, _ members: [JSON5Member]) -> Root? {
     let problems = ProblemCollector()
     let root = read(.object([JSON5Member(key, .text(kind))] + members), at: Place(problems))
@@ -199,9 +199,9 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
 /// One kind of a ``OneOf``.
 public struct Kind<Root: Equatable & Sendable>: Sendable {
-  /// The name of the kind, which is the value of the key.
+  /// The kind's name, as written in the key that holds the kind.
   public let name: String
-  /// What the kind is, in a sentence.
+  /// A sentence that describes the kind.
   public let summary: String
   /// A value of this kind with all defaults.
   public let base: Root
@@ -255,7 +255,6 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
 
 /// Collects the kinds of a ``OneOf``.
 @resultBuilder public enum KindList<Root: Equatable & Sendable> {
-  /// One kind.
   public static func buildExpression(_ kind: Kind<Root>) -> [Kind<Root>] { [kind] }
   /// Kinds that are listed elsewhere.
   public static func buildExpression(_ kinds: [Kind<Root>]) -> [Kind<Root>] { kinds }
@@ -263,13 +262,13 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   public static func buildBlock(_ kinds: [Kind<Root>]...) -> [Kind<Root>] { kinds.flatMap(\.self) }
 }
 
-/// One of the keys that can contain the kind in ``OneOf/format(in:at:sides:complaint:)``.
+/// One of the keys that can hold the kind in ``OneOf/format(in:at:sides:complaint:)``.
 public struct OneOfSide: Sendable {
   /// The name of the key.
   public let key: String
   let summary: String
 
-  /// Creates a side from a key and a summary of what the key's choices describe.
+  /// Creates a side from a key and a summary of the key's choices.
   public init(_ key: String, _ summary: String) { (self.key, self.summary) = (key, summary) }
 }
 
@@ -280,8 +279,8 @@ extension OneOf {
   /// - Parameters:
   ///   - path: where the object stores the value.
   ///   - sides: the keys that can hold the kind; an object has exactly one of them.
-  ///   - complaint: the message for a key that the given kind does not have; nil means the message lists the kinds that
-  ///   have it.
+  ///   - complaint: the message for a key that the given kind does not have; nil means a message that lists the kinds
+  ///     that have that key.
   public func format<Owner>(
     in record: Record<Owner>, at path: Property<Owner, Root>, sides: [OneOfSide],
     complaint: @escaping @Sendable (_ key: String, _ kind: String) -> String?

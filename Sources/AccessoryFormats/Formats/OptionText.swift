@@ -22,7 +22,7 @@ public struct OptionText: Equatable, Sendable {
   /// The parameters, in order.
   public let parameters: [Parameter]
 
-  /// Splits a string into parameters; this succeeds for every string.
+  /// Splits a string into a name and parameters; every string is accepted.
   public init(_ text: String) {
     var column = 1
     var parts: [Parameter] = []
@@ -48,7 +48,7 @@ public struct OptionText: Equatable, Sendable {
     return String(rest)
   }
 
-  /// The parameters as members of an object of this shape. Words that match no key are reported.
+  /// The parameters as members of an object with this shape. Words that match no key are reported.
   func members(_ shape: RecordShape, _ position: SourcePosition, _ place: Place) -> [JSON5Member] {
     parameters.compactMap { part in
       let position = position.column(part.column)

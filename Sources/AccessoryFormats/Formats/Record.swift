@@ -1,6 +1,6 @@
 /// An object whose keys correspond to the properties of a type. See ``Format`` for a complete example.
 ///
-/// A property is given by its key path; `base` holds its default.
+/// Each property is given by its key path; `base` holds the defaults.
 public struct Record<Root: Equatable & Sendable>: Sendable {
   /// The object's name in messages, in the schema and in the documentation.
   public let name: String
@@ -27,7 +27,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   }
 
   /// The same record with additional rules that involve several keys. `check` receives the value and the keys that are
-  /// present, and reports mistakes; `schema` states the rules as far as a JSON Schema can express them.
+  /// present, and reports mistakes; `schema` contains the rules that a JSON Schema can express.
   public func checked(
     schema: [JSON5Member] = [], _ check: @escaping @Sendable (Root, ObjectReader) -> Void
   ) -> Record {
@@ -101,8 +101,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return root
   }
 
-  /// Reads an object, starting from the values in `root`; returns nil if it is not an object or lacks a required key.
-  /// Other mistakes are reported, and the affected keys keep their defaults.
+  /// Reads an object, starting from the values in `root`; returns nil if `value` is not an object or lacks a required
+  /// key. Other mistakes are reported, and the affected keys keep their defaults.
   public func read(_ value: JSON5Value, onto root: Root, at place: Place) -> Root? {
     guard let object = ObjectReader(value, name, fields.map(\.key), at: place) else { return nil }
     var root = root
@@ -113,13 +113,13 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   func fill(_ root: inout Root, from object: ObjectReader) -> Bool {
     let isWhole = fields.fill(&root, from: object)
     check(root, object)
-    // A derived value is compared only if the keys from which it is derived could be read.
+    // A derived value is compared only if all keys could be read, because it is derived from them.
     if isWhole, object.problems.errorCount == 0 { for field in fields { field.confirm(root, object) } }
     return isWhole
   }
 
-  /// A file merged with the file that it extends: objects with known keys are merged key by key, and everything else is
-  /// replaced as a whole. Each value keeps its position in the file from which it came.
+  /// The tree of a file, merged with that of the file it extends: objects with known keys are merged key by key, and
+  /// everything else is replaced as a whole. Each value keeps its position in the file from which it came.
   public func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value { shape.laid(file, over: base) }
 
   // MARK: Writing
@@ -139,7 +139,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   let shape: @Sendable (Root) -> FieldShape?
   /// Reads the value into the root; false if it could not be read.
   let read: @Sendable (JSON5Value, inout Root, Place) -> Bool
-  /// Sets the property if the key is missing and the default depends on other properties.
+  /// If the key is missing, sets the property to a default that depends on other properties.
   let complete: @Sendable (inout Root) -> Void
   let write: @Sendable (Root, Root) -> JSON5Value?
   /// Compares a derived key's value in the file with the value derived from the other keys. Called after all keys have
@@ -150,9 +150,9 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - isRequired: whether the key is required.
-  ///   - isAlwaysWritten: whether it is written even with its default value.
+  ///   - isAlwaysWritten: whether the key is written even with its default value.
   ///   - standard: the default, if it depends on earlier keys.
-  ///   - standardText: the default as the documentation describes it, if that differs from the type's default.
+  ///   - standardText: the documentation's description of the default, if it differs from the type's default.
   public init<Value>(
     _ key: String, _ path: Property<Root, Value>, _ format: Format<Value>, _ summary: String,
     isRequired: Bool = false, isAlwaysWritten: Bool = false, standard: Standard<Root, Value>? = nil,
@@ -256,7 +256,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { _, _ in .number(number) }
   }
 
-  /// A derived key: written for people who read the file, ignored when the file is read.
+  /// A derived key, written for human readers and ignored when the file is read.
   public init<Value>(
     derived key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -330,7 +330,7 @@ extension Array {
 
 /// Collects the fields of a ``Record``: fields, and lists of fields that several records share.
 @resultBuilder public enum FieldList<Root: Equatable & Sendable> {
-  /// One field.
+  /// A single field.
   public static func buildExpression(_ field: Field<Root>) -> [Field<Root>] { [field] }
   /// Fields that several records share.
   public static func buildExpression(_ fields: [Field<Root>]) -> [Field<Root>] { fields }

@@ -15,7 +15,7 @@ public indirect enum Shape: Sendable {
   case record(RecordShape)
   /// An object whose keys the user chooses, with a minimum number of keys.
   case named(Shape, atLeast: Int)
-  /// An object that another document describes, by its name.
+  /// An object that another document describes, given by name.
   case document(String)
   case oneOf(OneOfShape)
   case either([Shape])
@@ -44,7 +44,7 @@ public struct RecordShape: Sendable {
   public var owner: String?
   /// A sentence that describes the object; may be empty.
   public let summary: String
-  /// The object's keys, in the order in which they are written.
+  /// The object's keys, in the order in which a file lists them.
   public let fields: [FieldShape]
   /// A string `name,key=value,…` that shows a typical use; nil if there is none.
   public var example: String?
@@ -111,11 +111,11 @@ public struct OneOfShape: Sendable {
   public let key: String
   /// The kinds.
   public let kinds: [RecordShape]
-  /// The kinds that can be written as a single word.
+  /// The kinds whose name alone is a valid string.
   let textKinds: [String]
-  /// The kinds that can be written as text only if keys follow.
+  /// The kinds that can be written as text only with keys after the name.
   let textKindsWithKeys: [String]
-  /// The pattern of other valid strings; nil if there are none.
+  /// The regular expression for other valid strings; nil if there are none.
   let textPattern: String?
 }
 
@@ -222,7 +222,7 @@ extension String {
 // MARK: - Later versions
 
 extension Record {
-  /// Reads a tree that a later version may have written: unknown keys are ignored, here and in nested objects.
+  /// Reads a tree that a later version may have written: unknown keys are ignored, in this object and in nested ones.
   public func readKnown(_ tree: JSON5Value) throws(SourceProblems) -> Root { try read(shape.known(in: tree)) }
 }
 

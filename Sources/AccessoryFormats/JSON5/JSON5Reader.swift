@@ -25,7 +25,7 @@ public enum JSON5 {
     /// The maximum nesting depth of lists and objects.
     public var depth: Int
 
-    /// Creates limits; the defaults are far above any real profile or scenario.
+    /// Creates limits; the defaults far exceed the size and depth of any real profile or scenario.
     public init(bytes: Int = 1 << 20, depth: Int = 64) {
       self.bytes = bytes
       self.depth = depth

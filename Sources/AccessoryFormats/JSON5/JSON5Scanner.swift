@@ -117,7 +117,7 @@ struct JSON5Scanner {
 
   // MARK: Identifiers
 
-  /// Reads a key without quotes, or a word; returns nil if neither starts here.
+  /// Reads a key without quotes, or a word; returns nil if neither starts at the current position.
   mutating func identifier() throws(SourceProblem) -> String? {
     var name = ""
     while let (value, _) = scalar {

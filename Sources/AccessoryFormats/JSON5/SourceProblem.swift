@@ -17,11 +17,12 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   /// The position of values that were created in code rather than read from a file.
   public static let made = SourcePosition(file: "", line: 0, column: 0)
 
-  /// The start of a command-line argument, which has no lines; `argument` is a description such as "quirk
-  /// 'flicker,cycles=0'".
+  /// Creates the position at the start of a command-line argument, which has no lines; `argument` is a description such
+  /// as "quirk 'flicker,cycles=0'".
   public init(argument: String) { self.init(file: argument, line: 0, column: 0) }
 
-  /// A column within an argument. A column within a string in a file has the position of the whole string.
+  /// The position of a column within an argument; a column within a string in a file has the position of the whole
+  /// string.
   func column(_ column: Int) -> SourcePosition {
     line == 0 && self != .made ? SourcePosition(file: file, line: 0, column: column) : self
   }
@@ -54,7 +55,7 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
   public var position: SourcePosition?
   /// The path of the key, such as `protocols[1].name`; empty for the document itself.
   public var path: String
-  /// What is wrong.
+  /// The message that says what is wrong.
   public var message: String
 
   /// Creates a problem at a place.

@@ -1,6 +1,6 @@
 /// A regular expression over bytes, with captures; easim uses no other kind of regular expression.
 ///
-/// The time to match is bounded by the number of instructions times the number of bytes, for any pattern and any bytes:
+/// The matching time is bounded by the number of instructions times the number of bytes, for any pattern and any input:
 /// all alternatives advance in parallel, byte by byte, without backtracking (Thompson's construction with Pike's
 /// captures). The number of instructions is limited, so bytes from the other end cannot cause a hang.
 ///
@@ -79,7 +79,7 @@ struct ByteSet: Equatable, Sendable {
     return result
   }
 
-  /// The set, extended so that it contains both cases of each of its ASCII letters.
+  /// The set, extended to both cases of each of its ASCII letters.
   var caseless: ByteSet {
     var result = self
     for byte in UInt8(ascii: "A")...UInt8(ascii: "Z") where contains(byte) || contains(byte | 0x20) {

@@ -1,4 +1,4 @@
-/// A named checksum, as used at the end of frames in serial protocols.
+/// A named checksum, such as those at the end of frames in serial protocols.
 ///
 /// CRCs are named as in the "Catalogue of parametrised CRC algorithms", because "CRC-16" alone means something
 /// different in every data sheet.
@@ -54,7 +54,7 @@ public struct FrameChecksum: Equatable, Sendable {
     FrameChecksum(crc: "32/ISCSI", 4, 0x1EDC_6F41, .max, isReflected: true, final: .max),
   ]
 
-  /// The checksum with that name; nil if there is none.
+  /// Returns the checksum with this name; nil if there is none.
   public static func named(_ name: String) -> FrameChecksum? { all.first { $0.name == name } }
 
   /// The checksum of these bytes.

@@ -126,7 +126,7 @@ struct PatternParser {
     return number.map { .group(node, number: $0) } ?? node
   }
 
-  /// Reads `<` before a group's name, or `P<` as in Python.
+  /// Reads the `<` before a group's name, or Python's `P<`.
   private mutating func takeNameSign() -> Bool {
     let begun = place
     _ = take("P")
@@ -243,7 +243,7 @@ struct PatternParser {
     return isInverted ? cased(set).inverted : cased(set)
   }
 
-  /// One character of a set, or a class such as `\d`.
+  /// Reads one character of a set, or a class such as `\d`.
   private mutating func member(_ begun: Int) throws(OptionError) -> (ByteSet, isClass: Bool) {
     guard let scalar = next else { throw error("this [ has no ]", at: begun) }
     place += 1

@@ -7,7 +7,7 @@ enum PatternAssertion: Equatable, Sendable {
   case wordEdge
   case noWordEdge
 
-  /// Whether the condition holds between these two bytes; nil means the start or the end of the input.
+  /// Whether the condition holds between these two bytes; a nil byte means the start or the end of the input.
   func holds(after previous: UInt8?, before next: UInt8?) -> Bool {
     switch self {
     case .start: previous == nil
@@ -25,7 +25,7 @@ enum PatternAssertion: Equatable, Sendable {
 enum PatternInstruction: Equatable, Sendable {
   case byte(ByteSet)
   case assertion(PatternAssertion)
-  /// The run continues at both places, and the first one takes precedence.
+  /// The run continues at both instructions; the first one takes precedence.
   case split(Int, Int)
   case jump(Int)
   case save(Int)
@@ -41,7 +41,7 @@ struct PatternRun: Equatable, Sendable {
 
   private let program: [PatternInstruction]
   private let groups: Int
-  /// The positions of the threads before the next byte, in order of precedence.
+  /// The threads that wait for the next byte, in order of precedence.
   private var threads: [Thread] = []
   private var next: [Thread] = []
   private var waiting: [Thread] = []
@@ -75,8 +75,8 @@ struct PatternRun: Equatable, Sendable {
     return found
   }
 
-  /// Follows a thread through the instructions that consume no byte. Before each byte, every instruction is visited at
-  /// most once.
+  /// Follows a thread through the instructions that consume no byte; every instruction is visited at most once per
+  /// byte.
   private mutating func follow(_ thread: Thread, _ byte: UInt8?, _ found: inout [Int]?) {
     guard seen[thread.place] != index else { return }
     seen[thread.place] = index

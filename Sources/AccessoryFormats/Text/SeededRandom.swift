@@ -28,8 +28,8 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// Generates `count` random bytes.
   package mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255, using: &self) } }
 
-  /// A separate generator for one part of a world, so that adding a part does not change the random numbers of the
-  /// others.
+  /// A separate generator for one part of a world, so that adding a part does not change the other parts' random
+  /// numbers.
   public func derived(_ name: StaticString) -> SeededRandom {
     var fork = SeededRandom(seed: state ^ name.withUTF8Buffer { $0.stableHash })
     return SeededRandom(seed: fork.next())
@@ -38,7 +38,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 
 extension Sequence<UInt8> {
   /// An FNV-1a hash that is the same in every process, unlike Swift's own. The property is inlinable, because an
-  /// unspecialized version would make a call for each byte, which adds up during a flicker.
+  /// unspecialized version would make a call for each byte, which adds up when an accessory reconnects often.
   @inlinable package var stableHash: UInt64 {
     reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
@@ -63,7 +63,7 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// A probability from a percentage.
   public static func percent(_ percent: Int) -> Chance { Chance(millionths: percent * 10_000) }
 
-  /// Reads a percentage such as `2.5%`, or a fraction such as `0.025`.
+  /// Parses a percentage such as `2.5%`, or a fraction such as `0.025`.
   public init(_ text: String) throws(OptionError) {
     let isPercent = text.hasSuffix("%")
     let digits = (isPercent ? text.dropLast() : text[...]).split(separator: ".", omittingEmptySubsequences: false)

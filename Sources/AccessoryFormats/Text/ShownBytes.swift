@@ -3,7 +3,7 @@ package enum ShownBytes {
   /// The maximum number of bytes shown.
   package static let most = 32
 
-  /// The first bytes: as text if they are text, otherwise in hex.
+  /// The first bytes, shown as text if they are text and otherwise in hex.
   ///
   /// ```swift
   /// ShownBytes.of(Array("OK\r\n".utf8))     // "'OK\\r\\n'"
@@ -16,7 +16,8 @@ package enum ShownBytes {
     return start.isEmpty ? "empty" : "hex \(Hex.spaced(start))\(more)"
   }
 
-  /// Describes, as a sentence fragment, the first byte that differs from the expected bytes; nil if no byte differs.
+  /// Describes, as a sentence fragment, the first byte that differs from the expected bytes; nil if all bytes are the
+  /// same.
   ///
   /// ```swift
   /// ShownBytes.difference(of: Array("VERSON?".utf8), from: Array("VERSION?".utf8))

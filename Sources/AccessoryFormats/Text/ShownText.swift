@@ -14,7 +14,7 @@ extension StringProtocol {
     replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
   }
 
-  /// The text with each unprintable character escaped, for users who need to know which character it was.
+  /// The text with each unprintable character escaped, for users who need to see which character it was.
   ///
   /// ```swift
   /// "Glasses\u{1B}[2J".spelledOut   // #"Glasses\u{1b}[2J"#
@@ -78,7 +78,7 @@ public enum Excerpt {
   public static let longestLine = 1_000
 
   /// The message, with the middle of every line over 1,000 characters removed. The first part of such a line says what
-  /// is wrong and the last part says what to do, even if the message quotes a long text.
+  /// is wrong and the last part says what to do, even if the message quotes a long text in between.
   public static func ofLines(_ message: String) -> String {
     guard message.utf8.count > longestLine else { return message }
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in

@@ -11,9 +11,10 @@ public enum Suggestion {
   /// mistakes.
   private static let longestWord = 64
 
-  /// The candidate that differs from `word` in the fewest slips (a letter missing, added, wrong, or two swapped),
-  /// ignoring case; the first one if several are equally near. If more than a third of the letters would have to change
-  /// even for the nearest candidate, the result is the only candidate that begins with `word`, or nil.
+  /// The candidate that differs from `word` by the fewest typing mistakes (a letter missing, added, wrong, or two
+  /// swapped), ignoring case; the first candidate if several are equally near. If more than a third of the letters
+  /// would have to change even for the nearest candidate, the result is the only candidate that begins with `word`, or
+  /// nil.
   public static func nearest(to word: String, in candidates: [String]) -> String? {
     let letters = Array(word.lowercased())
     guard !letters.isEmpty, letters.count <= longestWord else { return nil }
@@ -39,7 +40,7 @@ public enum Suggestion {
     return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
   }
 
-  /// The only candidate that begins with these letters, for words that were typed only in part. At least three letters
+  /// The only candidate that begins with these letters, for a word that was typed only in part. At least three letters
   /// must have been typed.
   private static func unfinished(_ letters: [Character], in candidates: [String]) -> String? {
     guard letters.count >= 3 else { return nil }

@@ -27,8 +27,8 @@ struct DescriptorError: Error, Equatable, CustomStringConvertible {
 
 extension USBDescriptors {
   /// Parses untrusted descriptors: every length is checked against the actual bytes, and a wrong length causes an error
-  /// that contains the offset. Descriptors of unknown types are skipped. Wrong counts are ignored, because counting the
-  /// descriptors themselves is enough.
+  /// that contains the offset. Descriptors of unknown types are skipped. Count fields are ignored, because the
+  /// descriptors themselves can be counted.
   ///
   /// ```swift
   /// let found = try USBDescriptors(reading: bytes)
@@ -55,7 +55,7 @@ extension USBDescriptors {
 }
 
 extension USBDescriptors.Configuration {
-  /// Parses one configuration and all its descriptors; returns where the next configuration begins.
+  /// Parses one configuration with all its descriptors; `end` is where the next configuration begins.
   static func read(_ bytes: [UInt8], at start: Int) throws(DescriptorError) -> (Self, end: Int) {
     guard bytes.count - start >= 9, bytes[start] >= 9, bytes[start + 1] == 2 else {
       throw DescriptorError(start, "expected a configuration descriptor here")

@@ -14,7 +14,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
   public var name: String
   /// The serial number string.
   public var serial: String
-  /// The speed of the accessory's port.
+  /// The speed at which the accessory connects.
   public var speed = USBSpeed.high
   /// The protocols whose sessions have their own endpoints (native transport); each of these protocols has an interface
   /// named after it.
@@ -27,7 +27,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
     static let product: UInt8 = 2
     static let serial: UInt8 = 3
     static let interface: UInt8 = 4
-    /// The string index of the first native transport's interface; the others follow.
+    /// The string index for the first native transport's interface; the other native transports follow in order.
     static let native: UInt8 = 5
   }
 
@@ -41,8 +41,8 @@ public struct USBAccessoryShape: Equatable, Sendable {
     self.serial = serial
   }
 
-  /// Returns every alternate setting of every interface at a given speed: iAP2 first, then each native transport,
-  /// without endpoints in alternate 0 and with a bulk pair in alternate 1.
+  /// Returns every alternate setting of every interface at a given speed: iAP2 first, then each native transport. A
+  /// native transport has no endpoints in alternate 0 and a bulk pair in alternate 1.
   func interfaces(at speed: USBSpeed) -> [USBInterface] {
     func pair(_ incoming: UInt8, _ outgoing: UInt8) -> [USBEndpoint] {
       [incoming, outgoing].map { USBEndpoint(address: $0, packetSize: speed.bulkPacketSize) }
@@ -62,10 +62,9 @@ public struct USBAccessoryShape: Equatable, Sendable {
     return [main] + natives
   }
 
-  /// The number of interfaces, not counting alternate settings.
   var interfaceCount: UInt8 { UInt8(1 + nativeProtocols.count) }
 
-  /// Returns the protocol whose sessions an interface carries; nil for the iAP2 interface.
+  /// The protocol whose sessions an interface carries; nil for the iAP2 interface.
   func nativeProtocol(of interface: USBInterface) -> String? {
     interface.kind == .native ? nativeProtocols[Int(interface.number) - 1] : nil
   }
@@ -76,14 +75,14 @@ public struct USBAccessoryShape: Equatable, Sendable {
       + [StringIndex.manufacturer, StringIndex.product, StringIndex.serial, 1]
   }
 
-  /// The descriptor of the only configuration, which is self-powered, and all descriptors inside it.
+  /// The only configuration, which is self-powered, with all descriptors inside it.
   var configurationDescriptor: [UInt8] {
     let body = interfaces(at: speed).flatMap { $0.descriptor(namedBy: $0.nameIndex) }
     let total = UInt16(9 + body.count)
     return [9, 2] + total.littleEndianBytes + [interfaceCount, 1, 0, 0xC0, 50] + body
   }
 
-  /// The descriptor for the other speed; a full-speed device has none.
+  /// The device qualifier, which describes the device at its other speed; a full-speed device has none.
   var qualifierDescriptor: [UInt8]? {
     speed == .high ? [10, 6, 0x00, 0x02, 0, 0, 0, 64, 1, 0] : nil
   }
@@ -108,8 +107,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
     return nativeProtocols.indices.contains(place) ? nativeProtocols[place] : nil
   }
 
-  /// Encodes a string descriptor. A descriptor has one byte for its length, so 126 units of UTF-16 fit; a surrogate
-  /// pair is not split.
+  /// Encodes a string descriptor. The length is one byte, so 126 UTF-16 code units fit; a surrogate pair is not split.
   private static func string(_ text: String) -> [UInt8] {
     var units: [UInt16] = []
     for scalar in text.unicodeScalars {

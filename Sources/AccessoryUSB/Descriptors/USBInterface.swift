@@ -58,10 +58,10 @@ struct USBInterface: Equatable, Sendable {
 }
 
 /// An interface's pair of bulk endpoints, and everything needed to use it. With native transport, selecting the
-/// alternate setting begins a session, and selecting 0 ends it.
+/// alternate setting begins a session, and selecting setting 0 ends that session.
 struct BulkPair: Equatable {
   var number: UInt8
-  /// The alternate setting that has the endpoints.
+  /// The alternate setting in which the endpoints exist.
   var alternate: UInt8
   /// The endpoint from which the host reads.
   var incoming: USBEndpoint
@@ -94,7 +94,7 @@ public enum USBSpeed: Equatable, Sendable {
 
 enum IAPFinding: Equatable {
   case accessory(IAPInterfaces)
-  /// The device lacks something that accessories have; the sentence fragment says what is missing.
+  /// The device resembles an accessory but lacks something; the sentence fragment says what is missing.
   case nearMiss(String)
   case unrelated
 }
@@ -111,7 +111,7 @@ extension USBDescriptors {
   /// Looks for an interface that carries iAP2.
   ///
   /// - Parameter active: the current configuration. The current configuration is preferred, because selecting another
-  ///   configuration takes all other interfaces away from the programs that use them.
+  ///   one closes all other interfaces for the programs that use them.
   func findIAP(active: UInt8?) -> IAPFinding {
     let ordered = configurations.filter { $0.value == active } + configurations.filter { $0.value != active }
     var reason: String?

@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// Carries the bulk transfers of a ``BulkPipe`` over a USB/IP connection or a gadget's endpoints.
 protocol BulkCarrier: AnyObject {
-  /// Sends the accessory's bytes immediately if no earlier bytes are waiting. Returns how many bytes were accepted; the
+  /// Sends the accessory's bytes immediately if no earlier bytes are waiting. Returns how many bytes were sent; the
   /// pipe keeps the others.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int
   func pipeHasBytes(_ pipe: BulkPipe)
@@ -35,7 +35,7 @@ final class BulkPipe: Channel {
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
   @exclusivity(unchecked) private var waiting = Queue<[UInt8]>()
-  /// The number of bytes that have been sent from the first transfer.
+  /// How many of the first transfer's bytes have been sent.
   @exclusivity(unchecked) private var gone = 0
   @exclusivity(unchecked) private var waitingCount = 0
 
@@ -131,7 +131,7 @@ final class BulkPipe: Channel {
     return piece
   }
 
-  /// Notifies an accessory that is waiting for room. Never called from within the accessory's own `send`.
+  /// Notifies an accessory that is waiting for room. Do not call this from within the accessory's own `send`.
   func notifyWritable() {
     guard senderWaits, waitingCount < Self.capacity / 2, case .started(let handler) = state else { return }
     senderWaits = false

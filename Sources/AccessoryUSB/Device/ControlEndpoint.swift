@@ -1,9 +1,8 @@
 /// Endpoint 0 of a simulated accessory: answers the standard requests with which a kernel enumerates devices.
 ///
 /// The device is addressed (configuration 0) or configured (1). When configured, each interface is in the most recently
-/// selected alternate setting, initially 0. A request that is not allowed in a state is answered with a stall, as
-/// chapter 9 of the USB specification requires. The result also includes the effect that a request has on the
-/// accessory.
+/// selected alternate setting, initially 0. A request that the current state does not allow is answered with a stall,
+/// as chapter 9 of the USB specification requires. Each result also contains the request's effect on the accessory.
 struct ControlEndpoint {
   /// A setup packet: the eight bytes that begin every control transfer.
   struct Setup: Equatable {
@@ -19,7 +18,7 @@ struct ControlEndpoint {
       self.init(littleEndian: bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// Reads a setup packet from one number, whose lowest byte is the first on the bus.
+    /// Reads a setup packet from one number, whose lowest byte is sent first on the bus.
     init(littleEndian bytes: UInt64) {
       (type, request) = (UInt8(truncatingIfNeeded: bytes), UInt8(truncatingIfNeeded: bytes >> 8))
       value = UInt16(truncatingIfNeeded: bytes >> 16)
@@ -49,7 +48,7 @@ struct ControlEndpoint {
 
   private let shape: USBAccessoryShape
   private var configuration: UInt8 = 0
-  /// The alternate settings other than 0, by interface.
+  /// The selected alternate setting of each interface; interfaces in setting 0 are omitted.
   private var alternates: [UInt8: UInt8] = [:]
 
   var isConfigured: Bool { configuration != 0 }

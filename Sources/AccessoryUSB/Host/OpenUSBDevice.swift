@@ -5,8 +5,8 @@ import Glibc
 /// An open device whose iAP interface is claimed, with a libusb context of its own.
 ///
 /// The device is opened and released on the thread of its ``BlockingUSBCalls`` and used on a loop in between, but never
-/// by that thread and the loop at once. The exceptions are clearing halts and claiming native transports, during which
-/// the loop continues.
+/// by both at once. The exceptions are clearing halts and claiming native transports, during which the loop continues
+/// to use the device.
 final class OpenUSBDevice: @unchecked Sendable {
   let context: OpaquePointer
   let handle: OpaquePointer
@@ -20,9 +20,9 @@ final class OpenUSBDevice: @unchecked Sendable {
   private let descriptor: Int32
   private let node: String
 
-  /// How long an accessory must be silent before later bytes count as belonging to a new session.
+  /// How many milliseconds an accessory must be silent before later bytes count as belonging to a new session.
   private static let silence: UInt32 = 10
-  /// The maximum number of reads; after that, an accessory that never stops sending is used anyway.
+  /// The maximum number of reads; after these, even an accessory that never stops sending is used.
   private static let mostStaleReads = 32
 
   /// Opens the device and claims its interface. Opening blocks.
@@ -102,7 +102,7 @@ final class OpenUSBDevice: @unchecked Sendable {
   }
 
   private func claim(_ accessory: USBAccessory) throws(USBHostError) {
-    // The configuration is selected only when needed, because this takes all other interfaces away from the programs
+    // The configuration is selected only when needed, because selecting it closes all other interfaces for the programs
     // that use them.
     if let active = accessory.activeConfiguration, active != interfaces.configuration {
       try check(libusb_set_configuration(handle, Int32(interfaces.configuration)), "choose the configuration")
@@ -110,8 +110,8 @@ final class OpenUSBDevice: @unchecked Sendable {
     // The kernel driver is detached, and attached again when the interface is released.
     libusb_set_auto_detach_kernel_driver(handle, 1)
     try check(libusb_claim_interface(handle, Int32(interfaces.main.number)), "claim the interface")
-    // The setting is selected even if there is only one: this tells the device that a new program has started, and
-    // resets its endpoints. A device with a single setting may reject the request, which is harmless.
+    // The alternate setting is selected even if there is only one: this tells the device that a new program has
+    // started, and resets the endpoints. A device with a single setting may reject the request, which is harmless.
     let code = libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     if interfaces.main.alternate != 0 { try check(code, "choose the alternate setting") }
   }
@@ -123,8 +123,8 @@ final class OpenUSBDevice: @unchecked Sendable {
   /// The detection sequence, which an accessory sends once a second until it is answered.
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
-  /// Reads and drops bytes that an earlier session left in the accessory's endpoint, until nothing more arrives. If the
-  /// last bytes are a detection sequence, they are kept, because the accessory sent them when the device was opened.
+  /// Reads and drops bytes that an earlier session left in the accessory's endpoint, until nothing more arrives. A
+  /// detection sequence at the end is kept, because the accessory sent it when the device was opened.
   private func drain() {
     var buffer = [UInt8](repeating: 0, count: USBChannel.readSize)
     var tail: [UInt8] = []
@@ -148,7 +148,8 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   /// Releases everything. Releasing blocks and must be the last call.
   func giveBack() {
-    // Without this call, the device would not notice that a program has ended until the next program opens the device.
+    // Without this call, the device would learn that this program has ended only when the next program opens the
+    // device.
     libusb_set_interface_alt_setting(handle, Int32(interfaces.main.number), Int32(interfaces.main.alternate))
     libusb_release_interface(handle, Int32(interfaces.main.number))
     libusb_close(handle)

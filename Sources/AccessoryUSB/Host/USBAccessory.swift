@@ -2,7 +2,7 @@ import AccessoryCore
 import CUdev
 import Glibc
 
-/// A USB device that is or resembles an accessory, and everything that can be learned without opening the device.
+/// A USB device that is or resembles an accessory, with everything that can be learned without opening the device.
 public struct USBAccessory: Equatable, Sendable {
   /// The device's directory in sysfs, which is named after the port.
   public var path: String
@@ -80,7 +80,7 @@ enum USBEnumeration {
     return found
   }
 
-  /// Returns the device that is now at a path in sysfs, because a monitor's event may be outdated. The look-up blocks.
+  /// Looks up the device that is now at a path in sysfs, because a monitor's event may be outdated. The look-up blocks.
   static func accessory(at path: String) -> USBAccessory? {
     guard let udev = udev_new() else { return nil }
     defer { udev_unref(udev) }
@@ -130,7 +130,7 @@ enum USBEnumeration {
 
   private static func obstacle(_ node: String, driver: String?) -> USBHostError? {
     if access(node, R_OK | W_OK) != 0, errno == EACCES || errno == EPERM { return .noPermission(node: node) }
-    // The kernel uses this driver name for an interface that a program has claimed.
+    // `usbfs` is the kernel's driver name for an interface that a program has claimed.
     return driver == "usbfs" ? .claimed : nil
   }
 

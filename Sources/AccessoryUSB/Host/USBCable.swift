@@ -21,7 +21,7 @@ public final class USBCable {
   private var nativeChannels: [UInt8: USBChannel] = [:]
   /// Channels that wait until an earlier channel on the same interface has been removed.
   private var waiting: [UInt8: USBChannel] = [:]
-  /// Transfers of the main channel that must still be cancelled.
+  /// The main channel's transfers that must still be cancelled.
   private var abandoned: AbandonedTransfers?
   /// Keeps the cable alive while transfers are in flight, because they point to its channels.
   private var keptAlive: USBCable?
@@ -87,8 +87,8 @@ public final class USBCable {
   private func begin(_ channel: USBChannel, _ native: BulkPair) {
     nativeChannels[native.number] = channel
     let (device, loop, this) = (device, loop, LoopBound(self, on: loop))
-    // Claiming the native transport is deferred to a later turn, so that messages of the current turn, such as the
-    // acceptance of the accessory, are sent first.
+    // Claiming the native transport is deferred to a later turn, so that the current turn's messages, such as the one
+    // that accepts the accessory, are sent first.
     loop.schedule(after: .zero) {
       device.calls.run {
         let result = Result { () throws(USBHostError) in try device.begin(native) }
@@ -149,8 +149,8 @@ final class USBEventPump: DescriptorHandler {
   private let handled: () -> Void
   private let hungUp: () -> Void
 
-  /// Starts the pump. `handled` is called after each round, outside libusb; `hungUp` is called after a round in which
-  /// the device's descriptor hung up.
+  /// Starts the pump. `handled` is called after each round of events, outside libusb; `hungUp` is called after a round
+  /// in which the device's descriptor hung up.
   init(
     _ context: OpaquePointer, on loop: any PollingLoop, handled: @escaping () -> Void, hungUp: @escaping () -> Void
   ) throws {

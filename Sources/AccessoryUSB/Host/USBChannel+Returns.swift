@@ -2,14 +2,14 @@ import AccessoryCore
 import CLibUSB
 
 struct USBDirection {
-  /// The recovery required before transfers can be submitted again.
+  /// What must be done before transfers can be submitted again.
   enum Recovery: Equatable {
     case clearHalt
     case pause
   }
 
   var inFlight = 0
-  /// The pending recovery; nil unless this direction has failed and does not work again yet.
+  /// The pending recovery; nil unless this direction has failed and has not recovered yet.
   var recovery: Recovery?
   var isRecovering = false
   var failures = 0
@@ -61,13 +61,13 @@ extension USBChannel {
       return sent(transfer, before)
     }
     outstanding -= before - left
-    // The other transfers in this direction also return; then all of them are submitted again in their original order.
+    // The other transfers in this direction will return too; then all are submitted again in their original order.
     unsent.insert(transfer, at: unsent.firstIndex { $0.order > transfer.order } ?? unsent.endIndex)
   }
 
   private func noteOutcome(of transfer: USBTransfer) {
     switch transfer.outcome {
-    // Every transfer of a healthy channel comes here, so this uses no key paths, which are slow.
+    // Every transfer on a healthy channel takes this path, so it avoids key paths, which are slow.
     case .done: if transfer.isIncoming { incoming.failures = 0 } else { outgoing.failures = 0 }
     case .gone: fail(Self.unplugged)
     case .cancelled: break

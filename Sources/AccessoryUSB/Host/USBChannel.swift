@@ -13,7 +13,7 @@ import CLibUSB
 /// after delivering the device's bytes, or immediately while reading is paused. libusb reports that the device was
 /// unplugged through the transfers in flight; if there are none, the device's descriptor reports it.
 ///
-/// **Native transport.** The endpoints of a native transport exist only after the alternate setting was selected.
+/// **Native transport.** A native transport's endpoints exist only after the alternate setting has been selected.
 /// Selecting it blocks and therefore runs on another thread; bytes that are sent before ``opened(_:)`` wait. An
 /// accessory can end a session only with a halt, so if a halt recurs right after it was cleared, the channel ends in an
 /// orderly way.
@@ -24,28 +24,28 @@ final class USBChannel: Channel {
   enum State {
     case made
     case started(any ChannelHandler)
-    /// The owner has closed the channel; the last bytes are being sent.
+    /// The owner has closed the channel, and the last bytes are being sent.
     case closing
     case over
   }
 
-  /// The maximum number of bytes that one transfer receives: one request to the kernel, and a multiple of every packet
-  /// size.
+  /// The maximum number of bytes that one transfer receives: what fits into one request to the kernel, and a multiple
+  /// of every packet size.
   static let readSize = 16 * 1024
   private static let readsInFlight = 4
   /// The number of unsent bytes at which `send` accepts no more.
   static let capacity = 64 * 1024
   private static let writesInFlight = 32
   static let mostFailures = 5
-  /// The delay after a failure, which doubles with each further consecutive failure. A device that is being unplugged
-  /// fails for some milliseconds before the kernel notices.
+  /// The delay after a failure, which doubles with each further consecutive failure. Transfers to a device that is
+  /// being unplugged fail for some milliseconds before the kernel notices.
   static let pauseAfterFailure = Duration.milliseconds(20)
   static let closingTime = Duration.seconds(2)
 
   /// Always true, because each transfer must reach the device unchanged.
   let keepsTransfersApart = true
 
-  /// The device's endpoints and operations that a channel needs.
+  /// The parts of a device that a channel needs: its endpoints and operations.
   struct Place {
     var handle: OpaquePointer
     var pair: BulkPair
@@ -63,7 +63,7 @@ final class USBChannel: Channel {
   @exclusivity(unchecked) var state = State.made
   @exclusivity(unchecked) var incoming = USBDirection()
   @exclusivity(unchecked) var outgoing = USBDirection()
-  /// Transfers that returned while libusb's events were handled.
+  /// Transfers that returned while libusb was handling events.
   @exclusivity(unchecked) var returned: [USBTransfer] = []
   /// Received transfers, in order, that have not been delivered yet.
   @exclusivity(unchecked) var held: [USBTransfer] = []
@@ -85,8 +85,8 @@ final class USBChannel: Channel {
   @exclusivity(unchecked) private var nextOrder = 0
   private var closer: LoopTimer?
 
-  /// Creates a channel. The owner must retain it until it is `idle`, because libusb holds pointers to its transfers in
-  /// flight.
+  /// Creates a channel. The owner must retain the channel until it is `idle`, because libusb holds pointers to the
+  /// channel's transfers in flight.
   init(
     _ place: Place, by calls: BlockingUSBCalls, early: [UInt8] = [], on loop: any PollingLoop,
     idle: @escaping (USBChannel, AbandonedTransfers) -> Void
@@ -231,7 +231,7 @@ final class USBChannel: Channel {
     }
   }
 
-  /// Handles a transfer that the device has read or that will no longer be sent.
+  /// Handles an outgoing transfer that the device has read or that will no longer be sent.
   func sent(_ transfer: USBTransfer, _ count: Int) {
     outstanding -= count
     if spare.count < 4 { spare.append(transfer) }
@@ -254,8 +254,8 @@ final class USBChannel: Channel {
 
   static let unplugged = ChannelEnd.lost("the accessory was unplugged")
 
-  /// Handles a hang-up of the device's descriptor. Transfers in flight will return with their received bytes, and will
-  /// themselves report that the device was unplugged.
+  /// Handles a hang-up of the device's descriptor. Transfers in flight will return with the bytes received so far, and
+  /// will themselves report the unplugging.
   func deviceHungUp() {
     if incoming.inFlight == 0, outgoing.inFlight == 0 { fail(Self.unplugged) }
   }
@@ -267,7 +267,7 @@ final class USBChannel: Channel {
     deliverLater()
   }
 
-  /// Delivers in a later turn, because handlers are never called from within `start` or `send`.
+  /// Delivers received bytes in a later turn, because handlers are never called from within `start` or `send`.
   private func deliverLater() {
     loop.schedule(after: .zero) { [weak self] in self?.deliver() }
   }
@@ -296,7 +296,7 @@ final class USBChannel: Channel {
     state = .over
     closer?.cancel()
     closer = nil
-    // Other channels are still using the device.
+    // The main channel and other native channels may still be using the device.
     if place.isNative { cancelAll() }
     giveBackIfIdle()
   }

@@ -10,7 +10,7 @@ import Glibc
 ///
 /// ```swift
 /// let devices = USBDevices(on: loop) { change in print(change) }
-/// try devices.start()          // reports what is there already before it returns
+/// try devices.start()          // reports present devices before it returns
 /// ```
 public final class USBDevices: DescriptorHandler {
   /// A change to the set of USB devices.
@@ -46,8 +46,8 @@ public final class USBDevices: DescriptorHandler {
     loop.preconditionCurrent()
     guard let udev = udev_new() else { throw USBHostError.refused("use libudev", reason: "udev_new failed") }
     self.udev = udev
-    // The observer listens before it enumerates: a device that arrives in between is seen twice, and the second event
-    // is ignored.
+    // The observer listens before it enumerates: a device that arrives in between is reported twice, and the second
+    // event is ignored.
     for source in ["kernel", "udev"] {
       guard let monitor = udev_monitor_new_from_netlink(udev, source) else { continue }
       udev_monitor_filter_add_match_subsystem_devtype(monitor, "usb", "usb_device")
@@ -74,7 +74,7 @@ public final class USBDevices: DescriptorHandler {
     udev = nil
   }
 
-  /// Returns the devices that are plugged in now, without watching for changes.
+  /// Lists the devices that are plugged in now, without watching for changes.
   ///
   /// - Throws: ``USBHostError`` if libudev cannot be used.
   public static func look() throws(USBHostError) -> [USBAccessory] {
@@ -111,7 +111,7 @@ public final class USBDevices: DescriptorHandler {
   }
 
   private func saw(_ accessory: USBAccessory?, at path: String) {
-    // The observer has been stopped in the meantime.
+    // The observer was stopped during the look-up.
     if monitors.isEmpty { return }
     if let accessory { note(accessory) } else { forget(path) }
   }

@@ -9,9 +9,9 @@ public enum USBHostError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Another program or driver has claimed the interface.
   case claimed
   case gone
-  /// The device lacks something that accessories have; the text says what is missing.
+  /// The device resembles an accessory but lacks something; the text says what is missing.
   case nearMiss(String)
-  /// libusb or the kernel refused another operation.
+  /// libusb or the kernel refused some other operation.
   case refused(String, reason: String)
 
   init(_ code: Int32, at call: String, node: String) {
@@ -58,8 +58,8 @@ package enum USBRule {
     "echo '\(text)' | sudo tee \(path) && sudo udevadm control --reload && sudo udevadm trigger --subsystem-match=usb"
 }
 
-/// A worker thread for blocking calls. There is one for each open device, one for finding new devices, and one for each
-/// ``USBIPInquiry``, so a device or server that does not answer delays no other work.
+/// A worker thread for blocking calls. Each open device has one, each ``USBIPInquiry`` has one, and one finds new
+/// devices, so a device or server that does not answer delays no other work.
 ///
 /// The thread exists only while there is work. Calls run one at a time, in order.
 final class BlockingUSBCalls: @unchecked Sendable {
@@ -109,10 +109,10 @@ final class BlockingUSBCalls: @unchecked Sendable {
   }
 }
 
-/// The USB host side of the whole process.
+/// This process's use of USB as a host.
 public enum USBHost {
-  /// Whether every device that was opened has been released, and its kernel driver attached again. Before a program
-  /// exits, it should run its loops until this is true.
+  /// Whether every device that was opened has been released, and its kernel driver attached again. Before exiting, a
+  /// program should run its loops until this is true.
   public static var isIdle: Bool { openDevices.load(ordering: .acquiring) == 0 }
 
   static let openDevices = Atomic<Int>(0)

@@ -3,15 +3,15 @@ import Glibc
 
 /// One bulk transfer and its buffer, reused many times.
 ///
-/// While a transfer is in flight, libusb holds an unmanaged pointer to this object, so the owner must retain it until
-/// the transfer has returned.
+/// While a transfer is in flight, libusb holds an unmanaged pointer to this object, so the owner must retain the object
+/// until the transfer has returned.
 final class USBTransfer {
   enum Outcome: Equatable {
     case done
     case cancelled
     case stalled
     case gone
-    /// An error on the wire, as text.
+    /// The transfer failed on the wire; the text describes the error.
     case failed(String)
   }
 
@@ -19,7 +19,7 @@ final class USBTransfer {
   private let buffer: UnsafeMutableRawBufferPointer
   private let handle: OpaquePointer
   private let endpoint: UInt8
-  /// Called when the transfer has returned; nil if its result is no longer needed.
+  /// Called when the transfer has returned; set to nil once the result is no longer needed.
   var ended: ((USBTransfer) -> Void)?
   // Overlapping access is not checked: a transfer has one owner, and these are plain values.
   @exclusivity(unchecked) private(set) var isInFlight = false
@@ -46,7 +46,7 @@ final class USBTransfer {
 
   var isIncoming: Bool { endpoint & UInt8(LIBUSB_ENDPOINT_IN.rawValue) != 0 }
 
-  /// The bytes that were received, or have not been sent yet.
+  /// The received bytes, or the bytes that have not been sent yet.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[range]) }
 
   func fill(_ bytes: UnsafeRawBufferPointer) {
@@ -54,13 +54,12 @@ final class USBTransfer {
     range = 0..<bytes.count
   }
 
-  /// Makes the whole buffer ready to receive.
   func empty() { range = 0..<buffer.count }
 
-  /// Skips the bytes that the device read before the transfer stopped.
+  /// Skips the bytes that the device had read when the transfer stopped.
   func advance() { range = range.lowerBound + min(range.count, Int(raw.pointee.actual_length))..<range.upperBound }
 
-  /// Keeps only the bytes that arrived.
+  /// Reduces the buffer to the bytes that arrived.
   func keepReceived() { range = 0..<min(buffer.count, max(0, Int(raw.pointee.actual_length))) }
 
   /// Submits the transfer, and returns a libusb code.
@@ -115,8 +114,8 @@ final class AbandonedTransfers: @unchecked Sendable {
     for transfer in transfers { transfer.ended = nil }
   }
 
-  /// Cancels the transfers in flight, and frees all of them. This call blocks. It must be made before the device is
-  /// released, because libusb uses the device and its context when it frees a transfer.
+  /// Cancels the transfers in flight, and frees all of them. This call blocks. Make it before releasing the device,
+  /// because libusb uses the device and its context when it frees a transfer.
   func takeBack(_ context: OpaquePointer) {
     for transfer in transfers { transfer.cancel() }
     while transfers.contains(where: \.isInFlight) {

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Keeps the devices of one USB/IP server attached to the kernel: a device that disappears is attached again when it
+/// Keeps one USB/IP server's devices attached to the kernel: a device that disappears is attached again when it
 /// returns.
 ///
 /// Requests are sent to the server one at a time, without blocking; between requests, the kernel's table is checked. A
@@ -16,12 +16,12 @@ package final class KernelPlugs {
     /// A device was attached to this kernel port.
     case attached(busID: String, port: Int)
     case detached(busID: String)
-    /// A problem prevents this device, or any device of the server, from being plugged in.
+    /// A problem prevents plugging in this device or, if `busID` is nil, any of the server's devices.
     case problem(busID: String?, PlugProblem)
   }
 
-  /// How often the kernel's table is checked; the server's list is checked only when a device is missing, or
-  /// occasionally.
+  /// The interval at which the kernel's table is checked; the server is queried less often, and whenever a device is
+  /// missing.
   private static let pace = Duration.milliseconds(50)
   private static let looksPerList = 20
 

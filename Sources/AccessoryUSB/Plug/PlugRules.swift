@@ -1,6 +1,6 @@
 /// Decides which devices may be attached to this machine's kernel, and from which servers.
 ///
-/// The kernel gives a device from a USB/IP server to any driver, so a fake keyboard could type. Therefore only
+/// The kernel lets any driver bind to a device from a USB/IP server, so a fake keyboard could type. Therefore only
 /// accessories are attached, and only from trusted servers.
 package struct PlugRules: Sendable {
   package var takesAnyDevice: Bool
@@ -11,12 +11,12 @@ package struct PlugRules: Sendable {
     case trusted
     /// The server is not trusted; the value is the reason.
     case refused(String)
-    /// The decision is unknown, because the server has closed this connection. The server's list can be read, but no
-    /// device can be attached.
+    /// Whether the server is trusted is unknown, because the server has closed this connection. The server's list can
+    /// be read, but no device can be attached.
     case unknown(String)
   }
 
-  /// Creates rules that are strict about devices by default; `judge` decides about servers.
+  /// Creates rules that are strict about devices by default; `judge` decides which servers are trusted.
   package init(takesAnyDevice: Bool = false, judge: @escaping @Sendable (_ connection: Int32) -> Verdict) {
     self.takesAnyDevice = takesAnyDevice
     self.judge = judge
@@ -31,8 +31,8 @@ package struct PlugRules: Sendable {
     }
   }
 
-  /// Refuses a device based on its entry in the server's list, if that is enough: a device whose only configuration has
-  /// no iAP2 interface need not be imported first.
+  /// Refuses a device on the basis of its entry in the server's list, where possible: a device whose only configuration
+  /// has no iAP2 interface need not be imported to find that out.
   func check(_ offer: USBIPOffer) throws(PlugProblem) {
     guard !takesAnyDevice, offer.configurationCount == 1, !offer.interfaces.isEmpty else { return }
     guard !offer.interfaces.contains(.iAP) else { return }

@@ -11,7 +11,7 @@ public struct USBIPOffer: Equatable, Sendable {
   /// The product ID, idProduct.
   var product: UInt16
   var configurationCount: UInt8
-  /// The interfaces of the current configuration, if the list contains them.
+  /// The current configuration's interfaces, if the server's list contains them.
   var interfaces: [USBInterface.Kind]
 
   /// The size of the record that describes a device, without its interfaces.
@@ -35,7 +35,7 @@ public struct USBIPOffer: Equatable, Sendable {
 /// Parses a USB/IP server's answers to a client that wants a device. The answers are not trusted: every length is
 /// checked.
 public enum USBIPAnswers {
-  /// A limit on the number of devices in a list, which no real server reaches.
+  /// The maximum number of devices in a list; no real server reaches it.
   private static let mostDevices: UInt32 = 4096
 
   /// The reason why an answer is invalid.
@@ -52,13 +52,13 @@ public enum USBIPAnswers {
     return [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0] + name + [UInt8](repeating: 0, count: 32 - name.count)
   }
 
-  /// Returns how many bytes to read next of an answer to ``importRequest(_:)``: a refusal is short, and bytes after the
-  /// device's record belong to the kernel.
+  /// Returns how many more bytes to read from an answer to ``importRequest(_:)``: a refusal is short, and bytes after
+  /// the device's record belong to the kernel.
   package static func importSize(_ bytes: [UInt8]) -> Int {
     bytes.count >= 8 && bytes.bigEndian32(at: 4) == 0 ? 8 + USBIPOffer.recordSize : 8
   }
 
-  /// Parses the list; returns nil while it is incomplete.
+  /// Parses the server's device list; returns nil while the list is incomplete.
   static func list(_ bytes: [UInt8]) throws(Problem) -> [USBIPOffer]? {
     try check(bytes, code: 0x0005)
     guard bytes.count >= 12 else { return nil }
@@ -66,7 +66,7 @@ public enum USBIPAnswers {
     guard count <= mostDevices else {
       throw Problem(description: "it lists \(count) devices, more than \(mostDevices)")
     }
-    // The list is parsed only when it is complete; completeness is checked whenever more bytes arrive.
+    // The list is parsed only once it is complete, and completeness is checked whenever more bytes arrive.
     var places: [(record: Range<Int>, interfaces: Range<Int>)] = []
     var at = 12
     for _ in 0..<count {
@@ -107,7 +107,7 @@ public enum USBIPAnswers {
 enum USBIPDescriptors {
   /// Most devices have one configuration, and a few have two.
   static let mostConfigurations = 8
-  /// Transfer numbers start here, because the kernel's own numbers start at 1.
+  /// Transfer numbers start this high so that they differ from the kernel's, which start at 1.
   static let firstSequence: UInt32 = 0x7FFF_0000
   private static let headerSize = 48
 
@@ -125,8 +125,8 @@ enum USBIPDescriptors {
     return out + [0x80, 0x06, index, kind.rawValue, 0, 0] + length.littleEndianBytes
   }
 
-  /// Returns how many bytes to read next of an answer to a request for `length` bytes: later bytes are part of another
-  /// answer or belong to the kernel.
+  /// Returns how many more bytes to read from an answer to a request for `length` bytes; later bytes are part of
+  /// another answer or belong to the kernel.
   static func answerSize(_ bytes: [UInt8], length: UInt16) -> Int {
     bytes.count < headerSize ? headerSize : headerSize + min(Int(bytes.bigEndian32(at: 24)), Int(length))
   }

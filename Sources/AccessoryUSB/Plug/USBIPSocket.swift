@@ -40,7 +40,7 @@ package final class USBIPSocket: Sendable {
         (descriptor, self.deadline) = (made, deadline)
         return
       }
-      // The system reports ETIMEDOUT for a connection that timed out.
+      // EINPROGRESS means that the connection attempt timed out.
       last = errno == EINPROGRESS ? ETIMEDOUT : errno
       close(made)
     }
@@ -49,7 +49,7 @@ package final class USBIPSocket: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Sets the time limit of a socket's calls; zero means no limit.
+  /// Sets the time limit for calls on a socket; zero means no limit.
   private static func setTimeLimit(_ limit: Duration, of socket: Int32) {
     let (seconds, attoseconds) = limit.components
     var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
@@ -77,7 +77,7 @@ package final class USBIPSocket: Sendable {
     }
     try rules.check(descriptor, isFinal: true)
     if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
-    // The kernel would conclude from an expired time limit that the device is gone.
+    // If a time limit expired, the kernel would conclude that the device is gone.
     Self.setTimeLimit(.zero, of: descriptor)
     return offer
   }
@@ -169,7 +169,7 @@ package final class USBIPInquiry {
     }
   }
 
-  /// Requests a device; the importing connection is passed to the kernel.
+  /// Requests a device; if the server grants it, the connection can be handed to the kernel.
   package func take(_ busID: String, _ onEvent: @escaping (Result<Taken, PlugProblem>) -> Void) {
     ask(onEvent) { [rules] host, port throws(PlugProblem) in
       let connection = try USBIPSocket(host: host, port: port)
@@ -178,7 +178,7 @@ package final class USBIPInquiry {
   }
 
   package struct Taken: Sendable {
-    /// The connection to hand to the kernel. Releasing its last reference releases the device.
+    /// The connection to hand to the kernel. Releasing the last reference to the connection releases the device.
     package let connection: USBIPSocket
     package let offer: USBIPOffer
   }

@@ -30,7 +30,7 @@ public struct VirtualHostController: Sendable {
     }
   }
 
-  /// Parses the table: a line of headings, followed by lines like "hs 0000 004 000 00000000 000000 0-0".
+  /// Parses the kernel's port table: a line of headings, followed by lines like "hs 0000 004 000 00000000 000000 0-0".
   static func ports(_ table: String) -> [Port] {
     table.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")

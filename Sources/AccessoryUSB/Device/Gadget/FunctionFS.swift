@@ -4,7 +4,7 @@ import Glibc
 /// The files of one FunctionFS instance: endpoint 0, on which a program describes the function and reads the host's
 /// events, and one file for each other endpoint.
 ///
-/// The file system is not mounted in a directory, so it disappears with the last of its files. If this process is
+/// The file system is not mounted in a directory, so it disappears when its last file is closed. If this process is
 /// killed, the kernel therefore unbinds the gadget.
 final class FunctionFS {
   /// Endpoint 0, which can be polled.
@@ -59,7 +59,7 @@ final class FunctionFS {
     return file
   }
 
-  /// Returns the events since the last call, possibly none. Answer a setup before the next call.
+  /// Returns the events since the last call, possibly none. A setup event must be answered before the next call.
   ///
   /// - Throws: an error if endpoint 0 will never report an event again.
   func events() throws(GadgetError) -> [FunctionFSEvent] {
@@ -76,10 +76,10 @@ final class FunctionFS {
     }
   }
 
-  /// Answers the last setup. The answer is dropped if the host has abandoned the setup.
+  /// Answers the last setup packet. The answer is dropped if the host has abandoned the request.
   ///
-  /// This call blocks until the host has read the data stage, so an accessory should answer few requests with data;
-  /// currently no request is answered with data.
+  /// This call blocks until the host has read the data stage, so few requests should be answered with data; currently
+  /// none are.
   func reply(_ reply: GadgetControl.Reply) {
     switch reply {
     case .data(let bytes): _ = write(control, bytes, bytes.count)
@@ -88,7 +88,7 @@ final class FunctionFS {
     }
   }
 
-  /// The packet size of the bulk endpoints at the current speed of the device.
+  /// The bulk endpoints' packet size at the device's current speed.
   var packetSize: Int? {
     let size = clinux_functionfs_packet_size(endpoints[0])
     return size > 0 ? Int(size) : nil
@@ -108,9 +108,9 @@ enum FunctionFSImage {
   private enum Flags {
     static let fullSpeed: UInt32 = 1
     static let highSpeed: UInt32 = 2
-    /// With this flag the kernel passes on device requests that it does not answer itself.
+    /// This flag makes the kernel pass on device requests that it does not answer itself.
     static let everyRequest: UInt32 = 64
-    /// With this flag the kernel passes on requests even before the host has selected the configuration.
+    /// This flag makes the kernel pass on requests even before the host has selected the configuration.
     static let beforeConfiguration: UInt32 = 128
   }
 
@@ -135,8 +135,8 @@ enum FunctionFSImage {
     return head.flatMap(\.littleEndianBytes) + body
   }
 
-  /// Returns the numbers of interface names, without duplicates. FunctionFS identifies a string by its position here,
-  /// counted from 1.
+  /// Returns the string index of each interface name, without duplicates. FunctionFS identifies a string by its
+  /// position in this list, counted from 1.
   private static func interfaceNames(_ shape: USBAccessoryShape) -> [UInt8] {
     shape.interfaces(at: shape.speed).map(\.nameIndex).reduce(into: []) { names, name in
       if name != 0, !names.contains(name) { names.append(name) }

@@ -14,7 +14,7 @@ import Glibc
 package final class Gadget {
   package enum News {
     case cable(Cable)
-    /// The gadget was unbound from its controller, by another program or because the controller disappeared.
+    /// Another program unbound the gadget from its controller, or the controller disappeared.
     case lost(String)
   }
 
@@ -37,10 +37,8 @@ package final class Gadget {
   private var onEvent: ((News) -> Void)?
   private var isBound = false
 
-  /// Creates a gadget.
-  ///
   /// - Parameters:
-  /// - controller: its name in /sys/class/udc; by default the only controller.
+  /// - controller: its name in /sys/class/udc; by default, the machine's only controller.
   ///   - number: a different number for each gadget in one process.
   ///   - report: called with warnings, as sentences.
   package init(
@@ -132,8 +130,8 @@ package final class Gadget {
     endpoints?.stop(.lost("unplugged"))
   }
 
-  /// Called twice after a cable was closed: once the cable's last bytes should have been sent, and again once the
-  /// accessory has been unplugged long enough.
+  /// Called twice after a cable was closed: first when the cable's last bytes should have been sent, and again when the
+  /// accessory has been unplugged for long enough.
   private func timeCame() {
     if isBound { return leave() }
     guard let onEvent else { return }
@@ -178,7 +176,7 @@ package final class Gadget {
     let (reply, effect) = control.handle(event)
     if let reply { functions.reply(reply) }
     switch effect {
-    // A native transport needs two alternate settings, but FunctionFS supports only the first.
+    // A native transport needs two alternate settings, but FunctionFS supports only one.
     case .nothing, .chosen, .haltCleared: break
     case .restarted: endpoints?.begin(packetSize: functions.packetSize ?? 512)
     case .stopped: endpoints?.stop(.closedByPeer)

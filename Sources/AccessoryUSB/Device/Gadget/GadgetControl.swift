@@ -1,5 +1,5 @@
-/// One event of endpoint 0 as FunctionFS reports it: twelve bytes, of which the first eight are a setup packet or
-/// unused, and the next is the kind.
+/// One event of endpoint 0 as FunctionFS reports it: twelve bytes, the first eight are a setup packet or unused, and
+/// the ninth is the event's kind.
 enum FunctionFSEvent: Equatable {
   case bind
   case unbind
@@ -7,11 +7,10 @@ enum FunctionFSEvent: Equatable {
   case enable
   /// The host selected configuration 0, reset the device or disconnected, so the endpoints no longer exist.
   case disable
-  /// A request that the kernel does not answer itself.
+  /// The host sent a request that the kernel does not answer itself.
   case setup(ControlEndpoint.Setup)
   case suspend
   case resume
-  /// A kind of event that this program does not know.
   case unknown(UInt8)
 
   static let size = 12
@@ -35,13 +34,14 @@ enum FunctionFSEvent: Equatable {
 
 /// Turns the events of endpoint 0 into the behavior of a simulated accessory.
 ///
-/// The kernel answers standard requests (descriptors, addresses, configurations, halts) and only reports them; it
-/// passes on all others. All requests are passed to the same ``ControlEndpoint`` that a USB/IP device uses, so that
-/// USB/IP devices and gadgets behave alike. If the kernel has answered a request itself, this type reconstructs the
-/// request that the host must have sent.
+/// The kernel answers standard requests (descriptors, addresses, configurations, halts) and only reports them; the
+/// kernel passes on all other requests. All requests are passed to the same ``ControlEndpoint`` that a USB/IP device
+/// uses, so that USB/IP devices and gadgets behave alike. If the kernel has answered a request itself, this type
+/// reconstructs the request that the host must have sent.
 ///
-/// The kernel keeps few events and drops those that a later one makes obsolete: an `enable` can mean a `disable` and an
-/// `enable`, and an `unbind` replaces everything before it. Every event is therefore valid in every state.
+/// The kernel queues few events and drops those that a later one makes obsolete: a single `enable` can stand for a
+/// `disable` and an `enable`, and an `unbind` replaces all earlier events. Every event is therefore valid in every
+/// state.
 struct GadgetControl {
   /// How a setup packet is answered through the file of endpoint 0.
   enum Reply: Equatable {
@@ -49,7 +49,8 @@ struct GadgetControl {
     case data([UInt8])
     /// Read zero bytes, which completes a request without a data stage.
     case done
-    /// Read while the host reads, or write while the host writes, which makes FunctionFS stall.
+    /// Access endpoint 0 in the wrong direction (read while the host reads, or write while the host writes), which
+    /// makes FunctionFS stall.
     case stall(hostReads: Bool)
   }
 
@@ -72,7 +73,7 @@ struct GadgetControl {
     }
   }
 
-  /// Returns the SET_CONFIGURATION request that the host must have sent.
+  /// Returns the SET_CONFIGURATION request that the host must have sent to select `configuration`.
   private static func chooses(_ configuration: UInt8) -> ControlEndpoint.Setup {
     ControlEndpoint.Setup([0x00, 9, configuration, 0, 0, 0, 0, 0])
   }

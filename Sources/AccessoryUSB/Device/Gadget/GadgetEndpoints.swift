@@ -17,7 +17,7 @@ import Glibc
 /// packet, so that each `send` is one transfer for the host.
 ///
 /// USB does not notify a device when a host program ends. After a period of silence the probes are therefore queued
-/// again, and a host that reads none of them for the same period is considered gone, unless the bus is suspended.
+/// again, and a host that reads none of the probes for the same period is considered gone, unless the bus is suspended.
 ///
 /// Each time the host selects the configuration or the alternate setting, a new generation starts. Bytes of an older
 /// generation are neither delivered nor sent.
@@ -37,7 +37,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   }
 
   private static let probeCount = 2
-  /// How long the host may read nothing before probes are queued, and how much time the host then has to read one.
+  /// How long the host may read nothing before probes are queued; the host then has the same time to read one.
   static let silence = Duration.seconds(5)
 
   private let queue: any TransferQueue
@@ -48,13 +48,14 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var state = State.off
   private var generation = 0
   private var packetSize = 512
-  /// Bytes from the host that the accessory has not accepted yet; at most one round of reads.
+  /// Bytes from the host that the accessory has not accepted yet; at most what one round of reads returns.
   private var arrived: [UInt8] = []
   private var readsUnderWay = 0
   private var writesUnderWay = 0
   /// Bytes that were taken from the channel but did not fit into a write.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
-  /// The empty packets to write before anything else: they end a transfer of full packets, or are probes.
+  /// The empty packets to write before anything else: such a packet either ends a transfer of full packets or is a
+  /// probe.
   private var emptyPacketsOwed = 0
   /// The number of probes that the host has not read.
   private var probes = 0
@@ -97,8 +98,8 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   func stop(_ end: ChannelEnd) {
     let before = state
-    // These bytes have already been acknowledged to the host, so a channel that loses them has not ended in an orderly
-    // way.
+    // These bytes have already been acknowledged to the host, so a channel that loses the bytes has not ended in an
+    // orderly way.
     let unread = arrived.count
     state = .off
     generation += 1
@@ -224,7 +225,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
 
   // MARK: The channel
 
-  /// This method accepts no bytes, because they must stay in memory until the kernel has written them.
+  /// Accepts no bytes here, because the pipe must keep them in memory until the kernel has written them.
   func pipe(_ pipe: BulkPipe, takes bytes: RawSpan) -> Int { 0 }
 
   func pipeHasBytes(_ pipe: BulkPipe) {

@@ -17,7 +17,7 @@ package enum GadgetError: Error, Equatable, Sendable {
   /// The kernel is too old to mount a file system without a directory.
   case oldKernel
   case notRoot
-  /// The kernel refused another operation.
+  /// The kernel refused some other operation.
   case refused(String, code: Int32)
 
   package enum Holder: Equatable, Sendable {

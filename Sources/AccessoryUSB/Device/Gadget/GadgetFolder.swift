@@ -59,11 +59,11 @@ struct GadgetFolder {
   func bind(to controller: String) -> Int32 { folder.write(controller, to: "UDC") }
 
   func unbind() {
-    // The kernel reports an error if the gadget is not bound, which does not matter here.
+    // If the gadget is not bound, the kernel reports an error, which does not matter here.
     _ = folder.write("", to: "UDC")
   }
 
-  /// Removes all existing parts of the gadget. Returns false if something is left.
+  /// Removes all existing parts of the gadget. Returns false if any part is left.
   @discardableResult
   func remove() -> Bool {
     unbind()
@@ -122,7 +122,7 @@ struct GadgetLayout: Equatable {
     [shape.manufacturer, shape.name, shape.serial].filter { $0.utf8.count > longestString }
   }
 
-  /// Shortens a string to fit without splitting a character. A line break would end the string.
+  /// Shortens a string to fit without splitting a character, and removes line breaks, which would end the string.
   private static func cut(_ text: String) -> String {
     var cut = ""
     var room = longestString

@@ -15,7 +15,7 @@ package struct GadgetSystem: Sendable {
 
   package var controllerNames: [String] { SystemFolder(path: controllers).names }
 
-  /// Whether FunctionFS is loaded. If it is not, the kernel tries to load it when needed.
+  /// Whether FunctionFS is loaded. If not, the kernel tries to load FunctionFS when it is needed.
   package var hasFunctionFS: Bool { SystemFolder(path: modules)["usb_f_fs"].exists }
 
   var gadgets: SystemFolder { SystemFolder(path: "\(configfs)/usb_gadget") }
@@ -49,7 +49,7 @@ package struct GadgetSystem: Sendable {
     for name in gadgets.names where name != gadget {
       if GadgetFolder(gadgets[name]).controller == controller { throw .taken(controller, by: .gadget(name)) }
     }
-    // Gadgets that are implemented as kernel modules, such as g_ether, claim the first controller.
+    // Gadgets that are implemented as kernel modules, such as g_ether, claim the first controller when they are loaded.
     if let driver = SystemFolder(path: controllers)[controller].read("function"), !driver.isEmpty,
       !driver.hasPrefix("configfs-gadget")
     {
@@ -58,8 +58,7 @@ package struct GadgetSystem: Sendable {
   }
 }
 
-/// The process that a gadget belongs to. The process is part of the gadget's name, so that stale gadgets can be
-/// recognised.
+/// The process that owns a gadget. The gadget's name identifies this process, so that stale gadgets can be recognised.
 package struct GadgetOwner: Equatable, Sendable {
   package var pid: Int32
   /// The time at which the process was started, because process IDs are reused.
@@ -70,7 +69,7 @@ package struct GadgetOwner: Equatable, Sendable {
     self.startTime = startTime
   }
 
-  /// Returns the name of the owner's gadget with this number, such as "easim-4711-123456-1".
+  /// Returns the name for this owner's gadget with the given number, such as "easim-4711-123456-1".
   func gadget(_ number: Int) -> String { "easim-\(pid)-\(startTime)-\(number)" }
 
   /// Reads the owner from a gadget's name; nil if the gadget is not easim's.
@@ -84,10 +83,10 @@ package struct GadgetOwner: Equatable, Sendable {
 }
 
 extension GadgetSystem {
-  /// Removes the gadgets of easim processes that have ended, and returns their names. Gadgets of other programs and of
-  /// running processes are left alone.
+  /// Removes gadgets left by easim processes that have ended, and returns the gadgets' names. Gadgets of other programs
+  /// and of running processes are left alone.
   ///
-  /// - Parameter isRunning: whether this process still exists.
+  /// - Parameter isRunning: returns whether a process still exists.
   package func sweep(isRunning: (GadgetOwner) -> Bool) -> [String] {
     sweep(isRunning: isRunning) { GadgetFolder($0) }
   }
@@ -129,14 +128,13 @@ struct SystemFolder: Equatable {
     return bytes
   }
 
-  /// Returns the contents of a text file, without the line break at its end.
   func read(_ name: String, atMost limit: Int = 16_384) -> String? {
     guard var bytes = bytes(name, atMost: limit) else { return nil }
     if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Writes a file in one call, as these files require. Returns 0 or the kernel's error number.
+  /// Writes a file in one call, as configfs and sysfs require. Returns 0 or the kernel's error number.
   func write(_ text: String, to name: String) -> Int32 {
     let file = open("\(path)/\(name)", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return errno }

@@ -34,8 +34,8 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   private static var memorySize: Int { mostReads * readSize + mostWrites * writeSize }
 
   /// - Parameters:
-  ///   - incoming: the file of the endpoint where the host reads.
-  ///   - outgoing: the file of the endpoint where the host writes.
+  ///   - incoming: the file for the endpoint from which the host reads.
+  ///   - outgoing: the file for the endpoint to which the host writes.
   init(incoming: Int32, outgoing: Int32, on loop: any PollingLoop) throws(GadgetError) {
     files = (incoming, outgoing)
     events = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
@@ -120,8 +120,8 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
 
   private static func problem(_ code: Int32) -> TransferProblem {
     switch code {
-    // The endpoint is not configured (the file returns EAGAIN instead of waiting), or the transfer was ended by
-    // unplugging, unbinding or cancelling.
+    // The endpoint is not configured (the file returns EAGAIN instead of waiting), or the transfer ended because the
+    // gadget was unplugged or unbound or the transfer was cancelled.
     case EAGAIN, ESHUTDOWN, ENODEV, ECONNRESET, ECANCELED, EINTR: .away
     default: .failed(code)
     }
@@ -157,7 +157,8 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   }
 }
 
-/// Performs the bulk transfers of a gadget; implemented with kernel AIO on two files, and by tests.
+/// Performs the bulk transfers of a gadget; implemented with kernel AIO on two files; tests have their own
+/// implementation.
 ///
 /// Each transfer has a tag and completes once, in a later turn, even if it is cancelled. The transfers of one direction
 /// complete in the order in which they were started.
@@ -168,7 +169,7 @@ protocol TransferQueue: AnyObject {
   /// without an error, while cancelled transfers have not completed yet.
   func read(_ count: Int, size: Int, tag: Int) -> Result<Int, TransferProblem>
 
-  /// Starts to write one transfer, which may be empty. Returns false if there is no room for it now.
+  /// Starts writing one transfer, which may be empty. Returns false if there is no room for it now.
   func write(_ bytes: ArraySlice<UInt8>, tag: Int) -> Result<Bool, TransferProblem>
 
   func cancelAll()

@@ -3,8 +3,8 @@
 ///
 /// The iAP2 pair gets a channel when the host first uses it. A native transport's pair has a channel from the selection
 /// of alternate setting 1 until the host selects another setting or the accessory closes the channel. After the
-/// accessory closes the channel, the pair stays halted until the host selects a setting again; a halt is the only
-/// signal that a USB device can give.
+/// accessory closes the channel, the pair stays halted until the host selects a setting again; a halt is the only way
+/// in which a USB device can signal an end.
 final class USBIPEndpoints {
   let interface: UInt8
   /// The protocol whose sessions the pair carries; nil for the iAP2 pair.
@@ -13,9 +13,9 @@ final class USBIPEndpoints {
   // Overlapping access is not checked in this type: a pair belongs to one loop and makes no calls while it changes.
   @exclusivity(unchecked) private(set) var pipe: BulkPipe?
   @exclusivity(unchecked) private var isHalted: Bool
-  /// The transfers with which the host is waiting for bytes, in order.
+  /// The host's pending reads, in order.
   @exclusivity(unchecked) private var readers: [(sequence: UInt32, length: Int)] = []
-  /// The transfers whose bytes the accessory has not accepted yet, in order.
+  /// The host's writes whose bytes the accessory has not accepted yet, in order.
   @exclusivity(unchecked) private var writers: [(sequence: UInt32, data: [UInt8])] = []
   @exclusivity(unchecked) private(set) var heldBytes = 0
 
@@ -42,7 +42,7 @@ final class USBIPEndpoints {
     isHalted = false
   }
 
-  /// Removes the channel and returns it, so that it can be ended. A native transport then has no endpoints.
+  /// Removes the channel and returns it, so that the caller can end it. A native transport then has no endpoints.
   func leave() -> BulkPipe? {
     defer { pipe = nil }
     if protocolName != nil { isHalted = true }
@@ -89,8 +89,8 @@ final class USBIPEndpoints {
     readers.isEmpty ? nil : readers.removeFirst()
   }
 
-  /// Returns the next transfer for which the accessory has bytes, together with these bytes, which are nil if the
-  /// endpoint no longer exists.
+  /// Returns the host's next read that can be answered, with the accessory's bytes for it; the bytes are nil if the
+  /// endpoint is halted.
   func nextRead() -> (sequence: UInt32, piece: ArraySlice<UInt8>?)? {
     guard let (sequence, length) = readers.first else { return nil }
     let piece = pipe?.take(length)
@@ -99,8 +99,7 @@ final class USBIPEndpoints {
     return (sequence, piece)
   }
 
-  /// Returns the next transfer whose bytes the accessory accepts, together with these bytes, which are nil if the
-  /// endpoint no longer exists.
+  /// Returns the host's next write that can be answered, with its bytes; the bytes are nil if the endpoint is halted.
   func nextWrite() -> (sequence: UInt32, data: [UInt8]?)? {
     guard !writers.isEmpty, isHalted || pipe?.takesBytes == true else { return nil }
     let (sequence, data) = writers.removeFirst()

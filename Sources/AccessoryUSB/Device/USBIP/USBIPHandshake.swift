@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The requests of a client that has no device yet, and the answers. All numbers are big-endian.
+/// The requests that a client without a device may send, and the answers. All numbers are big-endian.
 enum USBIPHandshake: Equatable {
   case list
-  /// Imports this device for as long as the connection lasts.
+  /// The client wants to import this device for as long as the connection lasts.
   case take(busID: String)
 
   /// The version that Linux has used since 2009: 1.1.1.
@@ -58,7 +58,7 @@ enum USBIPHandshake: Equatable {
 
 struct USBIPListedDevice {
   let shape: USBAccessoryShape
-  /// The device's number on the server's only bus, which determines its bus ID and its device number.
+  /// The device's number on the server's only bus, which determines the bus ID and the device number.
   let number: Int
 
   var busID: String { "1-\(number)" }
@@ -74,13 +74,14 @@ struct USBIPListedDevice {
     out.addBigEndian(shape.vendor)
     out.addBigEndian(shape.product)
     out.addBigEndian(shape.release)
-    // The class, subclass and protocol; the configuration, the number of configurations, and the number of interfaces.
+    // The bytes are class, subclass, protocol, current configuration, number of configurations, and number of
+    // interfaces.
     out += [0, 0, 0, 1, 1, shape.interfaceCount]
     return out
   }
 }
 
-/// A mistake by a client of a USB/IP server; the server closes the connection.
+/// A protocol error by a USB/IP client, after which the server closes the connection.
 enum USBIPError: Error, Equatable, CustomStringConvertible {
   case version(UInt16)
   case code(UInt16)
@@ -115,8 +116,8 @@ enum USBIPError: Error, Equatable, CustomStringConvertible {
 /// A step that a USB/IP server expects a client to take. Each step has a time limit, because the client occupies a
 /// device or a connection that others may need.
 ///
-/// A client that has a device and no pending step may be silent indefinitely: a kernel sends nothing while no program
-/// uses the device. TCP keep-alive detects that a silent client is gone.
+/// A client that has a device and no pending step may stay silent indefinitely, because a kernel sends nothing while no
+/// program uses the device. TCP keep-alive detects a silent client that is gone.
 enum USBIPDebt: CaseIterable {
   /// The client has connected but not sent its request.
   case request

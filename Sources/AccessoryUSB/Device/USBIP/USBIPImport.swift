@@ -14,17 +14,16 @@ import AccessoryCore
 final class USBIPImport: BulkCarrier {
   /// The maximum number of pending transfers; no host needs that many.
   private static let mostPending = 1024
-  /// The maximum number of bytes that the accessory may leave unread on all endpoints together. The limit is as large
-  /// as Linux's limit for the pending transfers of all its programs. A transfer beyond this limit is answered with
-  /// ENOMEM.
+  /// The maximum number of bytes that the accessory may leave unread across all endpoints. The limit is the same as
+  /// Linux's own limit on the pending transfers of all programs. A transfer beyond this limit is answered with ENOMEM.
   static let mostHeld = 16 << 20
   /// The number of unsent answer bytes at which the server stops sending accessory bytes to the host.
   private static let fullOutbox = 256 * 1024
   /// The number of unsent answer bytes at which the client's requests are no longer read. A client that reads its
-  /// answers never reaches this.
+  /// answers never reaches this limit.
   private static let mostAnswers = 2 << 20
-  /// How long a host that has cancelled all its reads may request nothing. Programs that read with a time limit send a
-  /// new request immediately.
+  /// How long a host that has cancelled all its reads may stay silent before its program counts as ended. A program
+  /// that reads with a time limit sends a new request immediately.
   static let hostPatience = Duration.seconds(5)
 
   private enum Status {
@@ -45,7 +44,7 @@ final class USBIPImport: BulkCarrier {
   private var nativeListener: Cable.Listener?
   private let pairs: [USBIPEndpoints]
   @exclusivity(unchecked) private var quiet: LoopTimer?
-  /// The step that the client must take now; the timer fires if the client takes too long.
+  /// The step that the client must take now; if the client takes too long, a timer fires.
   @exclusivity(unchecked) private var debt: USBIPDebt? = .firstTransfer
   @exclusivity(unchecked) private var debtTimer: LoopTimer?
   @exclusivity(unchecked) private var wasUsed = false
@@ -60,7 +59,7 @@ final class USBIPImport: BulkCarrier {
 
   /// - Parameters:
   ///   - onEvent: called with each cable, whose channel is not started.
-  ///   - over: called once, when this end closes the connection, with the client's mistake if there is one.
+  ///   - over: called once, when this end closes the connection, with the client's protocol error if there was one.
   init(
     _ shape: USBAccessoryShape, on connection: any Channel, loop: any EventLoop, onEvent: @escaping (Cable) -> Void,
     over: @escaping (_ problem: USBIPError?) -> Void
@@ -98,7 +97,7 @@ final class USBIPImport: BulkCarrier {
       bytes.extracting(end..<bytes.byteCount).withUnsafeBytes { inbox.append(contentsOf: $0) }
     } else {
       bytes.withUnsafeBytes { inbox.append(contentsOf: $0) }
-      // The bytes are moved out during the call, because the delivered bytes are among them.
+      // The buffer is moved out during the call, because the bytes passed on are slices of it.
       var whole: [UInt8] = []
       swap(&whole, &inbox)
       let end = work(whole.span.bytes)
@@ -109,7 +108,7 @@ final class USBIPImport: BulkCarrier {
     flush()
   }
 
-  /// Handles the complete requests, and returns where they end.
+  /// Handles all complete requests in `bytes`, and returns where the last one ends.
   private func work(_ bytes: RawSpan) -> Int {
     var head = 0
     do throws(USBIPError) {
@@ -177,7 +176,7 @@ final class USBIPImport: BulkCarrier {
   private func endCable(_ end: ChannelEnd) {
     quiet?.cancel()
     nativeListener = nil
-    // The main channel ends first, because that is what the accessory watches for.
+    // The main channel ends first, because the accessory watches that channel.
     for pair in pairs { pair.leave()?.end(end) }
     for pair in pairs { serve(pair) }
     if !isReceiving { flush() }
@@ -302,8 +301,8 @@ final class USBIPImport: BulkCarrier {
     outbox.write { USBIPRequest.answer(sequence, status: status, count: count, into: &$0) }
   }
 
-  /// Sends bytes to the host, without a copy and after all earlier answers. While more requests are available, their
-  /// answers are collected for one system call.
+  /// Sends bytes to the host, without a copy and after all earlier answers. While more requests are waiting, answers
+  /// are collected and sent with one system call.
   private func answer(_ sequence: UInt32, with piece: RawSpan) {
     answer(sequence, count: piece.byteCount)
     var taken = 0

@@ -1,4 +1,4 @@
-/// A request of a client that has imported a device: a transfer, or the cancellation of one.
+/// A request from a client that has imported a device: either a transfer or the cancellation of one.
 enum USBIPRequest: Equatable {
   case submit(Submission)
   /// Cancels the request `victim`.
@@ -10,7 +10,7 @@ enum USBIPRequest: Equatable {
     /// The endpoint's number, without its direction.
     var endpoint: UInt8
     var isIncoming: Bool
-    /// How many bytes the host sends, or the maximum that it accepts.
+    /// The number of bytes that the host sends, or the maximum number that it accepts.
     var length: Int
     var setup: ControlEndpoint.Setup
     /// Where the host's bytes are in the buffer from which the request was read.
@@ -55,8 +55,8 @@ enum USBIPRequest: Equatable {
     add(3, sequence, UInt32(bitPattern: status), UInt32(count), to: &out)
   }
 
-  /// Encodes the answer to an unlink request; the answer tells whether the transfer was still pending. If so, the
-  /// transfer itself is not answered.
+  /// Encodes the answer to an unlink request; the answer tells whether the transfer was still pending. A transfer
+  /// cancelled in time gets no answer of its own.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
     // The status is -ECONNRESET, as a Linux server answers.
     add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)

@@ -14,7 +14,7 @@ import AccessoryCore
 public final class USBIPServer {
   /// How long a client may take to send a request, and how long to read the answer.
   package static let patience = Duration.seconds(10)
-  /// How long a client that has a device may leave a transfer incomplete, or answers to transfers unread.
+  /// How long a client that has a device may leave a transfer incomplete or its answers unread.
   package static let transferPatience = Duration.seconds(30)
   /// The maximum number of clients without a device: those that have sent no request yet or do not read the answer. If
   /// another client connects, the longest-waiting one is disconnected, so that silent clients cannot block others.
@@ -26,7 +26,7 @@ public final class USBIPServer {
   private var exports: [USBIPExport] = []
   private var nextNumber = 1
 
-  /// Creates a server without accessories. `report` is called with a sentence for each mistake of a client.
+  /// Creates a server without accessories. `report` is called with a sentence for each protocol error by a client.
   public init(on loop: any EventLoop, report: @escaping (String) -> Void) {
     self.loop = loop
     complaints = ReportLimit("closed connections of USB/IP clients", on: loop, log: report)
@@ -178,7 +178,7 @@ private final class USBIPClient: ChannelHandler {
     case .holding(let held, _):
       held.received(bytes)
       // A client that sends requests endlessly without reading answers must not exhaust memory: the server resumes
-      // reading its requests only after it has read answers.
+      // reading requests only after the client has read answers.
       if held.isBehind { channel.pauseReading() }
     case .leaving, .over: break
     }
@@ -229,7 +229,7 @@ private final class USBIPClient: ChannelHandler {
     }
     guard export.held == nil else { return leave(with: USBIPHandshake.taken(nil, status: .busy)) }
     let answer = USBIPHandshake.taken(export.device, status: .done)
-    // The answer is the first few hundred bytes on a connection; a connection that cannot accept so few is useless.
+    // The answer is the first few hundred bytes on a connection; a connection that cannot accept even that is useless.
     guard channel.send(answer.span.bytes) == answer.count else { return leave() }
     let held = USBIPImport(
       export.device.shape, on: channel, loop: loop, onEvent: { [weak export] in export?.use($0) },
