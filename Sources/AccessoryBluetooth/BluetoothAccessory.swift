@@ -4,13 +4,13 @@ import LinuxIO
 /// Makes this machine a Bluetooth accessory: publishes the service, makes the adapter visible and pairable under the
 /// accessory's name, and accepts connections from hosts or connects to one.
 ///
-/// The service stays published while the accessory is unplugged, as in a flicker, so that it need not be registered
-/// again when the accessory is plugged in. Hosts that connect meanwhile are disconnected.
+/// The service stays published while the accessory is unplugged, so that replugging needs no new registration. Hosts
+/// that connect meanwhile are disconnected.
 package final class BluetoothAccessory {
   package enum Event {
     case connected(DescriptorChannel, from: String)
     case warning(String)
-    /// Plugging in failed permanently.
+    /// Plugging the accessory in failed permanently.
     case ended(BluetoothError)
   }
 
@@ -61,8 +61,8 @@ package final class BluetoothAccessory {
     dialHost()
   }
 
-  /// Unplugs the accessory: hosts that connect from now on are disconnected. The current connection must be closed by
-  /// its owner.
+  /// Unplugs the accessory: hosts that connect from now on are disconnected. The owner of the current connection must
+  /// close it.
   package func unplug() {
     onEvent = nil
     waiting = nil
@@ -118,8 +118,8 @@ package final class BluetoothAccessory {
 
   private func publish() {
     if agent == nil {
-      // An accessory has no user who could answer questions, so this agent answers; without an agent, BlueZ refuses
-      // every pairing that needs an answer.
+      // An accessory has no user to answer pairing questions, so this agent does; without an agent, BlueZ refuses every
+      // pairing that needs an answer.
       agent = PairingAgent(by: blueZ, at: "/easim/accessory/agent", capability: "NoInputNoOutput") {
         [unowned self] result in
         if case .failure(let error) = result { warn("pairing is left to other programs: \(error)") }
@@ -165,7 +165,8 @@ package final class BluetoothAccessory {
   // MARK: - Connections
 
   private func connected(_ device: String, _ descriptor: BusDescriptor) {
-    // BlueZ publishes the service record on the other adapters as well. Releasing the descriptor closes the connection.
+    // BlueZ publishes the service record on the other adapters as well. Releasing the descriptor closes a connection on
+    // another adapter.
     if let adapter = selector.adapter, BlueZPath.last(BlueZPath.parent(device)) != adapter { return }
     take(Connection(device: device, isMadeByHost: true, carrier: descriptor))
   }

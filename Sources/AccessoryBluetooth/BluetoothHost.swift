@@ -5,8 +5,8 @@ import LinuxIO
 /// them.
 ///
 /// When both ends connect at the same time, the host keeps the first connection and closes the other. The accessory
-/// keeps both connections until one ends, so both ends use the one that the host keeps. When a device connects,
-/// ``BlueZ/Event/device(_:from:)`` is emitted, and the connection waits for ``connect(to:completion:)``.
+/// keeps both connections until one ends, so both sides end up using the one that the host keeps. When a device
+/// connects, ``BlueZ/Event/device(_:from:)`` is emitted, and the connection waits for ``connect(to:completion:)``.
 package final class BluetoothHost {
   /// The time limit for one attempt to connect.
   package static var attemptLimit: Duration { RFCOMMDial.timeout }
@@ -43,7 +43,8 @@ package final class BluetoothHost {
     var completion: (Result<DescriptorChannel, BluetoothError>) -> Void = { _ in }
   }
 
-  /// Creates the host's end on a loop. BlueZ gives a service to one process only, so all objects on a loop share one.
+  /// Creates the host's end on the loop of `blueZ`. BlueZ gives a service to only one client, so all objects on a loop
+  /// share one host.
   package init(_ blueZ: BlueZ) {
     self.blueZ = blueZ
   }
@@ -70,7 +71,7 @@ package final class BluetoothHost {
 
   // MARK: - Connections
 
-  /// Connects to a device, or uses the connection that the device has already made.
+  /// Connects to a device, or uses a connection that the device has already made.
   ///
   /// - Parameter completion: called once, in a later turn of the loop, unless the attempt is cancelled.
   package func connect(
@@ -120,7 +121,7 @@ package final class BluetoothHost {
 
   private func accept(_ path: String, _ descriptor: BusDescriptor) {
     if let (isMadeByDevice, channel) = live[path], let channel = channel() {
-      // If both ends connected, the first connection is kept. Releasing the descriptor closes the other connection.
+      // If both ends connected, the first connection is kept. Releasing the descriptor closes the second connection.
       guard isMadeByDevice else { return }
       // An accessory has one connection at a time, so the earlier one is dead, even if the kernel has not noticed.
       channel.hangUp()

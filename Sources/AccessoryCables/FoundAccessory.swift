@@ -3,9 +3,9 @@ import LinuxIO
 
 /// What a medium shows about an accessory before a connection is made.
 ///
-/// These properties are only hints. The iAP2 identification is authoritative.
+/// All of these properties are only hints, because the iAP2 identification is authoritative.
 public struct FoundAccessory: Equatable, Sendable {
-  /// A key that is different for every accessory, and for every attachment of the same accessory.
+  /// A key that differs for every accessory, and for every attachment of the same accessory.
   public var key: String
   /// An identity that stays the same for every attachment of an accessory: the serial number in a local directory, or
   /// the port on USB.
@@ -20,26 +20,25 @@ public struct FoundAccessory: Equatable, Sendable {
   public var model: String?
   /// The serial number.
   public var serial: String?
-  /// The protocols that the accessory currently offers; nil if only its identification contains them.
+  /// The protocols that the accessory currently offers; nil if the medium does not show them.
   public var protocols: [String]?
   /// The accessory's card, if it is in a local directory.
   public var card: LocalCard?
   /// Why the accessory cannot be used at present; nil if it can be used.
   public var trouble: TransportError?
 
-  /// Creates an accessory of which nothing but the place is known.
+  /// Creates an accessory of which only the place is known.
   public init(key: String, identity: String, address: Address) {
     self.key = key
     self.identity = identity
     self.address = address
   }
 
-  /// Whether the device merely resembles an accessory. A device that merely resembles an accessory stays unusable until
-  /// something about it changes.
+  /// Whether the device merely resembles an accessory. Such a device stays unusable until something about it changes.
   public var isNearMiss: Bool { trouble.map { !$0.mayPass } ?? false }
 
   /// Whether the accessory might offer a protocol, according to its medium. An accessory that shows no protocols might
-  /// offer any protocol, because it may be in the first half of a flicker.
+  /// offer any protocol, because that accessory may be in the first half of a flicker.
   public func mayOffer(_ protocolName: String) -> Bool {
     protocols.map { $0.isEmpty || $0.contains(protocolName) } ?? true
   }
@@ -58,7 +57,7 @@ public enum AccessoryChange: Equatable, Sendable {
 }
 
 extension Address {
-  /// A description of the place for messages, for example "the local directory /run/user/1000/easim", "USB" or
+  /// A description of the address for messages, for example "the local directory /run/user/1000/easim", "USB" or
   /// "unix:/tmp/a.sock".
   public var place: String {
     switch self {

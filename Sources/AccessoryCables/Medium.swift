@@ -2,7 +2,8 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// A kind of address and how to open it, for both roles: the local directory, sockets and terminals, USB.
+/// A medium: the kinds of addresses that it covers, and how to open them in either role, such as the local directory,
+/// sockets and terminals, USB.
 ///
 /// A new medium needs one conformance and one line in a ``MediumTable``. Commands, worlds and apps do not change. A
 /// medium implements only what it supports; the default implementations throw a ``TransportError``.
@@ -49,12 +50,12 @@ public protocol Medium: Sendable {
   /// - Throws: An error that names the address.
   func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub
 
-  /// Whether a device always notices when a cable is unplugged, as on USB.
+  /// Whether a device on this medium always notices when a cable is unplugged, as on USB.
   var noticesPulledCables: Bool { get }
 }
 
 extension Medium {
-  /// The default implementation throws, because hosts cannot connect to these addresses.
+  /// The default implementation throws, because hosts cannot connect to such a medium's addresses.
   public func makeFinder(
     for address: Address, on loop: any PollingLoop, options: TransportOptions
   ) throws
@@ -72,10 +73,10 @@ extension Medium {
   /// The default is true, because there is nothing to release.
   public var isIdle: Bool { true }
 
-  /// The default is none, because simulated accessories cannot appear at these addresses.
+  /// The default is none, for media on which simulated accessories cannot appear.
   public var capacity: PortCapacity { .none }
 
-  /// The default implementation throws, because simulated accessories cannot appear at these addresses.
+  /// The default implementation throws, for media on which simulated accessories cannot appear.
   public func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
     throw TransportError.hostsOnly(address)
   }
@@ -102,7 +103,8 @@ public struct Sighting {
   }
 }
 
-/// Finds the accessories at one address and connects to them, one attempt at a time. A ``Dialer`` decides when.
+/// Finds the accessories at one address and connects to them, one attempt at a time. A ``Dialer`` decides when to
+/// connect.
 public protocol AccessoryFinder: AnyObject {
   /// Whether the finder itself reports arrivals and departures. If the finder does not report them, only a connection
   /// shows whether an accessory is present.
@@ -110,7 +112,7 @@ public protocol AccessoryFinder: AnyObject {
   /// How long to wait between two attempts to connect.
   var pauses: RedialPauses { get }
 
-  /// Reports the accessories that are present before it returns, and later every change.
+  /// Reports the accessories that are present before this call returns, and every change after that.
   func start(_ onEvent: @escaping (AccessoryChange) -> Void) throws
 
   /// Stops reporting.
@@ -125,13 +127,13 @@ public protocol AccessoryFinder: AnyObject {
   ) throws(TransportError) -> any Connecting
 }
 
-/// An accessory's cable; the cable's channel has not been started.
+/// An accessory's cable, whose channel has not been started.
 public struct OpenedCable {
   /// The cable.
   public let cable: Cable
   /// The number of bytes left over from an earlier session that were read and dropped.
   public let droppedBytes: Int
-  /// Releases the accessory for other hosts. Called when the cable has ended.
+  /// Releases the accessory so that other hosts can use it; called when the cable has ended.
   public let release: () -> Void
 
   /// Creates an opened cable.
@@ -151,7 +153,7 @@ public enum PortCapacity: Sendable {
 
 /// The context for creating places for simulated accessories.
 public struct PortContext {
-  /// The loop on which their ports run.
+  /// The loop on which the ports run.
   public let loop: any PollingLoop
   /// Options from the command line.
   public let options: TransportOptions

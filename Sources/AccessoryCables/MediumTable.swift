@@ -30,7 +30,7 @@ public struct MediumTable: Sendable {
   /// The media that need only the kernel: the local directory, sockets and terminals.
   public static let standard = MediumTable([LocalMedium(), StreamMedium()])
 
-  /// The standard media, and the media of optional products that are linked into this program.
+  /// The standard media, plus those of the optional products that are linked into this program.
   ///
   /// A product adds its media by defining a C function; see `AccessoryHardware`. An app therefore gets USB with one
   /// line in its Package.swift, without changing its sources.
@@ -72,8 +72,8 @@ public struct MediumTable: Sendable {
     try self[address].look(at: address)
   }
 
-  /// Whether everything that the media opened has been released. Before a program exits, it keeps its loops running
-  /// until this is true.
+  /// Whether everything that the media opened has been released. Before a program exits, it runs its loops until this
+  /// is true.
   public var isIdle: Bool { media.values.allSatisfy(\.isIdle) }
 }
 
@@ -84,7 +84,7 @@ public final class PortMaker {
   private let context: PortContext
   private var hubs: [Address: any PortHub] = [:]
 
-  /// Creates a maker that has not opened anything yet.
+  /// Creates a port maker that has not opened anything yet.
   public init(_ media: MediumTable, _ context: PortContext) {
     self.media = media
     self.context = context

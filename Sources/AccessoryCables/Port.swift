@@ -14,7 +14,7 @@ public protocol Port: AnyObject {
   /// whenever this information changes. Does nothing if the port cannot publish such information.
   func show(_ appearance: PortAppearance)
 
-  /// Plugs in the accessory. `onEvent` is called in a later turn for every device that connects.
+  /// Plugs in the accessory. `onEvent` is called in a later turn of the loop for every device that connects.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws
 
   /// Unplugs the accessory, after which no device can connect. A cable in use must be closed by its owner.
@@ -39,7 +39,7 @@ public struct PortAppearance: Equatable, Sendable {
   /// The protocols that the accessory currently offers.
   public var protocols: [String]
 
-  /// Creates the appearance of a profile while it offers these protocols.
+  /// Creates the appearance of an accessory with this profile that currently offers `protocols`.
   public init(_ profile: Profile, offering protocols: [String]) {
     name = profile.identity.name
     serial = profile.identity.serialNumber
@@ -70,7 +70,7 @@ extension PortEvent {
 /// A port at an address to which devices connect.
 ///
 /// If the system chooses the TCP port number (`tcp:127.0.0.1:0`), the first chosen number is kept, so that the
-/// accessory has the same address after a flicker.
+/// accessory reappears at the same address.
 public final class ListeningPort: Port {
   private var address: Address
   private let loop: any PollingLoop
@@ -87,7 +87,7 @@ public final class ListeningPort: Port {
   /// The address, with anything that the system chose when the port was first opened.
   public var place: String { address.description }
 
-  /// Starts to listen.
+  /// Starts listening.
   public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     let listener = try Transports.listen(at: address, on: loop, options: options) { event in
       onEvent(PortEvent(event))

@@ -2,8 +2,8 @@ import AccessoryFormats
 
 /// A fault on a channel, such as `--fault loss,chance=5%,in`.
 ///
-/// ``FaultChannel`` applies faults, with simulated and with real accessories. This type contains what all faults have
-/// in common; ``effect`` contains the kind of fault and the parameters of that kind.
+/// ``FaultChannel`` applies faults, to simulated and real accessories alike. This type contains what all faults have in
+/// common; ``effect`` contains the kind of fault and that kind's parameters.
 ///
 /// ```swift
 /// let slow = try Fault("rate,bytes=7500,for=20s")
@@ -65,7 +65,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   public var effect: Effect
   /// The directions in which the fault acts.
   public var acts: Directions
-  /// How long after the start of the channel the fault begins.
+  /// How long after the channel's start the fault begins.
   public var after = Duration.zero
   /// How long the fault lasts; zero means that it lasts as long as the channel.
   public var lasting = Duration.zero
@@ -81,7 +81,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   /// choices: `loss,in` means `loss,direction=in`.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
-  /// The name of the fault, for example `loss`.
+  /// The fault's name, for example `loss`.
   public var name: String { Self.format.name(of: self) }
 
   /// The directions in which the fault acts.
@@ -96,7 +96,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   /// How long the fault lasts; nil means that it lasts as long as the channel.
   public var length: Duration? { lasting == .zero ? nil : lasting }
 
-  /// Whether the fault pulls the cable.
+  /// Whether the fault unplugs the cable.
   public var cuts: Bool { if case .cut = effect { true } else { false } }
 
   /// The fault in the form used on the command line, including everything that differs from the defaults.
@@ -159,17 +159,17 @@ extension Kind<Fault> {
 
 extension [Fault] {
   /// The lowest rate among these faults in bytes per second; nil if none limits the rate. `LinkSettings.lineRate` is
-  /// set to this rate: a peer that knows the rate of its line does not overfill the line.
+  /// set to this rate, because a peer that knows its line's rate does not overfill the line.
   public var lineRate: Int? {
     compactMap { if case .rate(let rate) = $0.effect { rate.bytes } else { nil } }.min()
   }
 }
 
-/// How many times the faults of one kind acted, and on how many bytes.
+/// How many times the faults of one kind took effect, and how many bytes they affected.
 public struct FaultTally: Equatable, Sendable {
   /// The name of the kind.
   public let fault: String
-  /// The combined effects of these faults.
+  /// The combined effects of all faults of this kind.
   public var count: FaultCount
 
   /// Adds the effects of a channel's faults to a list that has one entry for each kind.
@@ -185,7 +185,7 @@ public struct FaultTally: Equatable, Sendable {
   }
 }
 
-/// What counts as a packet for faults that act on packets.
+/// What a packet fault counts as a packet.
 public enum FaultUnit: Sendable {
   /// A packet of the link, wherever it begins and ends in the stream.
   case linkPackets

@@ -4,7 +4,7 @@ import AccessoryFormats
 /// A channel that applies faults to another channel.
 ///
 /// In both directions, bytes pass the faults in the order of the list. Each fault acts only in its own directions,
-/// where `in` means what this end receives. Faults are seeded: the same list, the same seed and the same bytes at the
+/// where `in` means what this end receives. Faults are seeded: the same faults, the same seed and the same bytes at the
 /// same times give the same result. The number of bytes that faults hold is limited. At the limit, `send` accepts less,
 /// and the inner channel is not read.
 ///
@@ -14,8 +14,8 @@ import AccessoryFormats
 /// ```
 ///
 /// A clean close, in either direction, waits until the bytes before it have been delivered. If the cable is lost, bytes
-/// in transit are lost too. After its owner has closed it, the channel gives up if the inner channel accepts nothing
-/// for ``closingTime``.
+/// in transit are lost too. A channel that its owner has closed gives up if the inner channel accepts nothing for
+/// ``closingTime``.
 public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private enum State {
     case made
@@ -46,8 +46,8 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private var senderWaits = false
 
   /// Creates a channel around `inner` with `faults`, whose random numbers come from `random`. `report` is called for
-  /// events that users should see, such as cuts and stalls. `struck` is called for each packet that a packet fault acts
-  /// on.
+  /// events that users should see, such as cuts and stalls. `struck` is called for each packet on which a packet fault
+  /// acts.
   public init(
     around inner: any Channel, _ faults: [Fault], random: SeededRandom, unit: FaultUnit = .linkPackets,
     on loop: any EventLoop, report: @escaping (FaultEvent) -> Void = { _ in }, struck: ((FaultStrike) -> Void)? = nil
@@ -67,7 +67,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   deinit { timer.cancel() }
 
   /// Gives each fault its own random numbers in each direction, so that appending a fault to the list does not change
-  /// the others.
+  /// how the others act.
   private static func seeded(
     _ faults: [Fault], _ random: SeededRandom
   ) -> (in: [(fault: Fault, random: SeededRandom)], out: [(fault: Fault, random: SeededRandom)]) {
@@ -96,7 +96,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     if case .open = state { advanceSoon() }
   }
 
-  /// Whether the channel has ended, or its owner has closed it and everything was sent.
+  /// Whether the channel has ended, or its owner has closed it and everything has been sent.
   public var isOver: Bool {
     if case .over = state { true } else { false }
   }
@@ -112,7 +112,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   /// The number of bytes held by the faults and the inner channel.
   public var undelivered: Int { outbound.held + inner.undelivered }
 
-  /// Starts to receive. The faults' times are counted from now.
+  /// Starts receiving. The faults' times are counted from now.
   public func start(_ handler: any ChannelHandler) {
     switch state {
     case .made: break
@@ -142,7 +142,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     return taken
   }
 
-  /// Pauses receiving, here and in the inner channel.
+  /// Pauses receiving, in this channel and in the inner one.
   public func pauseReading() {
     isPaused = true
     settleReading()
@@ -212,7 +212,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     return bytes.byteCount
   }
 
-  /// Advances everything that is due.
+  /// Does everything that is due now.
   public func timerFired(_ timer: LoopTimer) {
     isDue = false
     inbound.advance(now: loop.now)
@@ -221,7 +221,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     settle()
   }
 
-  /// Does everything that has become possible. Never called while another call to this channel is running.
+  /// Does everything that has become possible. This is never called while another call to this channel is running.
   private func settle() {
     _ = inbound.takeTouched()
     _ = outbound.takeTouched()
@@ -230,7 +230,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     switch state {
     case .made, .over: return
     case .closing:
-      // A cut also finishes a close that is in progress. Bytes that were not sent before the cut are lost.
+      // A cut also completes a close that is in progress; bytes that were not sent before the cut are lost.
       if isCut || outbound.isDone { finishClosing() } else { arm() }
     case .open(let handler):
       if let cut = outbound.cut ?? inbound.cut {
@@ -239,7 +239,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
       }
       if let ending {
         if inbound.isDone { return finish(ending) }
-        // The reader has paused until there is room to send, but there will never be room again.
+        // The owner has paused reading until there is room to send, but there never will be.
         if isPaused, senderWaits { return finish(ending.dropping(unread: inbound.held)) }
       }
       settleReading()
@@ -314,7 +314,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   }
 }
 
-/// An event at a fault that users should see.
+/// An event that a fault reports to the user.
 public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
   /// The fault.
   public let fault: Fault
@@ -327,7 +327,7 @@ public struct FaultEvent: Equatable, Sendable, CustomStringConvertible {
   public var description: String { "\(fault) (\(direction.rawValue)): \(text)" }
 }
 
-/// A packet that a packet fault acted on: it was lost, sent twice, changed or delayed.
+/// A packet on which a packet fault acted: the packet was lost, duplicated, changed or delayed.
 public struct FaultStrike: Equatable, Sendable {
   /// The fault.
   public let fault: Fault
@@ -344,13 +344,13 @@ public struct FaultStrike: Equatable, Sendable {
 
 extension Cable {
   /// Returns the same cable with faults at this end. Native channels have no packets, so there each transfer counts as
-  /// a packet. Bytes and time are counted separately for each channel. A cable is always pulled as a whole: if a fault
-  /// cuts a native channel, the main channel and all other channels end too.
+  /// a packet. Bytes and time are counted separately for each channel. A cable is always unplugged as a whole: if a
+  /// fault cuts a native channel, the main channel and all other channels end too.
   ///
   /// - Parameters:
   ///   - random: called once for each channel.
   ///   - made: called with each channel that is created.
-  ///   - struck: called for each packet on the main channel that a packet fault acts on.
+  ///   - struck: called for each packet on the main channel on which a packet fault acts.
   public func faulty(
     _ faults: [Fault], mayChange: Bool = false, random: @escaping () -> SeededRandom, on loop: any EventLoop,
     made: @escaping (FaultChannel) -> Void = { _ in }, report: @escaping (FaultEvent) -> Void = { _ in },

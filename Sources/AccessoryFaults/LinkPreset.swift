@@ -1,13 +1,14 @@
 import AccessoryFormats
 
 /// A kind of link that exists in the field, imitated by a chain of faults. For example, `--fault bluetooth` is a
-/// preset. A preset only changes timing, whichever address is used; to use Bluetooth itself, use the address `bt:`.
+/// preset. A preset only changes the timing at any address; for real Bluetooth, use the address `bt:`.
 ///
 /// ```swift
 /// let chain = try LinkPreset.faults("bluetooth-scanning")   // also accepts any fault: "loss,chance=5%"
 /// ```
 ///
-/// The rates were reported from the field. Delays that no report contains are our own choice, as noted below.
+/// The rates were reported from the field. Delays for which there is no report are our own choice, as noted at each
+/// preset.
 public struct LinkPreset: Equatable, Sendable {
   /// The preset's name in `--fault`.
   public let name: String
@@ -34,8 +35,8 @@ public struct LinkPreset: Equatable, Sendable {
     ])
 
   /// Bluetooth while hands-free audio shares the radio. In a field report, 6 to 15 of 15 frames per second arrived; the
-  /// rate here is that of 6 frames, the worst case. The delay is our own choice; it is longer because of the radio
-  /// slots that audio takes.
+  /// rate here is that of 6 frames, the worst case. The delay is our own choice; it is longer than without audio, which
+  /// occupies radio slots.
   public static let bluetoothHandsFree = LinkPreset(
     name: "bluetooth-hfp",
     summary: "`bluetooth` while hands-free audio shares the radio: 40 % of the rate, 10 to 80 "

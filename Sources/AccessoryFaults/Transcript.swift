@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// The transcript of one channel of a cable. The transcript has one line for each packet and its direction:
+/// The transcript of one of a cable's channels, with one line for each packet that shows its direction:
 ///
 /// ```
 /// 0.000000 A DETECT
@@ -12,8 +12,8 @@ import IAP2
 /// 01 …`.
 ///
 /// Times are measured on the loop's clock. `A` is the accessory and `D` the device. A packet is written when its last
-/// byte passes, so if the cable has no delay, the transcripts of both ends contain the same lines. Each attachment has
-/// its own transcript, so that the transcript's narrator knows only the sessions of the link that it observes.
+/// byte passes, so on a cable without delay, both ends' transcripts contain the same lines. Each attachment has its own
+/// transcript, so that its narrator knows only the sessions of the current link.
 public final class Transcript: CableWitness {
   /// How many bytes of a payload are written by default.
   public static let usualBytes = 8
@@ -70,7 +70,7 @@ public final class Transcript: CableWitness {
 }
 
 extension Cable {
-  /// Returns the same cable with a transcript at this end: of packets on the main channel, and of transfers on native
+  /// Returns the cable with a transcript at this end, of packets on the main channel and of transfers on native
   /// channels. While `gate` is closed, the cable pauses. The first `shownBytes` of each payload are shown.
   public func transcribed(
     at end: End, on loop: any EventLoop, gate: CableGate? = nil, shownBytes: Int = Transcript.usualBytes,

@@ -2,7 +2,7 @@ import AccessoryCore
 import IAP2
 
 extension Connection where Role == AccessoryRole {
-  /// Opens the session that the device requested.
+  /// Accepts and opens the session that the device requested.
   public func acceptSession(_ id: UInt16, protocolName: String, reportingStatus: Bool) -> Session {
     // The session is adopted before the answer is sent, because data can follow the request in the same turn.
     let session = adopt(id, protocolName)
@@ -44,7 +44,7 @@ public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible 
 }
 
 extension Connection where Role == DeviceRole {
-  /// Opens a session for an app; it can be used immediately.
+  /// Opens a session for an app, which can use the session immediately.
   public func openSession(_ protocolName: String) throws(SessionRefusal) -> Session {
     var session: Session?
     let route = perform { peer, now in

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// One peer, one cable, one loop: the only place where a peer's decisions become I/O.
+/// Connects one peer to one cable on one loop; this is the only place where a peer's decisions become I/O.
 ///
 /// ```
 ///   Channel ── received ──▶ peer.receive ──▶ events ──▶ owner, sessions
@@ -9,18 +9,18 @@ import IAP2
 ///   loop timer ◀──▶ peer.deadline
 /// ```
 ///
-/// Every input (bytes, time, room, a call from the owner) ends in the same way: drain the events, send whatever can be
-/// sent, set the timer. Nothing here allocates per packet.
+/// Every input (bytes, time, room, a call from the owner) ends in the same way: the events are drained, whatever can be
+/// sent is sent, and the timer is set. Nothing is allocated per packet.
 public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, TimerHandler {
-  /// The loop on which everything happens.
+  /// The loop on which the connection runs.
   public let loop: any EventLoop
   /// The cable between the two ends.
   public let cable: Cable
   private let timer: LoopTimer
   private let handshakeTimeouts: HandshakeTimeouts
 
-  // Exclusivity is not checked, because a check would cost a call for each access, and there are several per packet. A
-  // connection belongs to one loop; while the peer changes, it only calls the channel's `send`, which never calls back.
+  // Exclusivity is not checked, because a check would cost a call for each of several accesses per packet. A connection
+  // belongs to one loop; while the peer changes, it only calls the channel's `send`, which never calls back.
   @exclusivity(unchecked) private var peer: Peer<Role>
   @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var sessions: [Session] = []
@@ -33,7 +33,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// Measures how long the other side has been silent; nil if silence is allowed.
   @exclusivity(unchecked) private var watch: PhaseClock?
   private var watchTimer: LoopTimer?
-  /// Called after everything that may have changed the link: bytes arrived, were written, or became overdue.
+  /// Called after anything that may have changed the link: bytes arrived or were written, or a timeout expired.
   @exclusivity(unchecked) public var linkMoved: (() -> Void)?
 
   /// Packets are combined into one send of up to this size, unless the medium keeps transfers separate.
@@ -83,13 +83,13 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     finish(reason)
   }
 
-  /// Closes every open session from this side; the connection continues.
+  /// Closes every open session from this side, but keeps the connection.
   public func closeSessions() {
     for session in sessions + natives.map(\.session) { session.close() }
   }
 
-  /// Drops every open session without closing it. The other side still sees an open session, but gets no more answers.
-  /// Returns the sessions.
+  /// Drops every open session without closing it. The other side still sees the sessions as open, but gets no more
+  /// answers. Returns the sessions.
   public func forgetSessions() -> [Session] {
     let open = (sessions + natives.map(\.session)).filter(\.isOpen)
     for session in open {
@@ -121,7 +121,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   // MARK: Events and output
 
   private func drainAndFlush() {
-    // A handler that is called from here may write; the call in progress then handles the consequences.
+    // A handler called from this method may write; the call in progress then handles the consequences.
     guard !isDraining, !isOver else { return }
     isDraining = true
     defer { isDraining = false }
@@ -142,8 +142,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     if pauses { cable.main.pauseReading() } else { cable.main.resumeReading() }
   }
 
-  /// Sends until there is nothing more to send or no more room. Packets are sent from where the peer stores them; only
-  /// what the channel does not accept immediately is copied.
+  /// Sends until nothing is left to send or the channel has no more room. Packets are sent from where the peer stores
+  /// them; only what the channel does not accept immediately is copied.
   private func flush() {
     let channel = cable.main
     let limit = channel.keepsTransfersApart ? 1 : Self.gatherLimit
@@ -221,13 +221,13 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   // MARK: The channel
 
-  /// Bytes arrived.
+  /// Processes bytes that arrived on the cable.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
     Role.receive(bytes, &peer, now: now)
     drainAndFlush()
   }
 
-  /// Continues to send, because there is room again.
+  /// Continues to send, because the channel has room again.
   public func channelIsWritable(_ channel: any Channel) {
     drainAndFlush()
   }
@@ -303,15 +303,15 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   }
 }
 
-/// Receives a connection's reports, on its loop.
+/// Receives a connection's reports, on the connection's loop.
 public protocol ConnectionOwner: AnyObject {
   /// The peer reported something that does not concern an open session.
   func connectionTold(_ event: PeerEvent)
   /// A session ended, and the session's own handler has already been notified.
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd)
-  /// The cable has ended; every session has already ended.
+  /// The cable has ended, and every session has already been reported as ended.
   func connectionEnded(_ end: ChannelEnd)
-  /// The other side was silent for too long, so the cable was closed; every session has already ended.
+  /// The other side was silent for too long, so the cable was closed; every session has already been reported as ended.
   func connectionGaveUp(_ silence: Silence)
 }
 

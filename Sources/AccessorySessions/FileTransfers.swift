@@ -2,7 +2,7 @@ import AccessoryCore
 import IAP2
 
 /// The files that are transferred over one cable, in both directions: the machines ``FileReceiver`` and ``FileSender``,
-/// and what is done with the files.
+/// plus what to do with the files.
 public final class FileTransfers {
   /// Stores a complete file and returns what was done with it, for the timeline.
   public typealias Keeper = (_ id: UInt8, _ bytes: [UInt8]) -> String
@@ -13,8 +13,8 @@ public final class FileTransfers {
   private let keep: Keeper?
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// Creates the transfers for a cable whose packets hold at most this many bytes. Without `keep`, received files are
-  /// dropped.
+  /// Creates the transfers for a cable on which a packet holds at most `packetLimit` bytes. Without `keep`, received
+  /// files are dropped.
   public init(
     packetLimit: Int, keep: Keeper?, send: @escaping ([UInt8]) -> Void, report: @escaping (TimelineEvent.Kind) -> Void
   ) {
@@ -39,7 +39,8 @@ public final class FileTransfers {
   /// Whether this side is still sending a file, that is, one that was neither delivered nor cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { sender.isUnderWay(id) }
 
-  /// Sends a file. Returns its number, which messages can use to refer to it; nil if too many files are being sent.
+  /// Sends a file. Returns the file's number, by which messages can refer to the file; nil if too many files are being
+  /// sent.
   public func begin(_ bytes: [UInt8], type: UInt16?) -> UInt8? {
     guard let (id, setup) = sender.begin(bytes, type: type) else { return nil }
     send(setup)

@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// How long the other side of a cable may be silent, depending on the step that it must take next. After that the cable
-/// is closed, so that another host or accessory can take the silent side's place.
+/// How long the other side of a cable may be silent, depending on the step that it must take next. When the limit
+/// expires, the cable is closed, so that another host or accessory can take the silent side's place.
 ///
 /// For a cable between two fixed ends (``Cable/isDedicated``) the limits apply only on request, because no other device
 /// is waiting for such a cable.
 public struct HandshakeTimeouts: Equatable, Sendable {
-  /// The limit for answering detection, or for disconnecting after detection has failed; nil means no limit.
+  /// The limit for answering detection, or for disconnecting after failed detection; nil means no limit.
   public var detection: Duration?
   /// The limit for agreeing on a link after detection was answered.
   public var link: Duration?
@@ -22,7 +22,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   /// Whether the limits also apply to cables between two fixed ends.
   public var coversDedicated = false
 
-  /// The default. According to a field report, iOS waits this long for an answer.
+  /// The default limit. According to a field report, iOS waits this long for an answer.
   public static let usual = Duration.seconds(30)
 
   /// Creates the same limit for each step; nil means no limit. The limit after a refusal is ten times as long, because
@@ -60,7 +60,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   }
 }
 
-/// A silence of the other side that lasted too long.
+/// Describes how the other side stayed silent for too long.
 public struct Silence: Equatable, Sendable {
   /// The phase that took too long.
   public let phase: PeerPhase
@@ -112,7 +112,7 @@ struct PhaseClock {
     begin(next, now: now)
   }
 
-  /// Handles the deadline. Returns the silence if the other side was silent for too long.
+  /// Handles the deadline. If the other side was silent for too long, returns a description of that silence.
   mutating func handleTimeout(_ current: PeerPhase, now: Instant) -> Silence? {
     guard let due = deadline, due <= now else { return nil }
     // No event reports the change from detection to synchronization, which has a separate limit.

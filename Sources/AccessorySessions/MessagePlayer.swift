@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Runs the message rules for one side of a cable: the machine ``MessageRules`` plus a timer.
+/// Runs one side's message rules on a cable, by combining the state machine ``MessageRules`` with a timer.
 public final class MessagePlayer {
   private var machine: MessageRules
   private let loop: any EventLoop
@@ -9,7 +9,7 @@ public final class MessagePlayer {
   private var timer: LoopTimer?
   private var isSending = false
 
-  /// Creates rules that have not begun; `send` is called with the messages to send.
+  /// Creates a player whose rules have not begun; `send` is called with each message to send.
   public init(
     _ rules: [MessageRule], epoch: UInt64, on loop: any EventLoop, send: @escaping (ControlMessage) -> Void
   ) {
@@ -23,8 +23,8 @@ public final class MessagePlayer {
     timer?.cancel()
   }
 
-  /// Allows the rules to send from now on. The argument contains the messages that the other side declares it can
-  /// receive; nil means all messages.
+  /// Allows the rules to send from now on. `declared` lists the messages that the other side can receive; nil means all
+  /// messages.
   public func begin(declared: [MessageID]?) {
     machine.begin(declared: declared)
   }
@@ -57,7 +57,7 @@ public final class MessagePlayer {
   public var dropped: Int { machine.dropped }
 
   private func sendWhatIsDue() {
-    // The other side may answer a message before the call that sends the message has returned.
+    // The other side may answer a message before the call that sends it has returned.
     guard !isSending else { return }
     isSending = true
     while let message = machine.next(now: loop.now) { send(message) }

@@ -1,12 +1,12 @@
 import AccessoryCore
 import IAP2
 
-/// Reports what the other side of a cable does wrong. The other side may make a mistake in every packet, and warnings
-/// must not flood a terminal; see ``ReportLimit``.
+/// Reports mistakes by the other side of a cable. The other side may make a mistake in every packet, and warnings must
+/// not flood a terminal; see ``ReportLimit``.
 public final class PeerWarnings {
   private let limit: ReportLimit
 
-  /// Creates warnings that are passed to `report`.
+  /// Creates an object that passes warnings to `report`.
   public init(on loop: any EventLoop, report: @escaping (TimelineEvent.Kind) -> Void) {
     limit = ReportLimit("warnings about bytes and messages from the other end", on: loop) { report(.warning($0)) }
   }
@@ -17,7 +17,7 @@ public final class PeerWarnings {
     limit.report(text)
   }
 
-  /// Reports the counted warnings immediately, now that the cable has ended.
+  /// Reports the counted warnings at once, because the cable has ended.
   public func flush() {
     limit.flush()
   }
@@ -33,7 +33,7 @@ public struct DeclarationWatch {
   public init() {}
 
   /// The warning about a message from the accessory. `declared` contains the messages that it declares it may send; nil
-  /// before its identification was accepted.
+  /// before the identification was accepted.
   public mutating func warning(about message: MessageID, sentByAccessory declared: [MessageID]?) -> String? {
     guard isNew(message, declared) else { return nil }
     let hint = Self.hint(message, .accessory)

@@ -19,11 +19,11 @@ package final class BlueZ {
     case adapter(BluetoothAdapter)
     case adapterGone(BluetoothAdapter)
     case deviceFound(BluetoothDevice)
-    /// A device has changed or connected; the second value is its previous state.
+    /// A device has changed or connected; the second value is the device's previous state.
     case device(BluetoothDevice, from: BluetoothDevice)
     case deviceGone(BluetoothDevice)
-    /// Devices cannot connect to the ``BluetoothHost`` on this machine, for the given reason; the host can still
-    /// connect to devices.
+    /// Devices cannot connect to this machine's ``BluetoothHost``, for the given reason; the host can still connect to
+    /// them.
     case cannotAccept(BluetoothError)
   }
 
@@ -36,7 +36,7 @@ package final class BlueZ {
     }
   }
 
-  /// The state of the connection to BlueZ.
+  /// How far the connection to BlueZ has come.
   package enum State: Equatable, Sendable {
     /// The connection was not started, or is still waiting for the first answer.
     case starting
@@ -63,7 +63,7 @@ package final class BlueZ {
   /// How long to wait before reconnecting after the bus connection has ended.
   private static var busPause: Duration { .seconds(1) }
 
-  /// Creates a connection; ``start()`` starts it. Tests pass their own bus and sockets.
+  /// Creates a connection without starting it. Tests pass their own bus and sockets.
   package init(
     _ place: MessageBus.Place = .system, on loop: any PollingLoop, sockets: any BluetoothSockets = KernelSockets()
   ) {
@@ -85,7 +85,7 @@ package final class BlueZ {
     return try objects.adapter(named: name)
   }
 
-  /// Delivers all events from now on, until the result is released.
+  /// Delivers all events from now on, until the returned observer is released.
   package func observe(_ onEvent: @escaping (Event) -> Void) -> Observer {
     let observer = Observer(onEvent)
     observers.append { [weak observer] in observer }
@@ -97,8 +97,8 @@ package final class BlueZ {
     for observer in observers { observer()?.onEvent(event) }
   }
 
-  /// The current adapters and devices. This function blocks until the answer arrives, so it is meant for a command that
-  /// prints them and exits.
+  /// Lists the current adapters and devices. The function blocks until the answer arrives, so it is meant for a command
+  /// that prints the list and exits.
   package static func look(_ place: MessageBus.Place = .system) throws(BluetoothError) -> BluetoothObjects {
     do {
       var objects = BluetoothObjects()
@@ -143,8 +143,8 @@ package final class BlueZ {
     guard signal.values.count == 3, let before = signal.values[1].text, let owner = signal.values[2].text else {
       return
     }
-    // If a new instance of the service takes over the name, only one signal arrives, although the registrations with
-    // the old instance are lost in this case too.
+    // If a new instance of the service takes over the name, only one signal arrives, although the old instance's
+    // registrations are lost in this case too.
     if !before.isEmpty { becomeUnavailable(.noService) }
     self.owner = owner
     if !owner.isEmpty { load() }
@@ -158,8 +158,8 @@ package final class BlueZ {
   }
 
   private func load() {
-    // The bus daemon answers this call before BlueZ answers the next one. If the next call has to start BlueZ, a signal
-    // announces BlueZ's name.
+    // The bus daemon answers this call before BlueZ answers the next call. If that next call has to start BlueZ, a
+    // signal announces BlueZ's name.
     let daemon = "org.freedesktop.DBus"
     bus?.call(daemon, "/org/freedesktop/DBus", daemon, "GetNameOwner", [.string(Self.service)]) { [weak self] answer in
       if case .success(let values) = answer { self?.owner = values.first?.text ?? "" }
@@ -208,7 +208,7 @@ package final class BlueZ {
     }
   }
 
-  /// The adapter to which a path under `/org/bluez` belongs.
+  /// The adapter that owns a path under `/org/bluez`.
   private static func adapterName(_ path: String) -> String? {
     path.split(separator: "/").dropFirst(2).first.map(String.init)
   }

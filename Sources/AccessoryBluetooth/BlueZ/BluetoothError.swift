@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why Bluetooth or a device cannot be used, and how to fix it.
+/// Why Bluetooth or a device cannot be used, and how to fix the problem.
 package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible {
   case noLibrary(String)
   case noBus(String)
@@ -19,7 +19,6 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   case timedOut
   case failed(String)
 
-  /// A sentence fragment that says what to do.
   package var description: String {
     let problem = detail
     return fix.map { "\(problem); \($0)" } ?? problem

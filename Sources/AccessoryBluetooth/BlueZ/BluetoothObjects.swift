@@ -110,8 +110,8 @@ enum BlueZPath {
   }
 }
 
-/// The adapters and devices that BlueZ knows, kept up to date from BlueZ's answers and signals. This type uses no bus
-/// and no clock.
+/// The adapters and devices that BlueZ knows, updated from BlueZ's answers and signals. This type uses no bus and no
+/// clock.
 ///
 /// Signals may arrive in any order: the change or removal of an unknown device is ignored.
 package struct BluetoothObjects: Equatable, Sendable {
@@ -132,7 +132,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return on
   }
 
-  /// Why the adapter cannot currently connect to a device; nil if an attempt makes sense.
+  /// Why an attempt to connect to a device would fail now; nil if an attempt makes sense.
   package func obstacle(to device: BluetoothDevice) -> BluetoothError? {
     guard let adapter = adapters[device.adapterPath] else { return .noAdapter(device.adapter) }
     if !adapter.isPowered { return .adapterOff(adapter.name) }

@@ -1,11 +1,11 @@
 import AccessoryCore
 
-/// An RFCOMM service that this process offers on every adapter: BlueZ listens, publishes the record, and hands over
-/// each connection as a descriptor. The service is registered again after BlueZ restarts, and disappears when this
+/// An RFCOMM service that this process offers on every adapter: BlueZ listens, publishes the service record, and hands
+/// over each connection as a descriptor. The service is registered again after BlueZ restarts, and disappears when this
 /// object is released or the process ends.
 final class OfferedService {
   enum Event {
-    /// A device connected; the values are its object path and the connection.
+    /// A device connected; the values are the device's object path and the connection.
     case connected(device: String, BusDescriptor)
     case closeRequested(device: String)
     case failed(BluetoothError)
@@ -20,7 +20,7 @@ final class OfferedService {
   /// - Parameters:
   ///   - uuid: the UUID of the service.
   ///   - first: the lowest RFCOMM channel to try.
-  ///   - path: the object of this process that BlueZ calls; each service needs its own.
+  ///   - path: the path of the object that BlueZ calls; each service needs its own.
   ///   - isAccepting: whether to accept a device that connects now.
   init(
     _ uuid: String, fromChannel first: UInt8, at path: String, by blueZ: BlueZ,
@@ -55,8 +55,8 @@ final class OfferedService {
     }
   }
 
-  /// Both keys are needed: without `Channel` BlueZ does not listen, and without the record it does not publish the
-  /// serial port profile, which many hosts look for.
+  /// Both `Channel` and the record are needed: without `Channel`, BlueZ does not listen, and without the record, it
+  /// does not publish the serial port profile, which many hosts look for.
   static func options(_ uuid: String, _ channel: UInt8) -> BusValue {
     .properties([
       "Name": .string(name), "Role": .string("server"), "Channel": .uint16(UInt16(channel)),
@@ -67,7 +67,7 @@ final class OfferedService {
 
   private static let name = "Wireless iAP"
 
-  /// The SDP record in BlueZ's XML: service class, protocols (L2CAP, RFCOMM on the channel), browse group 1002,
+  /// The SDP record in BlueZ's XML: service class, protocols (L2CAP, RFCOMM with the channel), browse group 1002,
   /// languages, serial port profile 1101 version 1.2, name.
   static func record(_ uuid: String, _ channel: UInt8) -> String {
     """
@@ -91,7 +91,7 @@ final class OfferedService {
   }
 }
 
-/// An object of this process that BlueZ calls. The object is exported and registered each time BlueZ starts, and
+/// An object in this process that BlueZ calls. The object is exported and registered each time BlueZ starts, and
 /// unregistered when this object is released. Calls from other programs are refused, because they could pass
 /// connections that are not Bluetooth connections.
 final class RegisteredObject {
@@ -108,7 +108,7 @@ final class RegisteredObject {
   ///
   /// - Parameters:
   ///   - kind: `Profile` or `Agent`, as in the names of BlueZ's interfaces and methods.
-  ///   - path: the object's path; each object of this process needs its own.
+  ///   - path: the object's path, which must be unique in this process.
   ///   - arguments: the arguments after the path in the call that registers the object.
   ///   - registered: called after each registration, successful or not.
   init(
@@ -136,7 +136,7 @@ final class RegisteredObject {
     blueZ.bus?.withdraw(object)
   }
 
-  /// Calls the BlueZ manager of such objects, passing the path of this object.
+  /// Calls BlueZ's manager for this kind of object, passing this object's path.
   func call(
     _ member: String, _ arguments: [BusValue] = [], completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {
@@ -146,7 +146,7 @@ final class RegisteredObject {
   }
 
   private func export() {
-    // The object is registered once each time BlueZ starts.
+    // One registration for each start of BlueZ is enough.
     guard object == nil, let bus = blueZ.bus else { return }
     do {
       object = try bus.export(path) { [weak self] call in

@@ -4,7 +4,7 @@ import AccessoryCore
 /// that device, and marks the device as trusted.
 ///
 /// The device is marked as soon as it is seen: BlueZ forgets a device that is neither paired nor trusted when the scan
-/// ends, even in the middle of the pairing.
+/// ends, even in the middle of pairing.
 package final class Pairing {
   package enum Event {
     case found(BluetoothDevice)
@@ -34,11 +34,11 @@ package final class Pairing {
   /// The time limit for pairing, during which the user may have to compare numbers.
   private static var pairingLimit: Duration { .seconds(120) }
 
-  /// Starts as soon as BlueZ answers.
+  /// Starts the scan as soon as BlueZ answers.
   ///
   /// - Parameters:
   ///   - selector: the device to pair with; without one, every device found is reported until ``stop()``.
-  ///   - capability: what the user can do: `KeyboardDisplay` at a terminal, otherwise `NoInputNoOutput`.
+  ///   - capability: what the user can do: `KeyboardDisplay` at a terminal, `NoInputNoOutput` elsewhere.
   package init(
     _ selector: Address.BluetoothSelector, by blueZ: BlueZ, capability: String, onEvent: @escaping (Event) -> Void
   ) {

@@ -18,7 +18,7 @@ package struct BusSignal: Sendable {
 
 private func text(_ characters: UnsafePointer<CChar>?) -> String { characters.map { String(cString: $0) } ?? "" }
 
-/// A method call from another program, to be answered once. If the call is released without an answer, the other
+/// A method call from another program, to be answered once. If this object is released without an answer, the other
 /// program receives an error.
 package final class BusCall {
   package let path: String
@@ -65,7 +65,7 @@ package final class BusCall {
     guard let message else { return }
     self.message = nil
     var reply: OpaquePointer?
-    // Errors are ignored: they mean that the caller is gone.
+    // Errors are ignored, because they mean that the caller is gone.
     if (try? make(message, &reply)) != nil, let reply { sd_bus_send(nil, reply, nil) }
     sd_bus_message_unref(reply)
     sd_bus_message_unref(message)
@@ -79,7 +79,7 @@ package enum BusError: Error, Equatable, Sendable, CustomStringConvertible {
   case closed(String)
   /// libsystemd, which speaks D-Bus, cannot be loaded.
   case noLibrary(String)
-  /// An sd-bus function failed; the values are what the function was meant to do and the system's error number.
+  /// An sd-bus function failed; the values are the attempted action and the system's error number.
   case failed(String, code: Int32)
 
   package var description: String {

@@ -17,7 +17,7 @@ package indirect enum BusValue: Equatable, Sendable {
   case array(of: String, [BusValue])
   case structure([BusValue])
   case entry(BusValue, BusValue)
-  /// A value together with its signature.
+  /// A value that carries its own signature.
   case variant(BusValue)
 
   package static func uint16(_ number: UInt16) -> BusValue { .integer(Int64(number), .uint16) }
@@ -142,7 +142,7 @@ func readValues(of message: OpaquePointer) throws(BusError) -> [BusValue] {
   return values
 }
 
-/// The next value at this level of a message; nil if there are no more values.
+/// Reads the next value at this level of a message; nil if there are no more values.
 private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
   var type: CChar = 0
   var contents: UnsafePointer<CChar>?
@@ -237,6 +237,6 @@ private func appendContainer(
 }
 
 extension BusValue {
-  /// The first byte of the signature, as sd-bus expects it.
+  /// The signature's first byte, in the form that sd-bus expects.
   fileprivate var typeCode: CChar { CChar(bitPattern: signature.utf8.first ?? 0) }
 }

@@ -40,7 +40,8 @@ package final class MessageBus: TimerHandler {
   /// The maximum number of messages handled in one turn of the loop.
   private static var turnLimit: Int { 64 }
 
-  /// Connects. The connection is set up in later turns of the loop, but calls can be made immediately.
+  /// Connects. Connects to the bus. The connection is established in later turns of the loop, but calls can be made
+  /// immediately.
   ///
   /// - Parameter ended: called once, when the connection to the bus ends.
   /// - Throws: ``BusError`` if there is no such bus.
@@ -67,7 +68,7 @@ package final class MessageBus: TimerHandler {
     stopWatching()
     slots = []
     pending = [:]
-    // Pending messages, such as restored settings, are still sent.
+    // Pending messages, such as those that restore settings, are still sent.
     if let raw { Self.finish(raw) }
   }
 
@@ -79,13 +80,13 @@ package final class MessageBus: TimerHandler {
     if sd_bus_is_ready(bus) > 0, let message = try? makeCall(bus, daemon, "/org/freedesktop/DBus", daemon, "GetId", [])
     {
       var reply: OpaquePointer?
-      // The timeout is in microseconds. The timeout keeps a daemon that does not answer from blocking the program.
+      // The timeout of 1,000,000 µs keeps a daemon that does not answer from blocking the program.
       sd_bus_call(bus, message, 1_000_000, nil, &reply)
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)
     }
     // A process that is just being started holds a copy of the socket until it runs its program. Shutting the socket
-    // down ends the connection, and with it the ownership of names, at once.
+    // down ends the connection at once, and so gives up the names that it owns.
     shutdown(sd_bus_get_fd(bus), Int32(SHUT_RDWR))
     sd_bus_close_unref(bus)
   }
@@ -257,7 +258,7 @@ package final class MessageBus: TimerHandler {
     settle()
   }
 
-  /// Sets the watch and the timer to match what sd-bus is waiting for.
+  /// Makes the watch and the timer match what sd-bus is waiting for.
   private func settle() {
     guard let raw, let watch else { return }
     let events = sd_bus_get_events(raw)
@@ -270,7 +271,7 @@ package final class MessageBus: TimerHandler {
     timer.arm(at: loop.now + .microseconds(max(0, Int64(clamping: deadline) - Self.microseconds)))
   }
 
-  /// The time on the clock that sd-bus uses.
+  /// The current time on the clock that sd-bus uses.
   private static var microseconds: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -321,8 +322,7 @@ package final class BusSlot {
       if let kept { this.deliver(kept) }
       sd_bus_message_unref(kept)
     }
-    // Returning 1 means that the message was handled. Signals are passed to other rules whether or not this function
-    // returns 1.
+    // Returning 1 means that the message was handled. Signals reach other match rules whatever this function returns.
     return sd_bus_message_is_method_call(message, nil, nil) > 0 ? 1 : 0
   }
 }

@@ -3,9 +3,9 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// What makes Bluetooth connections: the kernel, or a substitute in tests.
+/// Makes Bluetooth connections, through the kernel or, in tests, a substitute.
 package protocol BluetoothSockets: Sendable {
-  /// Begins to connect, and returns a descriptor that becomes writable when the attempt succeeds or fails.
+  /// Begins connecting, and returns a descriptor that becomes writable when the attempt succeeds or fails.
   ///
   /// - Parameter local: the address of the adapter to use.
   func connect(
@@ -23,11 +23,11 @@ package enum BluetoothSocketKind: Equatable, Sendable {
   case rfcomm(channel: UInt8)
 }
 
-/// The Bluetooth sockets of Linux. Connecting needs no privilege.
+/// The Bluetooth sockets of Linux. Connecting needs no privileges.
 package struct KernelSockets: BluetoothSockets {
   package init() {}
 
-  /// Begins to connect. The connection is encrypted, so the devices must be paired.
+  /// Begins connecting. The connection is encrypted, so the devices must be paired.
   package func connect(
     _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32 {
@@ -47,14 +47,14 @@ package struct KernelSockets: BluetoothSockets {
 
 extension DescriptorChannel {
   /// The maximum length of an iAP2 packet, which fits into one RFCOMM frame between this machine and most others. The
-  /// two ends of a connection agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, Android
+  /// two ends agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, Android
   /// 990. If the ends agree on a shorter length, a packet takes two frames.
   ///
   /// Packets of 667 bytes would fit L2CAP's default everywhere, but 10,000 bytes would then take 16 frames instead of
   /// 11, and an echo would be 8 % slower (`docs/dev/performance.md`).
   package static let bluetoothFrame = 990
 
-  /// Creates a channel over an RFCOMM connection; nil if the descriptor was already taken.
+  /// Creates a channel over an RFCOMM connection; nil if the descriptor has already been handed over.
   convenience init?(_ descriptor: BusDescriptor, on loop: any PollingLoop) {
     let number = descriptor.take()
     guard number >= 0 else { return nil }

@@ -2,11 +2,11 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// One attempt to connect to a service of a Bluetooth device. An attempt looks up the service's channel over SDP, then
+/// One attempt to connect to a service on a Bluetooth device. An attempt looks up the service's channel over SDP, then
 /// connects over RFCOMM.
 ///
 /// An attempt uses a raw socket instead of BlueZ's `ConnectProfile`: connecting takes 45 to 60 ms instead of half a
-/// second, and no service has to be registered with BlueZ, which only one process can do.
+/// second, and no service has to be registered with BlueZ, which only one process at a time can do.
 ///
 /// For a few milliseconds after a connection has ended, the kernel reports its channel as busy, so the attempt is
 /// repeated a few times.
@@ -40,7 +40,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
   private static var busyPause: Duration { .milliseconds(40) }
   private static var mostBusyTries: Int { 10 }
 
-  /// Begins to connect.
+  /// Begins connecting.
   ///
   /// - Parameter completion: called once, in a later turn of the loop, unless the attempt is cancelled.
   init(

@@ -101,7 +101,7 @@ enum DataElement: Equatable {
   case number(UInt64)
   /// A UUID with 16 or 32 bits, or the short form of a 128-bit UUID.
   case uuid(UInt32)
-  /// A list of elements or of alternatives.
+  /// A sequence of elements, or a list of alternatives.
   case sequence([DataElement])
   case other
 

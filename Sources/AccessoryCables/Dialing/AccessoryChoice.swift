@@ -8,11 +8,11 @@ public enum AccessoryChoice: Equatable, Sendable {
 
   /// Chooses an accessory, considering the protocol if one is given.
   ///
-  /// An accessory that shows no protocols may be in the first half of a flicker, so it is chosen if nothing matches
-  /// better.
+  /// An accessory that shows no protocols may be in the first half of a flicker (a quick disconnect and reconnect), so
+  /// it is chosen if no other matches better.
   ///
-  /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. If the address
-  ///   names one accessory, the protocol does not matter, because connecting will show what the accessory offers.
+  /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. In that case the
+  ///   protocol is ignored, because connecting will show what the accessory offers.
   public init(among all: [FoundAccessory], protocolName: String? = nil, isNamed: Bool = false) {
     let usable = all.filter { !$0.isNearMiss }
     guard !usable.isEmpty else {

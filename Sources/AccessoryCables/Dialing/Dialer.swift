@@ -2,8 +2,8 @@ import AccessoryCore
 import LinuxIO
 
 /// Keeps a host connected to the accessories at an address. The dialer connects to each accessory as soon as the
-/// accessory appears, and again whenever the accessory returns, so the host follows a flicker until it is over. Each
-/// accessory has its own ``Line``.
+/// accessory appears, and again whenever the accessory returns, so the host stays with an accessory that flickers
+/// (disconnects and reconnects quickly). Each accessory has its own ``Line``.
 ///
 /// Created by ``MediumTable/makeDialer(to:for:on:options:wanted:wrap:)``.
 public final class Dialer {
@@ -70,7 +70,7 @@ public final class Dialer {
 
   deinit { stop() }
 
-  /// Starts to connect.
+  /// Starts connecting.
   ///
   /// - Throws: An error if the medium cannot be used, for example if a local directory cannot be trusted.
   public func start() throws {
@@ -85,10 +85,10 @@ public final class Dialer {
   }
 
   /// Why the last attempt did not open a cable, or opened a cable whose accessory never became ready. nil after a
-  /// success, and after the accessory has left.
+  /// success, and after the accessory has disappeared.
   public var trouble: TransportError? { lastTrouble?.reason }
 
-  /// Whether the accessory's last cable had a link that ended before the accessory was ready.
+  /// Whether the link on the accessory's last cable ended before the accessory was ready.
   public var isUnfinished: Bool { if case .unfinished? = trouble { true } else { false } }
 
   /// Why no further cable can be expected; nil if a further cable is possible. The value is always nil if the medium
@@ -117,7 +117,7 @@ public final class Dialer {
       way.accessory = accessory
       dial(way)
     case .left(let accessory, _):
-      // A plugged-in cable is not closed here, because it ends by itself.
+      // An open cable is not closed here, because it ends by itself.
       if let way = ways.removeValue(forKey: accessory.key) { abandon(way) }
       if lastTrouble?.key == accessory.key { lastTrouble = nil }
       dialOthers()
@@ -234,7 +234,7 @@ extension TransportError {
 
 /// Takes the cables that a ``Dialer`` opens. The device role implements this protocol.
 public protocol CableOwner: AnyObject {
-  /// Takes over a cable until the cable ends, and then calls `ended` once.
+  /// Takes over a cable, and calls `ended` once when the cable ends.
   func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void)
 
   /// Receives a dialer's other reports.
@@ -261,9 +261,9 @@ public struct CableOutcome: Equatable, Sendable {
 
 /// A dialer's report that does not concern a cable.
 public enum DialerReport: Equatable, Sendable {
-  /// Connecting to an accessory failed. The same reason is not reported twice in a row.
+  /// Connecting to an accessory failed. The same error is not reported twice in a row.
   case trouble(TransportError, FoundAccessory)
-  /// Bytes from an earlier session were read from the accessory and dropped; the value is how many.
+  /// Bytes left over from an earlier session were read and dropped; the value is their number.
   case droppedBytes(Int, FoundAccessory)
   case warning(String)
 }

@@ -13,8 +13,8 @@ import LinuxIO
 /// ```
 ///
 /// A cable whose accessory never became ready counts as a failure. Users see each attempt as an attachment at both
-/// ends, so the pauses between attempts grow. The shortest pause is used after an attempt that nothing answered, and
-/// after an accessory that was ready.
+/// ends, so the pauses between attempts grow. The shortest pause follows an attempt that nothing answered, or a cable
+/// whose accessory became ready.
 ///
 /// Invariant: only `waiting` and `lost` have a deadline.
 public struct Line: Equatable, Sendable {
@@ -38,7 +38,7 @@ public struct Line: Equatable, Sendable {
   private let pauses: RedialPauses
   private var pause: Duration
 
-  /// Creates a line on which nothing has been tried yet.
+  /// Creates a line without any attempts so far.
   public init(pauses: RedialPauses) {
     self.pauses = pauses
     pause = pauses.shortest
@@ -85,7 +85,8 @@ public struct Line: Equatable, Sendable {
     return isNews
   }
 
-  /// Records that the cable ended. `reason` explains why the accessory never became ready; nil if it was ready.
+  /// Records that the cable ended. `reason` explains why the accessory never became ready; nil if the accessory became
+  /// ready.
   public mutating func ended(_ reason: TransportError?, now: Instant) {
     guard state == .connected else { return }
     trouble = reason
@@ -96,7 +97,7 @@ public struct Line: Equatable, Sendable {
 
 /// How long to wait between two attempts to open a cable.
 public struct RedialPauses: Equatable, Sendable {
-  /// The pause after an attempt that nothing answered, and after a cable whose accessory was ready.
+  /// The pause after an attempt that nothing answered, or after a cable whose accessory became ready.
   public var shortest: Duration
   /// The longest pause after cables whose accessory never became ready.
   public var longest: Duration

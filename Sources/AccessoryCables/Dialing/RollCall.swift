@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 import LinuxIO
 
-/// Connects once to each of several accessories, to find out which of them currently speak iAP2. A roll call is for
-/// media such as Bluetooth, which remember devices without knowing whether they are in range.
+/// Connects once to each of several accessories, to find out which of them answer with iAP2. A roll call is for media
+/// such as Bluetooth, which remember devices without knowing whether they are in range.
 ///
-/// A roll call sends nothing, because an iAP2 accessory sends its detection sequence unsolicited. Each connection is
+/// A roll call only listens, because an iAP2 accessory sends its detection sequence unprompted. Each connection is
 /// closed as soon as its result is known.
 public final class RollCall {
   /// The accessories in the original order. If an accessory cannot be used, its `trouble` is the reason.
@@ -146,13 +146,13 @@ private final class Listener: ChannelHandler {
 }
 
 /// Searches a stream for the start of iAP2: the detection sequence, or the first bytes of a packet. An accessory whose
-/// link was reset starts with a packet.
+/// link was reset starts with a packet instead of the detection sequence.
 struct IAP2Beginning {
   private(set) var count = 0
   private(set) var isFound = false
   /// The first bytes of the stream, for an error message.
   private var first: [UInt8] = []
-  /// The last bytes that were read, because the sequence may be split between two reads.
+  /// The last bytes that were read, because the start of iAP2 may be split between two reads.
   private var last: [UInt8] = []
 
   private static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
@@ -160,7 +160,7 @@ struct IAP2Beginning {
   /// Bytes of an earlier session may precede the start of iAP2.
   private static let longest = 65_536
 
-  /// Whether so many bytes have been read that the start of iAP2 can no longer be expected.
+  /// Whether too many other bytes have arrived for iAP2 to be expected any more.
   var isHopeless: Bool { !isFound && count > Self.longest }
 
   /// The first bytes in hex, for example "41 54 0d 0a …".

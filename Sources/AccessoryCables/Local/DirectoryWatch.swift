@@ -2,7 +2,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Reports in order which files appear in and disappear from a directory. A watch watches one directory at a time.
+/// Reports, in order, files that appear in or disappear from a directory. A watch covers one directory at a time.
 ///
 /// The kernel keeps events until they are read, so none is missed. If the kernel's queue overflows (at 16,384 events on
 /// most systems), the watch reports ``Event/overflow``.
@@ -60,7 +60,7 @@ public final class DirectoryWatch: DescriptorHandler {
     if directory < 0 { throw .last("watch the directory \(path)") }
   }
 
-  /// Stops watching the directory.
+  /// Stops watching the current directory.
   public func lookAway() {
     if directory >= 0 { inotify_rm_watch(descriptor, directory) }
     directory = -1
@@ -85,7 +85,7 @@ public final class DirectoryWatch: DescriptorHandler {
       }
       guard let events else { return }
       for (source, event) in events where event == .overflow || source == directory {
-        // The kernel has already removed this watch.
+        // The kernel has already removed its own watch.
         if event == .lost { lookAway() }
         onEvent(event)
       }

@@ -2,7 +2,7 @@ import AccessoryFormats
 import Glibc
 import LinuxIO
 
-/// An attached accessory's description of itself in the local directory. Hosts can read this card before they take a
+/// An attached accessory's description of itself in the local directory. Hosts can read this card before claiming a
 /// cable.
 ///
 /// The card is only a hint. Everything that apps see comes from the identification.
@@ -53,7 +53,8 @@ public struct LocalCard: Equatable, Sendable {
     String(JSON5Writer.write(CardFile.format.tree(CardFile(card: self, socket: socket)), as: .jsonLine).dropLast())
   }
 
-  /// Reads a card from the local directory. Unknown keys are ignored, because a later version may have written them.
+  /// Reads a card from the local directory. Unknown keys are ignored, because a later version may have written the
+  /// card.
   ///
   /// - Throws: ``LocalCardError``, which names the card and its problem.
   public init(reading bytes: [UInt8], of entry: LocalEntry) throws(LocalCardError) {

@@ -35,12 +35,12 @@ public final class LocalClaim {
     }
     let text = Array("\(getpid())\n".utf8)
     ftruncate(file.number, 0)
-    // If the process ID cannot be written, other hosts' messages lack it; nothing else is affected.
+    // If the process ID cannot be written, other hosts' messages omit it; nothing else is affected.
     _ = text.withUnsafeBytes { pwrite(file.number, $0.baseAddress, $0.count, 0) }
     return .granted(LocalClaim(file.release()))
   }
 
-  /// Releases the cable for other hosts.
+  /// Releases the cable, so that other hosts can claim it.
   public func release() {
     guard descriptor >= 0 else { return }
     close(descriptor)

@@ -11,7 +11,7 @@ import LinuxIO
 ///
 /// ``LocalEntry`` describes the files in the directory.
 public struct LocalDirectory: Hashable, Sendable {
-  /// How the directory was chosen.
+  /// The setting that determined the directory.
   public enum Origin: Hashable, Sendable {
     case address
     case environment
@@ -21,11 +21,11 @@ public struct LocalDirectory: Hashable, Sendable {
 
   /// The absolute path.
   public let path: String
-  /// How the directory was chosen.
+  /// The setting that determined this directory.
   public let origin: Origin
 
-  /// The maximum length of the path in bytes. The path of a socket in the directory must still fit into a socket
-  /// address.
+  /// The maximum length of the directory's path in bytes. The path of a socket in the directory must still fit into a
+  /// socket address.
   public static let longestPath = Address.longestUnixPath - 1 - LocalEntry.longestName - LocalEntry.longestSuffix
 
   /// The local directory for an address. `local:DIR#SERIAL` contains a path; `local:` means the standard directory, for
@@ -49,8 +49,8 @@ public struct LocalDirectory: Hashable, Sendable {
     self.origin = origin
   }
 
-  /// Rejects the former name of `EASIM_LOCAL`. If the variable with that name were ignored, the program would look in
-  /// another directory and find nothing.
+  /// Rejects the former name of `EASIM_LOCAL`. If the old variable were ignored, the program would look in another
+  /// directory and find nothing.
   public static func refuseOldVariable(
     environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
   ) throws(LocalError) {
@@ -92,7 +92,7 @@ public struct LocalDirectory: Hashable, Sendable {
   /// - Throws: An error if the directory exists but cannot be trusted.
   public func check() throws(LocalError) -> Bool {
     var status = stat()
-    // In a directory that every user can write to, a symbolic link could point anywhere.
+    // In a directory that every user can write to, another user's symbolic link could point anywhere.
     let code = origin == .temporaryDirectory ? lstat(path, &status) : stat(path, &status)
     guard code == 0 else {
       if errno == ENOENT { return false }
@@ -122,7 +122,7 @@ public struct LocalDirectory: Hashable, Sendable {
 }
 
 extension LocalDirectory: CustomStringConvertible {
-  /// The path.
+  /// The directory's path.
   public var description: String { path }
 }
 
@@ -139,13 +139,13 @@ public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
   case pathTooLong(String)
   case system(SystemError)
 
-  /// The other users who can write to a directory.
+  /// Which other users can write to a directory.
   public enum Others: String, Sendable {
     case everybody
     case group = "its group"
   }
 
-  /// What is wrong and how to fix it.
+  /// What is wrong with the directory, and how to fix it.
   public var description: String {
     switch self {
     case .oldVariable: "the environment variable EASIM_BENCH is now EASIM_LOCAL: set that, and unset EASIM_BENCH"

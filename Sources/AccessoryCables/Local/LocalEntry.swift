@@ -5,11 +5,8 @@ import LinuxIO
 /// The files of one attached accessory in the local directory. An accessory has three files with the same short random
 /// name, and all are removed when the accessory is detached.
 ///
-/// | file | contents |
-/// |---|---|
-/// | `NAME.sock` | the socket of the cable: created first, removed last |
-/// | `NAME.lock` | locked by the host that has the cable |
-/// | `NAME.json` | the card, which is always complete |
+/// | file | contents | |---|---| | `NAME.sock` | the cable's socket: created first, removed last | | `NAME.lock` |
+/// locked by the host that has claimed the cable | | `NAME.json` | the card, which is always complete |
 ///
 /// An attachment is alive as long as a process listens on its socket, whatever process IDs suggest. Checking the socket
 /// makes it possible to detect stale files without trusting the card.
@@ -29,7 +26,7 @@ public struct LocalEntry: Hashable, Sendable {
   static let longestSuffix = ".sock".utf8.count
   private static let suffixes = ["sock", "lock", "json", "tmp"]
 
-  /// The entry with this name; nil if it is not a valid name.
+  /// The entry with this name; nil if the name is not valid.
   public init?(_ name: String, in directory: LocalDirectory) {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].count == Self.letterCount, parts[0].allSatisfy(Self.letters.contains),
@@ -56,11 +53,11 @@ public struct LocalEntry: Hashable, Sendable {
   public var cardPath: String { "\(directory.path)/\(name).json" }
   var draftPath: String { "\(directory.path)/\(name).tmp" }
 
-  /// The characters that the names of all attachments of one accessory share.
+  /// The part of the name that all attachments of one accessory share.
   public var accessoryName: Substring { name.prefix { $0 != "-" } }
 
-  /// Random characters for an accessory. The characters come from the system's random source, because two processes
-  /// with the same seed would otherwise choose the same name.
+  /// Random characters that identify an accessory. The characters come from the system's random source, because two
+  /// processes with the same seed would otherwise choose the same name.
   public static func freshAccessoryName() -> String {
     String((0..<letterCount).map { _ in letters.randomElement() ?? "a" })
   }
@@ -70,7 +67,7 @@ public struct LocalEntry: Hashable, Sendable {
   /// Whether a process listens on the socket.
   public var isAlive: Bool { UnixListener.isListened(at: socketPath) }
 
-  /// Removes the files in an order that never misleads a host: the card is removed first.
+  /// Removes the accessory's files, starting with the card, so that no host finds a card without a socket.
   public func remove() {
     for path in [cardPath, draftPath, lockPath, socketPath] { unlink(path) }
   }
@@ -110,7 +107,7 @@ extension LocalDirectory {
     }.sorted { $0.name < $1.name }
   }
 
-  /// The socket on which a process offers its cables to Wireshark.
+  /// The path of the socket on which a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
   /// The processes that have a capture socket in this directory. Some of these processes may have been killed.

@@ -99,7 +99,7 @@ final class LocalFinder: AccessoryFinder {
       switch result {
       case .success(let found): completion(.success(OpenedCable(found.cable) { claim.release() }))
       case .failure(let error):
-        // The accessory may have just been unplugged; the watcher will report that.
+        // The accessory may have just been unplugged, which the watcher will report.
         claim.release()
         completion(.failure(error.at(address)))
       }
@@ -121,7 +121,7 @@ extension FoundAccessory {
 }
 
 extension AccessoryChange {
-  /// The change, expressed with ``FoundAccessory``; nil if `serial` is given and the accessory has another serial
+  /// Converts the change to one of a ``FoundAccessory``; nil if `serial` is given and the accessory has another serial
   /// number.
   fileprivate init?(_ change: LocalWatcher.Change, serial: String?) {
     let subject: LocalAccessory?

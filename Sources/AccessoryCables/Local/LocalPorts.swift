@@ -12,7 +12,7 @@ import LinuxIO
 public final class LocalPorts {
   /// The directory.
   public let directory: LocalDirectory
-  /// The dead processes' attachments that were removed.
+  /// The attachments of dead processes that were removed.
   public let swept: [String]
 
   /// Creates and checks the local directory, and removes stale files.
@@ -28,10 +28,10 @@ public final class LocalPorts {
   }
 }
 
-/// A port in the local directory. Each attachment consists of a socket, a lock file and a card, which share a new name.
+/// A port in the local directory. Each attachment has a new name, which its socket, lock file and card share.
 ///
-/// The socket is created first and the card last, and they are removed in reverse order. A host that reads a card
-/// therefore always finds its socket.
+/// The socket is created first and the card last; the files are removed in reverse order. A host that reads a card
+/// therefore always finds the socket.
 public final class LocalPort: Port {
   private let directory: LocalDirectory
   private let loop: any PollingLoop
@@ -69,7 +69,8 @@ public final class LocalPort: Port {
   /// Makes the accessory appear in the local directory.
   public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     guard let appearance else { preconditionFailure("show() must be called before open() in the local directory") }
-    // The directory is created at every attachment, because it may have been removed during a flicker.
+    // The directory is created at every attachment, because the directory may have been removed while the accessory was
+    // unplugged.
     try directory.make()
     let (entry, listener) = try listen(onEvent)
     let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.microseconds(), onEvent: onEvent)

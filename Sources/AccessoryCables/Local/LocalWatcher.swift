@@ -42,7 +42,7 @@ public final class LocalWatcher {
 
   private enum State {
     case idle
-    /// The local directory does not exist, and a directory above it is watched.
+    /// The local directory does not exist, so a directory above it is watched.
     case waiting
     case watching
   }
@@ -83,13 +83,13 @@ public final class LocalWatcher {
 
   // MARK: The directory
 
-  /// Watches the local directory or, until that exists, the nearest directory above it.
+  /// Watches the local directory or, until that directory exists, the nearest existing one above it.
   private func settle() throws {
     while let watch {
       if try directory.check() {
         state = .watching
-        // The watch starts before the directory is read. An accessory that arrives in between is seen twice; the second
-        // sighting is ignored.
+        // The watch starts before the directory is read. An accessory that arrives in between is seen twice, and its
+        // second sighting is ignored.
         guard try Self.look(at: directory.path, for: .entries, watch) else { continue }
         directory.sweep()
         for entry in directory.entries() { read(entry) }
@@ -129,7 +129,7 @@ public final class LocalWatcher {
   private func settleLater() {
     do { try settle() } catch {
       tell(.warning("\(error)"))
-      // If another directory replaces this one, the new directory will be checked again.
+      // If another directory takes the place of this one, the new directory will be checked too.
       state = .waiting
       if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { tell(.warning("\(problem)")) }
     }
@@ -155,7 +155,7 @@ public final class LocalWatcher {
     }
   }
 
-  /// Handles an overflow of the kernel's queue. Accessories that appeared and disappeared in the meantime are not
+  /// Handles an overflow of the kernel's queue. Accessories that appeared and disappeared during the overflow are not
   /// reported.
   private func lookAgain() {
     tell(.warning("the local directory \(directory) changed faster than easim could follow"))
@@ -208,7 +208,7 @@ public final class LocalWatcher {
   }
 
   private func ownerIsGone(_ process: ProcessIdentity) {
-    // The watch reports these removals like any others.
+    // The watch then reports the removed files like any others.
     directory.sweep()
   }
 
@@ -222,7 +222,7 @@ public struct LocalAccessory: Equatable, Sendable {
   /// The accessory's card.
   public let card: LocalCard
 
-  /// Creates an accessory from what was found.
+  /// Creates an accessory from its files and card.
   public init(entry: LocalEntry, card: LocalCard) {
     self.entry = entry
     self.card = card
@@ -254,9 +254,8 @@ extension LocalDirectory {
   }
 }
 
-/// Notices when a process that owns a card in a local directory has ended. The watch notices this at once if the kernel
-/// reports it, and otherwise by checking once a second (on old kernels, and for processes that are not visible from
-/// here).
+/// Notices when a process that owns a card in a local directory has ended. The kernel normally reports the end at once;
+/// on old kernels, and for processes that are not visible from here, the watch checks once a second.
 final class OwnerWatch {
   /// How often to check processes for which the kernel does not report that they have ended.
   static let period = Duration.seconds(1)
@@ -310,13 +309,13 @@ final class OwnerWatch {
 
 /// The last card of each recent accessory, for accessories that reappear too briefly for their card to be read.
 ///
-/// To limit memory, cards are kept in two halves: when the newer half is full, it replaces the older half. The last
-/// `room` accessories are therefore always known, and at most twice as many are kept.
+/// To limit memory, cards are kept in two halves: when the newer half is full, it replaces the older half. The cards of
+/// the last `room` accessories are therefore always kept, and at most twice as many.
 struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]
 
-  /// Stores the current state of an accessory. At least the last `room` accessories are kept.
+  /// Stores an accessory's current state. The states of at least the last `room` accessories are kept.
   mutating func note(_ accessory: Accessory, as name: Substring, room: Int) {
     if newer[name] == nil, newer.count >= room {
       older = newer

@@ -2,16 +2,17 @@ import Glibc
 import LinuxIO
 
 extension LocalDirectory {
-  /// Marks this directory as having a socket under construction, and runs `body`, which creates the socket.
+  /// Runs `body`, which creates a socket in this directory, while the directory is marked as having one under
+  /// construction.
   ///
   /// A socket's file exists for a moment before the process can be reached through the socket. The mark keeps
-  /// ``sweep()`` from removing the file in that moment; a file without the mark was left by a process that has ended.
-  /// The kernel removes the mark when the process ends for any reason.
+  /// ``sweep()`` from removing the file in that moment. Without the mark, such a file was left by a process that has
+  /// ended. The kernel removes the mark when the process ends for any reason.
   public func creatingSocket<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }
     var mark = flock(F_RDLCK)
-    // On a file system without locks there are no marks, so a sweep does not touch sockets that have no card.
+    // A file system without locks cannot hold the mark; a sweep then leaves sockets without a card alone.
     if folder >= 0 { _ = fcntl(folder, Self.lockOfOpenFile, &mark) }
     return try body()
   }

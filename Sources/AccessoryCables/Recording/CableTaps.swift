@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryFaults
 
-/// Observers of an owner's cables, such as captures and transcripts. Observers can be added and removed while the
+/// The observers of one owner's cables, such as captures and transcripts. Observers can be added and removed while the
 /// cables are in use.
 ///
-/// A new observer sees all later cables, and the current ones from their next byte on.
+/// A new observer sees all later cables, and the current cables from their next byte on.
 ///
 /// ```swift
 /// let taps = CableTaps()
@@ -13,7 +13,7 @@ import AccessoryFaults
 /// taps.remove(1)
 /// ```
 public final class CableTaps {
-  /// Creates the observer for one channel, given the number of the cable, from 1, and the protocol of a native channel.
+  /// Creates the observer for one channel, given the cable's number, counted from 1, and a native channel's protocol.
   public typealias Maker = (_ cable: Int, _ protocolName: String?) -> any CableWitness
 
   private var makers: [(key: Int, make: Maker)] = []
@@ -35,14 +35,14 @@ public final class CableTaps {
     for entry in channels { entry.object?.remove(key) }
   }
 
-  /// Reports that a fault at this end affected a packet on the main channel of the newest cable.
+  /// Tells the observers that a fault at this end affected a packet on the newest cable's main channel.
   public func struck(_ strike: FaultStrike, at end: Cable.End) {
     let channel = channels.last { $0.object?.isMain == true }?.object
     channel?.struck(
       strike.packet.span.bytes, by: strike.fault.description, from: strike.sender(at: end), at: strike.time)
   }
 
-  /// Returns the same cable, observed at this end.
+  /// Returns the cable with observation at this end.
   public func tap(_ cable: Cable, at end: Cable.End, on loop: any EventLoop) -> Cable {
     cableCount += 1
     let number = cableCount

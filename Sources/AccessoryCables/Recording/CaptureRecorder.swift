@@ -20,10 +20,10 @@ public final class CaptureRecorder {
   private let write: ([UInt8]) -> Void
   private var writer: PcapngWriter
 
-  /// Creates an observer, given the name of a cable, its description, and the protocol of a native channel.
+  /// Creates an observer, given a cable's name and description, and a native channel's protocol.
   public typealias Companion = (_ name: String, _ description: String, _ side: String?) -> any CableWitness
 
-  /// Starts a file.
+  /// Starts a capture file.
   ///
   /// - Parameters:
   ///   - epoch: the loop's origin in nanoseconds since 1970; 0 for virtual time.
@@ -44,14 +44,14 @@ public final class CaptureRecorder {
     note(comment.isEmpty ? "recording" : comment, at: .origin)
   }
 
-  /// Creates an observer for one channel of a cable. The channel becomes an interface of the file.
+  /// Creates an observer for one channel of a cable. The channel becomes an interface in the file.
   ///
   /// - Parameter side: the protocol of a native channel; nil for the main channel.
   public func witness(named name: String, description: String, side: String?) -> any CableWitness {
     RecordedChannel(self, name, description, side: side)
   }
 
-  /// Reports that a fault at this end affected a packet of the newest cable with this name.
+  /// Records that a fault at this end affected a packet on the newest cable with this name.
   public func struck(_ strike: FaultStrike, at end: Cable.End, named name: String) {
     let channel = channels.last { $0.object?.isMain(named: name) == true }?.object
     channel?.companion?.struck(
@@ -114,7 +114,7 @@ private final class RecordedChannel: CableWitness {
 }
 
 extension Cable {
-  /// Returns the same cable, recorded at this end. The channels of the cable become separate interfaces.
+  /// Returns the cable with recording at this end. Each of the cable's channels becomes a separate interface.
   public func recorded(
     by recorder: CaptureRecorder, at end: Cable.End, named name: String, description: String,
     on loop: any EventLoop

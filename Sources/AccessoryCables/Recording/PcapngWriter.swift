@@ -17,7 +17,7 @@ public struct PcapngWriter: Sendable {
   /// The number of the interface that the next call to ``interface(named:description:_:)`` describes.
   public private(set) var nextInterface = 0
 
-  /// A writer for one file. `program` is recorded in the file as the program that wrote it.
+  /// Creates a writer for one file, which names `program` as its author.
   public init(program: String) {
     self.program = program
   }
@@ -81,7 +81,7 @@ public struct PcapngWriter: Sendable {
     }
   }
 
-  /// The contents of an interface in one of easim's files.
+  /// What an interface contains in a file written by easim.
   public enum Kind: Sendable {
     case iap2
     case nativeTransport

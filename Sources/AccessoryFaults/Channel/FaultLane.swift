@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One direction of a channel, with the faults in order and the bytes between them.
+/// One direction of a channel: the faults in order, and the bytes that wait between them.
 ///
 /// ```
 ///   bytes ──▶ entry ──▶ slot 0 ──▶ slot 1 ──▶ … ──▶ sink
@@ -9,30 +9,31 @@ import AccessoryFormats
 ///
 /// A chunk that no fault changes passes through without being copied. If a fault or the sink accepts only part of a
 /// chunk, the rest stays in the preceding fault, which then accepts nothing, and so on back to the sender. A lane
-/// therefore never holds more bytes than its faults may hold.
+/// therefore never holds more bytes than its faults are allowed to.
 final class FaultLane {
   let direction: Fault.Direction
   private var slots: [FaultSlot]
   private let unit: FaultUnit
   private var hasStarted = false
-  /// Received bytes for which there is no room. These bytes are queued, because a channel cannot refuse received bytes.
+  /// Received bytes for which the faults have no room yet. They are queued, because a channel cannot refuse received
+  /// bytes.
   private var entry = ChunkQueue()
-  /// Accepts bytes, from the first on, and returns how many it accepted. Set once, by the owner.
+  /// Accepts bytes, starting with the first, and returns how many it accepted. The owner sets this closure once.
   var sink: (RawSpan) -> Int = { _ in 0 }
   private var isFinishing = false
   private var finished = 0
   private var isDiscarded = false
-  /// Whether the sink accepted only part of a chunk and has not reported room since.
+  /// Whether the sink accepted only part of a chunk and has not reported room since then.
   private var isSinkFull = false
-  /// The index of the fault that cut the channel, and the reason; nil if none has.
+  /// The index of the fault that cut the channel, and the reason; nil if no fault has.
   private(set) var cut: (place: Int, why: String)?
-  /// Whether, since the owner last checked, a deadline may have moved or bytes may have been left over.
+  /// Whether a deadline may have moved, or bytes may have been left over, since the owner last checked.
   private var isTouched = false
 
   /// Whether to keep the packets that faults act on for ``takeStruck()``.
   private let keepsStruck: Bool
 
-  /// Creates a lane with the faults of this direction, each of which has its own random numbers.
+  /// Creates a lane with the faults for this direction, each with its own random number generator.
   init(
     _ direction: Fault.Direction, _ faults: [(fault: Fault, random: SeededRandom)], unit: FaultUnit, keepsStruck: Bool
   ) {
@@ -57,11 +58,10 @@ final class FaultLane {
 
   var held: Int { slots.reduce(entry.count) { $0 + $1.held } }
 
-  /// Whether the lane will not pass on anything more. The lane is then either fully drained or permanently stuck, for
+  /// Whether the lane will pass on nothing more. The lane is then either fully drained or permanently stuck, for
   /// example in an endless stall.
   var isDone: Bool { isClear || (!isSinkFull && deadline == nil) }
 
-  /// Whether the sink accepted only part of a chunk and has not reported room since.
   var waitsForSink: Bool { isSinkFull }
 
   /// When to call ``advance(now:)``.
@@ -81,7 +81,7 @@ final class FaultLane {
     return isTouched
   }
 
-  /// The events that the faults reported since the last call.
+  /// Returns the events that faults have reported since the last call.
   func takeNews() -> [(fault: Fault, text: String)] {
     var news: [(fault: Fault, text: String)] = []
     for index in slots.indices where !slots[index].step.news.isEmpty {
@@ -90,7 +90,7 @@ final class FaultLane {
     return news
   }
 
-  /// The packets that faults acted on since the last call.
+  /// Returns the packets that faults have acted on since the last call.
   func takeStruck() -> [(fault: Fault, packet: [UInt8])] {
     slots.flatMap { slot in slot.step.takeStruck().map { (slot.fault, $0) } }
   }
@@ -98,8 +98,8 @@ final class FaultLane {
   // MARK: Changing the faults
 
   /// Replaces the faults while the channel is in use. A fault that is in both lists keeps its state. A removed fault
-  /// stays in the lane until it has passed on the bytes that it holds, as slowly as before, and affects no further
-  /// bytes. The times of new faults are counted from now.
+  /// affects no further bytes, but stays in the lane until it has passed on the bytes that it holds, as slowly as
+  /// before. The times of new faults are counted from now.
   func change(to faults: [(fault: Fault, random: SeededRandom)], now: Instant) {
     guard !isFinishing, !isDiscarded, cut == nil else { return }
     var goes = Set(slots.indices.filter { !slots[$0].isEnded })
@@ -114,7 +114,7 @@ final class FaultLane {
       }
     }
     for index in goes { slots[index].end(now: now) }
-    // New faults come first. The bytes that the other faults hold are older and must not be overtaken.
+    // New faults come first. The bytes held by the existing faults are older and must not be overtaken.
     slots = new + slots.filter { !$0.isEnded || !$0.isClear }
     for index in slots.indices { noteCut(index) }
     isTouched = true
@@ -136,7 +136,7 @@ final class FaultLane {
     isSinkFull = false
   }
 
-  /// Accepts as many bytes, from the first on, as there is room for. Returns how many were accepted.
+  /// Accepts as many bytes as there is room for, and returns how many were accepted.
   func take(_ bytes: RawSpan, now: Instant) -> Int {
     guard entry.isEmpty, !isSinkFull else { return 0 }
     var taken = 0
@@ -160,7 +160,7 @@ final class FaultLane {
   private func push(_ bytes: RawSpan, to first: Int, _ now: Instant) -> Int {
     // After a cut, bytes are accepted and dropped.
     if let cut, first <= cut.place { return bytes.byteCount }
-    // For a fault that is currently idle, this check is the only cost.
+    // An idle fault costs only this check.
     var index = first
     while index < slots.count, slots[index].isIdle { index += 1 }
     if index == slots.count {
@@ -194,8 +194,7 @@ final class FaultLane {
 
   private func drain(_ index: Int, _ now: Instant) {
     guard slots[index].isBlocked else { return }
-    // The output is moved out of its property during the call, because the sink may call anything, and may even end
-    // this lane.
+    // The output is moved out of its property during the call, because the sink may call back and even end this lane.
     var lent = ChunkQueue()
     swap(&lent, &slots[index].step.output)
     lent.drain { isDiscarded ? $0.byteCount : push($0, to: index + 1, now) }
@@ -209,7 +208,7 @@ final class FaultLane {
   func advance(now: Instant) {
     guard !isDiscarded else { return }
     isTouched = true
-    // The loop begins with the last fault, so that the faults before it can use the room that this makes.
+    // The loop begins with the last fault, so that each earlier fault can use the room that a later one has made.
     for index in slots.indices.reversed() {
       drain(index, now)
       slots[index].handleTimeout(now: now)

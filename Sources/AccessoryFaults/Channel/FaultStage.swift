@@ -1,14 +1,15 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in one direction, as a pure state machine. A stage takes chunks and times, and returns the bytes to pass
-/// on.
+/// One fault in one direction, as a pure state machine. A stage is given chunks and times, and returns the bytes to
+/// pass on.
 ///
-/// A stage has no timer and no channel. The lane gives a stage a chunk only if all the stage's earlier output was
+/// A stage has no timer and no channel. The lane gives a stage a chunk only if all of its earlier output has been
 /// accepted, calls the stage at its deadline, and tells it when its window opens and closes.
 ///
 /// Invariants: a stage accepts every chunk as a whole; `room` limits the size of the next chunk; the stage holds at
-/// most its capacity plus one chunk; and it passes on bytes in the order in which they are to arrive at the other end.
+/// most its capacity plus one chunk; and the stage passes on bytes in the order in which they should arrive at the
+/// other end.
 protocol FaultStage {
   /// The number of held bytes that the stage will still pass on. The stream cannot end until these bytes have been
   /// passed on.
@@ -17,7 +18,6 @@ protocol FaultStage {
   /// The maximum number of bytes that the stage currently accepts; 0 makes the sender wait.
   var room: Int { get }
 
-  /// When to call ``handleTimeout(_:)``.
   var deadline: Instant? { get }
 
   /// Opens the window, because the channel has started or the time `after` has passed.
@@ -25,11 +25,10 @@ protocol FaultStage {
 
   mutating func take(_ bytes: RawSpan, _ step: inout FaultStep) -> FaultPassage
 
-  /// Handles the timeout at ``deadline``.
   mutating func handleTimeout(_ step: inout FaultStep)
 
-  /// Closes the window. Held bytes may be passed on later, when they are due. Once the stage holds no bytes, it gets no
-  /// more chunks.
+  /// Closes the window. Held bytes may be passed on later, when they are due. Once a stage holds no bytes, it is given
+  /// no more chunks.
   mutating func end(_ step: inout FaultStep)
 
   /// Ends the stream after the last chunk. The stage passes on bytes that it held only because it was waiting for more
@@ -50,13 +49,13 @@ extension FaultStage {
 enum FaultPassage {
   /// The chunk is to be passed on unchanged. Nothing was copied, and nothing more is held.
   case whole
-  /// The stage has already delivered everything that it does not hold back.
+  /// The stage has put everything that it does not hold back into its output.
   case changed
 }
 
 /// The inputs and outputs of one call to a stage: the time, random numbers, and results.
 struct FaultStep {
-  /// The maximum number of bytes that a stage gets at once, which bounds the stage's output.
+  /// The maximum number of bytes given to a stage at once, which bounds the stage's output.
   static let largestChunk = 256 * 1024
 
   var now = Instant.origin
@@ -67,9 +66,9 @@ struct FaultStep {
   private(set) var news: [String] = []
   /// Whether to record packets in ``struck``.
   var keepsStruck = false
-  /// The packets that the fault acted on, as they were before.
+  /// The packets that the fault acted on, in their original form.
   private(set) var struck: [[UInt8]] = []
-  /// Why the channel must be cut; nil if it stays.
+  /// Why the channel must be cut; nil if the channel stays connected.
   private(set) var cut: String?
 
   init(random: SeededRandom) {
@@ -119,18 +118,18 @@ public struct FaultCount: Equatable, Sendable {
   /// Creates a count of zero.
   public init() {}
 
-  /// Adds the effects of the same fault in another place.
+  /// Adds the effects of the same fault on another channel.
   public static func += (left: inout FaultCount, right: FaultCount) {
     left.hits += right.hits
     left.bytes += right.bytes
   }
 }
 
-/// Chunks of bytes in order, each with the time when it becomes due.
+/// Chunks of bytes in order, each with the time at which it becomes due.
 ///
 /// A chunk queue contains either the bytes that a fault holds back, or those that the next fault has not accepted yet.
-/// A chunk keeps its boundaries until part of it is taken. Buffers are reused, so a queue in a steady state allocates
-/// nothing.
+/// Chunks are never joined, and are split only when part of one is taken. Buffers are reused, so a queue in a steady
+/// state allocates nothing.
 struct ChunkQueue {
   private struct Entry {
     var count: Int

@@ -28,7 +28,7 @@ extension Field {
 }
 
 extension Fault {
-  /// A delay. Every byte arrives later, and none overtakes another.
+  /// A delay: every byte arrives later, and none overtakes another.
   public struct Latency: FaultKind {
     /// The delay of every byte.
     public var delay: Duration
@@ -87,8 +87,8 @@ extension Fault {
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
-    /// A chunk is passed on in pieces of about ten milliseconds each. Every piece is passed on when its last byte is
-    /// due. Times are computed from the rate, not from timers, so late timers do not slow down the line.
+    /// A chunk is passed on in pieces that take about ten milliseconds each, and a piece when its last byte is due.
+    /// Times are computed from the rate, not from timers, so late timers do not slow down the line.
     private struct Stage: HoldingStage {
       let fault: Rate
       var capacity: Int { fault.capacity }
@@ -116,7 +116,7 @@ extension Fault {
   public struct Collapse: FaultKind {
     /// The largest write that is still fast, in bytes.
     public var above = 2_048
-    /// How many bytes of a larger write are passed on per second.
+    /// How many bytes per second pass if a write is larger.
     public var rate = 2_000
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536
@@ -153,8 +153,8 @@ extension Fault {
     }
   }
 
-  /// Nothing is passed on for a while, but nothing is lost. This is what a busy device looks like, or a radio that is
-  /// briefly out of range.
+  /// Nothing is passed on for a while, but nothing is lost. A busy device, or a radio that is briefly out of range,
+  /// behaves like this.
   public struct Stall: FaultKind {
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536

@@ -5,7 +5,7 @@ import IAP2
 // These faults act on single packets.
 
 extension Fault {
-  /// Packets that never arrive.
+  /// A loss: some packets never arrive.
   public struct Loss: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
@@ -21,7 +21,7 @@ extension Fault {
     }
   }
 
-  /// Packets that arrive more than once.
+  /// A duplication: some packets arrive more than once.
   public struct Duplicate: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
@@ -42,8 +42,8 @@ extension Fault {
     }
   }
 
-  /// Random bytes before a packet, like those of a serial line with a bad contact. The receiving side must find the
-  /// packet after these bytes.
+  /// Random bytes before a packet, as from a serial line with a bad contact. The receiver must find the packet after
+  /// these bytes.
   public struct Noise: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
@@ -107,8 +107,8 @@ extension Fault {
       step.hit(bytes: 1)
     }
 
-    /// The byte to change; nil if the packet has no such byte. A checksum that will be corrected is never changed.
-    /// Neither are the first bytes, because without them this would no longer be a packet.
+    /// The byte to change; nil if the packet has no such byte. A checksum that will be corrected is never changed, and
+    /// neither are the first bytes, which make this a packet.
     private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
       guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
       let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size
@@ -123,7 +123,7 @@ extension Fault {
     }
   }
 
-  /// Packets that later packets overtake.
+  /// A reordering: some packets are overtaken by later ones.
   public struct Reorder: FaultKind {
     /// Which packets are affected.
     public var packets = StruckPackets()
@@ -173,7 +173,8 @@ extension Fault {
         }
         step.pass(packet)
         for index in waiting.indices { waiting[index].left -= 1 }
-        // A packet that was delivered because the time limit expired was not overtaken, so it does not count.
+        // A packet that was released because the time limit expired was not overtaken, so it does not count as
+        // affected.
         for late in waiting where late.left == 0 { step.hit(bytes: late.packet.count) }
         release(&step) { $0.left == 0 }
       }

@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// What a packet fault does to the packets that it acts on.
+/// What a packet fault does to the packets selected for it.
 protocol PacketFault {
   var packets: StruckPackets { get }
 
-  /// The number of bytes in those packets that are held back and will still be passed on.
+  /// The number of bytes in packets that the fault holds back and will still pass on.
   var held: Int { get }
 
   /// Whether the fault must see every packet, affected or not.
@@ -15,7 +15,7 @@ protocol PacketFault {
   /// When to call ``release(all:_:)`` even if no packet arrives.
   var deadline: Instant? { get }
 
-  /// Handles a packet. `isStruck` is true if the fault affects it. The bytes that are passed on replace the packet.
+  /// Handles a packet. `isStruck` is true if the packet was selected. The bytes that are passed on replace the packet.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep)
 
   /// Passes on the held packets that are due, or all held packets if `all` is set.
@@ -132,12 +132,12 @@ public enum PacketKind: String, CaseIterable, Sendable {
   }
 }
 
-/// Finds the packets in a stream for the faults that act on packets, and keeps back bytes that may become a packet.
+/// Finds the packets in a stream for the faults that act on packets, and holds back bytes that may become a packet.
 ///
 /// The scanner decides what counts as a packet. Bytes between packets are passed on unchanged, so that a fault changes
 /// only the packets that it affects.
 struct PacketCutter {
-  /// Wraps the scanner in an object: a stage must be copyable, but the scanner is not.
+  /// Wraps the scanner in an object, because a stage must be copyable and the scanner is not.
   private final class Box {
     var scanner = PacketScanner()
   }
@@ -151,10 +151,10 @@ struct PacketCutter {
     self.unit = unit
   }
 
-  /// The number of bytes kept back until it is clear whether they are a packet.
+  /// The number of bytes held back until it is clear whether they form a packet.
   var held: Int { undecided.count }
 
-  /// Calls `body` with each position in `bytes` where a packet ends. No bytes are kept back. Do not mix calls to this
+  /// Calls `body` with each position in `bytes` where a packet ends. No bytes are held back. Do not mix calls to this
   /// method and to ``cut``.
   mutating func countPackets(in bytes: RawSpan, _ body: (Int) -> Void) {
     guard unit == .linkPackets else { return body(bytes.byteCount) }

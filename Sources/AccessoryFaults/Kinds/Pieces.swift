@@ -5,13 +5,13 @@ import IAP2
 // These faults move the boundaries of chunks, end the stream, or add bytes at the beginning.
 
 extension Fault {
-  /// Splits chunks at random. This fault breaks readers that assume that each read returns one message.
+  /// Splits chunks at random positions, which breaks readers that assume one message per read.
   public struct Split: FaultKind {
     /// The maximum size of a piece in bytes.
     public var size = 7
     /// The time between two pieces.
     public var gap = Duration.zero
-    /// How many bytes may be held before the sender has to wait.
+    /// How many bytes the fault may hold before the sender has to wait.
     public var capacity = 65_536
 
     /// Creates the fault with its default parameters.
@@ -99,7 +99,7 @@ extension Fault {
     }
   }
 
-  /// Pulls the cable, either immediately or when a number of bytes or packets have passed in one direction since the
+  /// Unplugs the cable, either immediately or once a number of bytes or packets has passed in one direction since the
   /// fault began.
   public struct Cut: FaultKind {
     /// The number of bytes in one direction after which the cable is cut; 0 means no limit.
@@ -107,7 +107,7 @@ extension Fault {
     /// The number of packets in one direction after which the cable is cut; 0 means no limit.
     public var packets: Int
 
-    /// Creates a cut that happens immediately, or after a number of bytes or packets.
+    /// Creates a cut that happens after a number of bytes or packets, or immediately if neither is given.
     public init(bytes: Int = 0, packets: Int = 0) { (self.bytes, self.packets) = (bytes, packets) }
 
     static let format = Record(
@@ -169,7 +169,7 @@ extension Fault {
     }
   }
 
-  /// One direction works, and the other accepts everything but delivers nothing, which only a timeout can detect.
+  /// One direction works, while the other accepts everything and delivers nothing, which only a timeout can detect.
   public struct HalfDead: FaultKind {
     /// Creates the fault, which has no parameters.
     public init() {}
@@ -193,19 +193,19 @@ extension Fault {
     }
   }
 
-  /// The endpoint still holds bytes from an earlier session, and the next handshake reads those first. Field failure
-  /// W17 (bytes of an earlier session) reports this behavior.
+  /// The endpoint still holds bytes from an earlier session, which the next handshake reads first. Field failure W17
+  /// (bytes of an earlier session) reports this behavior.
   public struct Stale: FaultKind {
-    /// The kind of bytes.
+    /// What the stale bytes consist of.
     public enum Kind: String, CaseIterable, Sendable {
       case tail
       case packets
       case noise
     }
 
-    /// The kind of bytes.
+    /// What the stale bytes consist of.
     public var kind = Kind.tail
-    /// The number of bytes. Packets are not cut short.
+    /// The number of stale bytes; a packet is never cut short to match it.
     public var bytes = 64
 
     /// Creates the fault with its default parameters.
@@ -248,7 +248,7 @@ extension Fault {
         }
       }
 
-      /// A data packet as it might remain in a buffer: valid by itself, but not part of any link.
+      /// A data packet that might remain in a buffer: valid by itself, but not part of any current link.
       private func packet(payload count: Int, _ random: inout SeededRandom) -> [UInt8] {
         let payload = [0, 1] + (2..<max(3, count)).map { UInt8(truncatingIfNeeded: $0) }
         let header = PacketHeader(

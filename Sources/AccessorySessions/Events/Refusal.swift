@@ -37,8 +37,8 @@ public enum Refusal: Equatable, Sendable {
     case transcript
   }
 
-  /// What the user can try. `name` returns the name of a remedy in the program that shows the advice, or nil if that
-  /// program does not offer the remedy.
+  /// Advice on what the user can try. `name` returns the name of a remedy in the program that shows the advice, or nil
+  /// if that program does not offer the remedy.
   public func advice(naming name: (Remedy) -> String?) -> String {
     remedies.compactMap { remedy, text in
       guard let remedy else { return text }

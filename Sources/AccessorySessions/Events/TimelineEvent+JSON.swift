@@ -16,7 +16,7 @@ extension JSONObject {
 }
 
 extension TimelineEvent {
-  /// The version of the format that ``json`` has.
+  /// The version of the format that ``json`` uses.
   public static let jsonVersion = 1
 
   /// The event as one line of JSON, in the format that all events of `--json` share.
@@ -64,7 +64,7 @@ extension TimelineEvent {
 }
 
 extension TimelineEvent.Subject {
-  /// The subject as a JSON object.
+  /// The accessory as a JSON object.
   public var json: JSONObject {
     var object = JSONObject()
     object.add("name", name)

@@ -5,7 +5,7 @@ import IAP2
 /// An event that concerns an accessory, on either side of its cable. Timelines show events, `--json` prints them, and
 /// scenarios compare them.
 ///
-/// Events only report what happened; only the publication machine produces `connect` and `disconnect`.
+/// Events only report what happened. The publication machine alone produces `connect` and `disconnect`.
 public struct TimelineEvent: Equatable, Sendable {
   /// Where an event happened.
   public enum Side: String, Equatable, Sendable {
@@ -15,7 +15,7 @@ public struct TimelineEvent: Equatable, Sendable {
     case app
   }
 
-  /// The accessory that an event is about, with everything that was known about it at that time and place.
+  /// The accessory that an event is about, with everything that was known about it there and then.
   ///
   /// The subject is an immutable object, because many events refer to the same one.
   public final class Subject: Equatable, Sendable {
@@ -36,7 +36,7 @@ public struct TimelineEvent: Equatable, Sendable {
       self.connectionID = connectionID
     }
 
-    /// Whether the two are equal.
+    /// Compares two subjects by their contents.
     public static func == (left: Subject, right: Subject) -> Bool {
       left === right
         || (left.name == right.name && left.serial == right.serial && left.protocols == right.protocols
@@ -61,7 +61,7 @@ public struct TimelineEvent: Equatable, Sendable {
     indirect case sessionClose(id: Int, protocolName: String, reason: String, read: Int, written: Int)
     /// The system showed a message to the user.
     case alert(String)
-    /// Bytes on a channel were disturbed on purpose.
+    /// A fault deliberately disturbed bytes on a channel.
     case fault(String)
     /// Something went wrong unintentionally.
     case warning(String)
@@ -83,7 +83,7 @@ public struct TimelineEvent: Equatable, Sendable {
     /// The accessory deliberately did not answer.
     case unanswered
 
-    /// Why the device refuses.
+    /// Why the device refuses the accessory.
     public enum Refusal: Equatable, Sendable, CustomStringConvertible {
       /// The certificate cannot be used; the value is the reason.
       case certificate(String)

@@ -1,8 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// One session over a native channel of the cable (native transport): the channel carries the session's bytes without
-/// packets, acknowledgements or a session number.
+/// One session over one of the cable's native channels (native transport): the channel carries the session's bytes
+/// without packets, acknowledgements or a session number.
 ///
 /// ```
 ///   open ── this end closes ───────────────▶ over (closed by this end)
@@ -33,7 +33,7 @@ final class NativeCarrier: ChannelHandler, SessionCarrier {
   private let protocolName: String
   private(set) lazy var session = Session(id: 0, protocolName: protocolName, carrier: self)
 
-  /// `ended` is called once, after the session's own handler.
+  /// Creates the carrier. `ended` is called once, after the session's own handler has been notified.
   init(
     _ channel: any Channel, _ protocolName: String, closes: Closing,
     ended: @escaping (NativeCarrier, SessionEnd) -> Void

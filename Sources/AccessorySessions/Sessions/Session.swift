@@ -16,7 +16,7 @@ public final class Session {
   public let protocolName: String
   // Exclusivity is not checked, as in all code that bursts pass through: a session belongs to one loop and makes no
   // calls while these properties change, and a reader has exclusive use of the buffer.
-  /// Receives the session's events. The session retains its handler until it ends.
+  /// Receives the session's events. The session retains its handler until the session ends.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// Why the session ended; nil while it is open.
   @exclusivity(unchecked) public private(set) var end: SessionEnd?
@@ -37,7 +37,7 @@ public final class Session {
   public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
   }
-  /// Called when events are held back; the argument is true if bytes have arrived.
+  /// Called when an event is held back; the argument is true if the event is that bytes have arrived.
   public var onHeld: ((_ isBytes: Bool) -> Void)?
   private var held = Held()
 
@@ -56,8 +56,8 @@ public final class Session {
     hasAcknowledgements = carrier.hasAcknowledgements
   }
 
-  /// Whether the other side acknowledges what it receives. Over a native channel it does not; ``unacknowledged`` then
-  /// counts the bytes that have not been sent to the other side.
+  /// Whether the other side acknowledges what it receives. On a native channel there are no acknowledgements;
+  /// ``unacknowledged`` then counts the bytes that have not been sent to the other side.
   public let hasAcknowledgements: Bool
 
   /// Whether bytes can be written.
@@ -67,11 +67,11 @@ public final class Session {
   /// that time.
   public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : unacknowledgedAtEnd }
 
-  /// Called with the bytes that are read on this side; nil if nothing observes them.
+  /// Called with the bytes that are read on this side; nil if nothing observes the reads.
   public var witness: ((RawSpan) -> Void)?
 
-  /// Offers everything unread to `body`, which returns how many bytes it used; the rest is offered again later. Bytes
-  /// received before the session ended can still be read afterwards. Returns how many bytes were read.
+  /// Offers all unread bytes to `body`, which returns how many it used; the rest is offered again later. Bytes received
+  /// before the session ended can still be read afterwards. Returns how many bytes were read.
   @discardableResult
   public func read(_ body: (RawSpan) -> Int) -> Int {
     if filter != nil {
@@ -81,7 +81,7 @@ public final class Session {
     }
     if buffer.isEmpty { return 0 }
     let isConsumed = filter != nil
-    // The buffer is moved out for the call, because the body may write to this same session.
+    // The buffer is moved out during the call, because `body` may write to this session.
     var lent = ByteQueue()
     swap(&lent, &buffer)
     let count =
@@ -130,8 +130,8 @@ public final class Session {
 
   // MARK: The filter
 
-  /// Passes the bytes that arrived to the filter. To the other side, these bytes count as read, so the amount that the
-  /// user has not read never exceeds what arrives between two calls.
+  /// Passes the bytes that arrived to the filter. The other side may then send more, as if the session's user had read
+  /// these bytes.
   private func filterInput() {
     guard isOpen, let filter, buffer.isEmpty || filter.isEager else { return }
     var bytes: [UInt8] = []
@@ -145,13 +145,13 @@ public final class Session {
   /// notify the user with ``tellReadable()``.
   package func pass(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
 
-  /// Whether the user has read everything that was passed on.
+  /// Whether the session's user has read everything that was passed on.
   package var isReadToTheEnd: Bool { buffer.isEmpty }
 
-  /// Notifies the user of bytes.
+  /// Notifies the session's user that there are bytes to read.
   package func tellReadable() { if !buffer.isEmpty { handler?.sessionIsReadable(self) } }
 
-  /// Notifies the user that there is room.
+  /// Notifies the session's user that there is room to write.
   package func tellWritable() { if isOpen { handler?.sessionIsWritable(self) } }
 
   // MARK: From the carrier
@@ -215,19 +215,19 @@ public final class Session {
     held = Held()
     if missed.isReadable { becameReadable() }
     if missed.isWritable, isOpen { becameWritable() }
-    // The handler may have asked for its events to be held back again.
+    // The handler may have had its events held back again.
     guard missed.isOver else { return }
     if isHeld { held.isOver = true } else { tellEnd() }
   }
 }
 
-/// Receives a session's events, on its loop.
+/// Receives a session's events, on the session's loop.
 public protocol SessionHandler: AnyObject {
-  /// Bytes arrived. Called again only after those bytes have been read.
+  /// Bytes arrived. This is called again only after those bytes have been read.
   func sessionIsReadable(_ session: Session)
   /// There is room again after a partial write.
   func sessionIsWritable(_ session: Session)
-  /// The session has ended. Bytes that arrived before can still be read.
+  /// The session has ended. Bytes that arrived before the end can still be read.
   func session(_ session: Session, endedWith end: SessionEnd)
 }
 
@@ -248,18 +248,18 @@ protocol SessionCarrier: AnyObject {
 ///   user ◀── read ─── session.pass ◀── filter.receive ◀── carrier
 /// ```
 package protocol SessionFilter: AnyObject {
-  /// Whether the filter accepts bytes as soon as they arrive, even while the user has not read those it received
-  /// earlier.
+  /// Whether the filter accepts bytes as soon as they arrive, even if the user has not read the earlier ones.
   var isEager: Bool { get }
-  /// The user writes. Returns how many bytes are accepted; if not all are, call ``Session/tellWritable()`` later.
+  /// Handles a write by the user, and returns how many bytes are accepted. After a partial write, call
+  /// ``Session/tellWritable()`` once there is room.
   func write(_ bytes: RawSpan, on session: Session) -> Int
-  /// Bytes arrived. Pass what the user should read to ``Session/pass(_:)``.
+  /// Handles received bytes, and passes what the user should read to ``Session/pass(_:)``.
   func receive(_ bytes: [UInt8], on session: Session)
-  /// There is room to send again.
+  /// Called when there is room to send again.
   func hasRoom(on session: Session)
-  /// This side is about to close the session; bytes that the filter holds can still be sent.
+  /// Called when this side is about to close the session; bytes that the filter holds can still be sent.
   func willClose(_ session: Session)
-  /// The session has ended, and `end` is the reason. No further calls follow.
+  /// Called when the session has ended, with the reason; no further calls follow.
   func session(_ session: Session, over end: SessionEnd)
 }
 

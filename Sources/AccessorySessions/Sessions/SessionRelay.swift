@@ -19,17 +19,18 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     case inputEnded
     case readerLeft
     case failed(String)
-    /// The session was ended neither by this side nor by the input.
+    /// The session ended for a reason other than this side or its input.
     case session(SessionEnd)
   }
 
   /// Byte counts for one session, or for all sessions of this relay.
   package struct Counts: Equatable {
-    /// Bytes that the session accepted for sending.
+    /// The number of bytes that the session accepted for sending.
     package var sent = 0
-    /// Bytes that arrived.
+    /// The number of bytes that arrived over the session.
     package var received = 0
-    /// Bytes that the session accepted but that had not been acknowledged when the session ended.
+    /// The number of bytes that the session had accepted but the other side had not acknowledged when the session
+    /// ended.
     package var lost = 0
 
     /// Creates the counts, which are 0 by default.
@@ -38,12 +39,12 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     }
   }
 
-  /// What happens when the reader of the output leaves.
+  /// What happens when the output's reader disconnects.
   package enum WhenReaderLeaves {
     /// The session is closed, because the pipeline has all it needs.
     case close
-    /// The session continues until the input ends, because a socket's client may have sent its last bytes and left. If
-    /// there is no session, the relay keeps waiting for one if `whileWaiting` is set, and otherwise ends.
+    /// The session continues until the input ends, because a socket's client may have sent its last bytes and left.
+    /// Without a session, the relay keeps waiting for one if `whileWaiting` is set; otherwise the relay ends.
     case finishInput(whileWaiting: Bool)
   }
 
@@ -54,9 +55,9 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   package private(set) var counts = Counts()
   /// The session; nil while the relay waits for one.
   package private(set) var session: Session?
-  /// Whether the input has ended and all of it was accepted.
+  /// Whether the input has ended and a session has accepted all of it.
   package private(set) var inputIsOver = false
-  /// Bytes that were read but that no session accepted.
+  /// The number of bytes that were read from the stream but accepted by no session.
   package var unsent: Int { stream.unread }
 
   private let stream: any ByteStream
@@ -66,7 +67,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   private let closingReason: (Ending) -> String?
   private let ended: (SessionRelay, Ending) -> Void
   private var isOutputBroken = false
-  /// Why this side closes the session; nil if it does not close the session.
+  /// Why this side closes the session; nil if this side is not closing the session.
   private var reason: Ending?
   /// Why the session ended, kept while its last bytes wait for the output.
   private var ending: Ending?
@@ -78,7 +79,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   ///
   /// - Parameters:
   ///   - linger: how long the session must be quiet after the input has ended before it is closed.
-  ///   - closingReason: what this side's timeline shows when the relay closes the session.
+  ///   - closingReason: the reason that this side's timeline shows when the relay closes the session.
   ///   - ended: called after each session, when the output has accepted its last byte; also called once, without a
   ///     session, if the stream breaks while there is none.
   package init(
@@ -200,7 +201,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     done?()
   }
 
-  /// Closes the session from this side. If there is no session, immediately reports that it has ended.
+  /// Closes the session from this side. If there is no session, reports the ending immediately.
   private func conclude(_ ending: Ending) {
     guard let session else { return ended(self, ending) }
     if !session.isOpen {

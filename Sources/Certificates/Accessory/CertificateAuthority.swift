@@ -3,8 +3,8 @@ import AccessoryFormats
 /// The authority that signs simulated coprocessors' certificates. The authority's name makes clear that it is not
 /// Apple's, and no Apple device trusts it.
 ///
-/// The authority's key is derived from a seed in this file, so that two processes have the same key without sharing a
-/// file. A signature therefore proves nothing: anyone can derive the key.
+/// The authority's key is derived from a fixed seed, so that two processes have the same key without sharing a file. A
+/// signature therefore proves nothing: anyone can derive the key.
 public final class CertificateAuthority: Sendable {
   /// The issuer name in certificates. X.509 allows 64 characters, and this name has exactly 64.
   public static let name = "easim Simulation Accessories Certification Authority - NOT APPLE"
@@ -41,10 +41,10 @@ public final class CertificateAuthority: Sendable {
   static let distinguishedName = CertificateDraft.Name(organisation: "easim", commonName: name)
 }
 
-/// Bytes that depend only on a seed and a purpose. Simulated keys and serials are derived from them.
+/// Bytes that depend only on a seed and a purpose. Simulated keys and serials are derived from these bytes.
 ///
-/// The stream uses a hash instead of `SeededRandom`, so that the bytes for two labels or two seeds are unrelated, and
-/// every version of easim derives the same key from the same seed.
+/// A hash is used instead of `SeededRandom`, so that the bytes for two purposes or two seeds are unrelated, and every
+/// version of easim derives the same key from the same seed.
 struct SeedStream {
   private let prefix: [UInt8]
 
@@ -53,14 +53,14 @@ struct SeedStream {
     prefix = Array("easim simulation\0\(thing)\0".utf8) + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
   }
 
-  /// Returns `count` bytes for one purpose. If the bytes are unsuitable, another value of `attempt` gives different
-  /// bytes.
+  /// Returns `count` bytes for one purpose; another value of `attempt` gives different bytes, in case the first are
+  /// unsuitable.
   func bytes(_ purpose: String, attempt: UInt8 = 0, count: Int) -> [UInt8] {
     Digests.stretched(prefix + Array("\(purpose)\0".utf8) + [attempt], to: count)
   }
 
-  /// The serial of a certificate. The serial must be positive and must not begin with zeros, so that it has the same
-  /// size for every seed.
+  /// A certificate's serial, which must be positive and must not begin with zeros, so that its size is the same for
+  /// every seed.
   func serial(byteCount: Int) -> [UInt8] {
     var serial = bytes("serial", count: byteCount)
     serial[0] = serial[0] & 0x3F | 0x40

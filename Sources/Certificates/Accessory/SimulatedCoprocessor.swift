@@ -4,8 +4,8 @@ import AccessoryCore
 /// ones, but no Apple device trusts their authority.
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and the certificate
-/// are created when first needed and kept: this takes about 0.5 ms for the current generation and about 15 ms for the
-/// older one, which needs primes.
+/// are created when first needed, and then kept. Creating them takes about 0.5 ms for the current generation and about
+/// 15 ms for the older one, which needs primes.
 ///
 /// ```swift
 /// let coprocessor = SimulatedCoprocessor(seed: 7)
@@ -16,7 +16,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   /// The generation that the coprocessor simulates.
   public let generation: CoprocessorGeneration
 
-  /// Which part of a challenge the coprocessor signs.
+  /// Whether the coprocessor signs the challenge itself or its hash.
   public let reading: ChallengeReading
 
   private let seed: SeedStream
@@ -24,8 +24,8 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private let authority: CertificateAuthority
   private let made = Locked<Identity?>(nil)
 
-  /// Creates the coprocessor for a seed. If the authority is not ``CertificateAuthority/simulation``, devices see an
-  /// unknown chain.
+  /// Creates the coprocessor for a seed. With an authority other than ``CertificateAuthority/simulation``, devices see
+  /// an unknown chain.
   public init(
     seed: UInt64, generation: CoprocessorGeneration = .current, reading: ChallengeReading = .digest,
     authority: CertificateAuthority = .simulation
@@ -85,12 +85,12 @@ private struct Identity: Sendable {
         + "\(generation.certificateByteCount)")
   }
 
-  /// In real certificates, the common name consists of IPA_ and digits; here, the common name contains the seed.
+  /// Real certificates have IPA_ and digits as the common name; a simulated one contains the seed.
   private static func commonName(_ seed: UInt64) -> String {
     "IPA_EASIM_" + Hex.number(seed)
   }
 
-  /// A comment for people who open the certificate, padded so that the certificate is exactly as long as a real one.
+  /// A comment for anyone who opens the certificate, padded so that the certificate is exactly as long as a real one.
   private static func comment(for generation: CoprocessorGeneration) -> String {
     let text = "Simulated by easim. Not Apple's, and no Apple device accepts it. "
     let length =
@@ -103,7 +103,7 @@ private struct Identity: Sendable {
 }
 
 protocol SigningKey: AnyObject, Sendable {
-  /// The key in the form that X.509 needs. The pointer is valid as long as this object exists.
+  /// libcrypto's key object, as needed for X.509. The pointer is valid as long as this object exists.
   var key: OpaquePointer { get }
 
   /// The content of AA03 for a digest, which must have the generation's size. The same digest always gives the same
@@ -126,13 +126,13 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
   }
 
   /// The length of a simulated coprocessor's certificate in AA01, which is the most common length of real certificates.
-  /// Some real ones differ by a byte or two.
+  /// Some real certificates differ by a byte or two.
   public var certificateByteCount: Int { traits.certificate }
 
   /// The size of the serial in the certificate, the `certSerial` that apps see.
   public var serialByteCount: Int { traits.serial }
 
-  /// The size of the challenge in AA02: one digest, SHA-256 or SHA-1.
+  /// The size of the challenge in AA02: that of a SHA-256 or SHA-1 digest.
   public var challengeByteCount: Int { traits.challenge }
 
   /// The size of the response in AA03: the numbers r and s, one after the other, or one RSA number.
@@ -142,10 +142,9 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
 }
 
 /// How a coprocessor computes its signature for a challenge. The specification is not public and the sources disagree,
-/// so this is a setting, for simulated coprocessors as well as for what a verifier accepts.
+/// so both simulated coprocessors and verifiers have a setting for this.
 public enum ChallengeReading: Equatable, Sendable {
-  /// The challenge is the digest to be signed. The size of the challenge suggests this: 32 bytes is SHA-256, 20 is
-  /// SHA-1.
+  /// The challenge is the digest to be signed. The challenge's size suggests this: 32 bytes for SHA-256, 20 for SHA-1.
   case digest
   /// The challenge is a message, which is hashed first.
   case hashed

@@ -16,8 +16,8 @@ public protocol AccessoryAuthenticator: Sendable {
   /// The response to a challenge: the content of AA03.
   func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 
-  /// Whether computing a response may take a long time, so that it must be requested on a separate thread instead of on
-  /// a loop.
+  /// Whether computing a response may take a long time, so that it must be requested on a separate thread and not on a
+  /// loop.
   var isSlow: Bool { get }
 }
 
@@ -41,13 +41,13 @@ public protocol DeviceAuthenticator: Sendable {
   /// Decides whether to accept (AA05) or refuse (AA04) the response to one challenge.
   func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict
 
-  /// The serial in a certificate, as the device shows it to apps; nil if it cannot be read.
+  /// The serial in a certificate, in the form that apps see; nil if the serial cannot be read.
   func certificateSerial(of certificate: [UInt8]) -> [UInt8]?
 }
 
 /// A device's decision about an accessory's response.
 public enum AuthenticationVerdict: Equatable, Sendable {
-  /// The response is accepted (AA05). The warnings name what a stricter device would have refused.
+  /// The response is accepted (AA05). The warnings say what a stricter device would have refused.
   case accepted(warnings: [String])
   /// The accessory is refused (AA04); the value is the reason.
   case refused(reason: String)
@@ -64,9 +64,9 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   case wrongSignature
   /// A stub accepts only the certificates of stubs, and this certificate is not a stub's.
   case foreignCertificate(String)
-  /// A signer outside this process cannot be used, or gave an invalid answer; the text names the signer.
+  /// A signer outside this process cannot be used or gave an invalid answer; the text names that signer.
   case signer(String)
-  /// libcrypto refused; the text contains its reason.
+  /// libcrypto reported an error, which the text contains.
   case librarySaidNo(String)
 
   /// A sentence fragment for messages.
@@ -101,7 +101,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
   }
 
   /// Returns the challenge for a certificate. If the certificate cannot be read, its length determines the size of the
-  /// challenge. The challenge need not be random, because the response proves nothing anyway.
+  /// challenge. The challenge need not be random, because any response is accepted.
   public func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     do {
       return try strict.challenge(for: certificate)
@@ -121,7 +121,6 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     }
   }
 
-  /// The serial in a certificate, if it can be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     strict.certificateSerial(of: certificate)
   }

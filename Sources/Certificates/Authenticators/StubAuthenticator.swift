@@ -5,9 +5,9 @@ import Synchronization
 /// Authentication without cryptography, for worlds that do not test authentication: the same messages with the same
 /// sizes, computed with a few hundred additions.
 ///
-/// One type implements both sides. An accessory's certificate and responses depend on its seed. A device accepts
-/// exactly the answers of stubs, whatever their seed, and refuses everything else: it detects a flipped bit anywhere in
-/// the certificate, the challenge or the response. A device's seed affects only the challenges.
+/// One type implements both sides. An accessory's certificate and responses depend on its seed. A device accepts only
+/// the answers of stubs, whatever their seed, and detects a flipped bit anywhere in the certificate, the challenge or
+/// the response. A device's seed affects only the challenges.
 ///
 /// ```swift
 /// let accessory = StubAuthenticator(seed: 1), device = StubAuthenticator(seed: 2)
@@ -15,10 +15,10 @@ import Synchronization
 /// device.judge(response: try accessory.respond(to: challenge), to: challenge, certificate: accessory.certificate)
 /// ```
 public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticator {
-  /// The generation whose sizes the stub uses as an accessory.
+  /// The coprocessor generation whose sizes the stub imitates as an accessory.
   public let generation: CoprocessorGeneration
 
-  /// The certificate, which is as long as a real one and readable in a hex dump as "easim stub certificate".
+  /// The certificate, which is as long as a real one and shows "easim stub certificate" in a hex dump.
   public let certificate: [UInt8]
 
   private let seed: UInt64
@@ -33,7 +33,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     certificate = Self.certificate(seed: seed, generation)
   }
 
-  /// A serial number that is as long as a real one.
+  /// The serial number in the certificate, as long as a real one.
   public var certificateSerial: [UInt8] { Self.serial(seed: seed, generation) }
 
   /// Answers a challenge of this generation's size.
@@ -61,7 +61,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return .accepted(warnings: [])
   }
 
-  /// The serial number of a stub's certificate.
+  /// The serial number in a stub's certificate.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     read(certificate).map { Self.serial(seed: $0.seed, $0.generation) }
   }
@@ -74,7 +74,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return head + random.bytes(generation.certificateByteCount - head.count)
   }
 
-  /// The seed and generation in a certificate; nil unless every byte matches the stub of that seed.
+  /// The seed and generation in a certificate; nil unless every byte is as the stub with that seed writes it.
   private func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
     // In a world, both sides are usually stubs with the same seed.
     if certificate.isSame(as: self.certificate) { return (seed, generation) }
@@ -101,8 +101,8 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static func random(_ purpose: StaticString, seed: UInt64, mixing input: [UInt8]) -> SeededRandom {
     var random = SeededRandom(seed: seed).derived(purpose)
-    // Mixes in eight bytes at a time. They seed a generator together with the previous bytes, so every byte affects
-    // everything that follows.
+    // Mixes in eight bytes at a time. Each eight bytes, combined with all earlier ones, seed a generator, so every byte
+    // affects everything after it.
     for start in stride(from: 0, to: input.count, by: 8) {
       let word = input[start...].prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       random = SeededRandom(seed: random.next() ^ word)

@@ -10,7 +10,7 @@ import Glibc
 /// ```
 struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   /// An unreadable certificate that is longer than this counts as one from an older coprocessor. Other device emulators
-  /// judge every certificate by its length.
+  /// tell the generation of every certificate by its length.
   static let olderAboveByteCount = 800
 
   let bytes: [UInt8]
@@ -20,7 +20,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   let issuer: String
   /// The serial, most significant byte first, without a sign.
   let serial: [UInt8]
-  /// The coprocessor's generation, which follows from the type of key.
+  /// The coprocessor's generation, determined by the key's type.
   let generation: CoprocessorGeneration
 
   let parsed: ParsedCertificates
@@ -48,7 +48,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   var dateProblem: String? {
     let (first, last) = (X509_getm_notBefore(parsed.leaf), X509_getm_notAfter(parsed.leaf))
     defer { LibraryReasons.take() }
-    // A negative result means before now, and 0 means an unreadable date.
+    // The function returns a negative number for a date before now, and 0 for an unreadable date.
     if X509_cmp_time(first, nil) > 0 { return "the certificate is not valid before \(Self.day(first))" }
     if X509_cmp_time(last, nil) < 0 { return "the certificate expired on \(Self.day(last))" }
     return nil
@@ -116,9 +116,9 @@ public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertibl
   case stub
   /// The certificate is PEM text, but the wire carries DER.
   case pemText
-  /// An X.509 certificate without its PKCS#7 envelope, which real devices refuse.
+  /// The bytes are an X.509 certificate without the PKCS#7 envelope, which real devices refuse.
   case bareX509(byteCount: Int)
-  /// The bytes do not even begin like DER.
+  /// The bytes do not even start like DER.
   case notDER(first: [UInt8], byteCount: Int)
   /// The bytes begin correctly but are invalid from this offset.
   case damaged(offset: Int, what: String, bytes: [UInt8])

@@ -10,7 +10,7 @@ import Glibc
 /// let verdict = verifier.judge(response: response, to: challenge, certificate: certificate)
 /// ```
 ///
-/// The verifier checks the certificate, the sizes, the signature and the chain in this order, and reports the first
+/// The verifier checks the certificate, the sizes, the signature and the chain, in this order, and reports the first
 /// problem. A chain that does not lead to the simulation's own authority is a warning, because the root of Apple's
 /// certificates is not public. An expired certificate is also only a warning, because accessories are used longer than
 /// their certificates are valid. A verifier can be used from any thread.
@@ -25,8 +25,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     SecureRandom.bytes(try generation(of: certificate).challengeByteCount)
   }
 
-  /// The generation of the coprocessor that a certificate belongs to, which follows from the type of the certificate's
-  /// key.
+  /// The generation of a certificate's coprocessor, determined by the type of the certificate's key.
   public func generation(of certificate: [UInt8]) throws(AuthenticatorError) -> CoprocessorGeneration {
     try known(certificate).certificate.generation
   }
@@ -43,7 +42,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     }
   }
 
-  /// The serial in a certificate, if it can be read.
+  /// The serial in a certificate; nil if the serial cannot be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     try? known(certificate).certificate.serial
   }
@@ -67,7 +66,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
   }
 
   /// Returns a certificate and the result of checking its chain; for bytes seen before, this is just a look-up. Parsing
-  /// and checking happen outside the lock, so two threads may occasionally do the same work.
+  /// and checking take place outside the lock, so two threads may occasionally do the same work.
   func known(_ bytes: [UInt8]) throws(AuthenticatorError) -> CertificateCache.Entry {
     if let entry = cache.withLock({ $0[bytes] }) { return entry }
     do throws(CertificateError) {
@@ -87,11 +86,11 @@ extension AccessoryCertificate {
   fileprivate func isSigned(_ digest: [UInt8], _ response: [UInt8]) -> Bool {
     defer { LibraryReasons.take() }
     let key = X509_get0_pubkey(parsed.leaf)
-    // The result 0 means that the signature is wrong, and a negative result that it cannot be read; a device treats
-    // both alike.
+    // A result of 0 means that the signature is wrong, and a negative result that the signature cannot be read; a
+    // device treats both alike.
     switch generation {
     case .current:
-      // EVP is not used, because it would need the signature encoded as DER, only to decode it again.
+      // The EVP interface is not used, because it would need the signature encoded as DER, only to decode it again.
       guard let curveKey = EVP_PKEY_get0_EC_KEY(key) else { return false }
       let signature = P256Signature(raw: response).parsed()
       return ECDSA_do_verify(digest, Int32(digest.count), signature.pointer, curveKey) == 1
@@ -106,8 +105,8 @@ extension AccessoryCertificate {
   }
 }
 
-/// Certificates that have been parsed and checked, keyed by their bytes. When an accessory reconnects, as in every
-/// flicker, a look-up replaces parsing and following the chain.
+/// Certificates that have been parsed and checked, keyed by their bytes. When an accessory reconnects, a look-up takes
+/// the place of parsing and chain checking.
 ///
 /// The cache is limited in number and size; the oldest entry is dropped first. Only valid certificates are kept,
 /// because refusing an invalid one is cheap.
@@ -118,8 +117,8 @@ struct CertificateCache {
     let chainProblem: String?
   }
 
-  /// The bytes as a key. Only the last bytes are hashed, because they contain the signature and are therefore different
-  /// in every certificate.
+  /// A certificate's bytes as a cache key. Only the last bytes are hashed, because they contain the signature and
+  /// therefore differ in every certificate.
   private struct Key: Hashable {
     private static let hashedCount = 32
     let bytes: [UInt8]
@@ -164,7 +163,7 @@ struct CertificateCache {
 
 extension [UInt8] {
   /// Whether both arrays contain the same bytes. The comparison uses `memcmp`, because certificates are long and looked
-  /// up several times for each accessory: with a loop over the elements, comparing took most of the time of a look-up.
+  /// up several times for each accessory: a loop over the elements took up most of the look-up time.
   func isSame(as other: [UInt8]) -> Bool {
     guard count == other.count else { return false }
     return withUnsafeBufferPointer { own in

@@ -1,4 +1,4 @@
-/// The certificates of one envelope, held by libcrypto.
+/// The certificates in one envelope, held by libcrypto.
 final class ParsedCertificates: @unchecked Sendable {
   /// The limit is higher than what any real accessory sends, which is its certificate plus the intermediates below the
   /// root.
@@ -7,7 +7,7 @@ final class ParsedCertificates: @unchecked Sendable {
   let leaf: OpaquePointer
   let all: [OpaquePointer]
 
-  /// Takes ownership of the certificates. The leaf is the first one that does not belong to an authority.
+  /// Takes ownership of the certificates. The leaf is the first certificate that is not an authority's.
   private init(owning certificates: [OpaquePointer], leaf: OpaquePointer) {
     all = certificates
     self.leaf = leaf
@@ -71,7 +71,7 @@ final class ParsedCertificates: @unchecked Sendable {
     if end < bytes.count { throw .trailingBytes(offset: end, bytes: Array(bytes[end...].prefix(16))) }
   }
 
-  /// Why the bytes are not an envelope, as precisely as possible.
+  /// Explains, as precisely as possible, why the bytes are not an envelope.
   private static func refusal(of bytes: [UInt8]) -> CertificateError {
     let reason = LibraryReasons.take()
     let first = Array(bytes.prefix(16))
@@ -87,7 +87,7 @@ final class ParsedCertificates: @unchecked Sendable {
   }
 }
 
-/// Finds where bytes stop being valid DER, for messages: libcrypto's parsers report what is wrong but not where.
+/// Finds where bytes stop being valid DER, for error messages: libcrypto's parsers report what is wrong but not where.
 ///
 /// The search follows only tags and lengths, so bytes in which it finds no error may still not be a certificate.
 struct DERFault: Equatable {
@@ -148,8 +148,7 @@ final class TrustedChain: @unchecked Sendable {
     guard let store = X509_STORE_new() else { preconditionFailure("libcrypto is out of memory") }
     self.store = store
     LibraryReasons.must(X509_STORE_add_cert(store, root.leaf), "root certificate")
-    // Critical extensions that libcrypto does not know are also ignored, because Apple marks some of its own as
-    // critical.
+    // Unknown critical extensions are ignored, because Apple marks some of its own extensions as critical.
     let flags = X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_IGNORE_CRITICAL
     LibraryReasons.must(X509_STORE_set_flags(store, UInt(flags)), "how chains are judged")
     LibraryReasons.must(X509_STORE_set_depth(store, Int32(ParsedCertificates.limit)), "maximum length of chains")
@@ -159,11 +158,11 @@ final class TrustedChain: @unchecked Sendable {
     X509_STORE_free(store)
   }
 
-  /// Where the chain of `certificate` ends, after following the other certificates in its envelope; nil if it leads to
-  /// the trusted one.
+  /// Where the chain of `certificate` ends, after following the other certificates in its envelope; nil if the chain
+  /// leads to the trusted one.
   func problem(of certificate: AccessoryCertificate) -> String? {
     let context = Owned(X509_STORE_CTX_new(), X509_STORE_CTX_free)
-    // The stack only borrows the certificates, so it is freed without freeing them.
+    // The stack only borrows the certificates, so freeing the stack does not free them.
     let others = Owned(OPENSSL_sk_new_null(), OPENSSL_sk_free)
     for other in certificate.parsed.all { OPENSSL_sk_push(others.pointer, UnsafeRawPointer(other)) }
     LibraryReasons.must(

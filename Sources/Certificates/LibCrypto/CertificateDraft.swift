@@ -1,8 +1,8 @@
 /// An X.509 certificate before it is signed, and the code that creates it.
 ///
-/// The seed does not affect sizes: every field has a fixed size, and the certificate is signed again with another nonce
-/// until the signature has the most common length. Certificates that differ only in key and serial therefore have the
-/// same length.
+/// The seed does not affect sizes: every field has a fixed size, and the certificate is signed with one nonce after
+/// another until the signature has the most common length. Certificates that differ only in key and serial therefore
+/// have the same length.
 struct CertificateDraft {
   struct Name {
     var organisation: String
@@ -15,14 +15,14 @@ struct CertificateDraft {
   var serial: [UInt8]
   var subject: Name
   var issuer: Name
-  /// libcrypto's key; the draft borrows it.
+  /// The public key, a libcrypto object that the draft only borrows.
   var publicKey: OpaquePointer
   /// Extensions in libcrypto's configuration language, each with its numeric ID.
   var extensions: [(kind: Int32, text: String)]
   /// The authority's certificate, for extensions that refer to it.
   var authority: ParsedCertificates?
 
-  /// Returns the certificate in DER, signed with ECDSA over SHA-256. The result is the same every time.
+  /// Returns the certificate in DER, signed with ECDSA over SHA-256. The same draft always gives the same bytes.
   func signed(by authority: P256Key) -> [UInt8] {
     let certificate = Owned(X509_new(), X509_free)
     fill(certificate.pointer)
@@ -51,7 +51,7 @@ struct CertificateDraft {
     let number = Owned(BN_bin2bn(serial, Int32(serial.count), nil), BN_free)
     let integer = Owned(BN_to_ASN1_INTEGER(number.pointer, nil), ASN1_INTEGER_free)
     LibraryReasons.must(X509_set_serialNumber(certificate, integer.pointer), "serial")
-    // Apple ignores the dates. The second one means "does not expire" in X.509.
+    // Apple ignores the dates. The second date means "does not expire" in X.509.
     LibraryReasons.must(
       ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), "20200101000000Z"), "first day")
     LibraryReasons.must(
@@ -91,7 +91,7 @@ enum Envelope {
     }
     let envelope = Owned(PKCS7_new(), PKCS7_free)
     LibraryReasons.must(PKCS7_set_type(envelope.pointer, NID_pkcs7_signed), "envelope")
-    // The format requires a place for signed data; it stays empty, because the envelope carries only certificates.
+    // The format requires a field for signed data, which stays empty because the envelope carries only certificates.
     LibraryReasons.must(PKCS7_content_new(envelope.pointer, NID_pkcs7_data), "envelope")
     if let content = UnsafeMutablePointer<PKCS7>(envelope.pointer).pointee.d.sign?.pointee.contents {
       ASN1_OCTET_STRING_free(content.pointee.d.data)

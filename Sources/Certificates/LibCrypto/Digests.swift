@@ -26,8 +26,8 @@ enum Digests {
   }
 }
 
-/// Computes keyed hashes, several of them in a row with the same context. libcrypto's SHA-256 is looked up once for all
-/// hashes; otherwise the look-up would account for two thirds of a hash's cost.
+/// Computes several keyed hashes in a row with the same context. libcrypto's SHA-256 is looked up only once, because
+/// the look-up accounts for two thirds of a hash's cost.
 struct KeyedDigests: ~Copyable {
   // The algorithm is never freed and never changed, so any thread may use it.
   private nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)

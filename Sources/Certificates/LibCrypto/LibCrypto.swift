@@ -11,7 +11,7 @@ struct Owned<Pointer>: ~Copyable {
   let pointer: Pointer
   private let free: (Pointer?) -> Void
 
-  /// Takes the result of a call that fails only if memory runs out or arguments are wrong; traps if it is null.
+  /// Takes the result of a call that fails only if memory runs out or arguments are wrong; traps if the result is null.
   init(_ made: Pointer?, _ free: @escaping (Pointer?) -> Void) {
     guard let made else {
       preconditionFailure("libcrypto returned nothing for our own values: \(LibraryReasons.take())")
@@ -33,8 +33,8 @@ struct Owned<Pointer>: ~Copyable {
 }
 
 enum LibraryReasons {
-  /// Returns the reasons for the last failures, oldest first, and clears them. Must be called after each call that
-  /// outside bytes can cause to fail, so that the next failure does not show an old reason.
+  /// Returns the reasons for the last failures, oldest first, and clears them. Call this after each libcrypto call that
+  /// can fail because of outside bytes, so that the next failure does not show an old reason.
   @discardableResult
   static func take() -> String {
     var reasons: [String] = []
@@ -47,7 +47,7 @@ enum LibraryReasons {
     return reasons.isEmpty ? "no reason given" : reasons.prefix(3).joined(separator: ", ")
   }
 
-  /// Traps if a call on values created by easim failed.
+  /// Traps if `result` is a failure, for calls on values that easim itself created.
   static func must(_ result: Int32, _ what: StaticString) {
     precondition(result == 1, "libcrypto refused our own values (\(what)): \(take())")
   }
@@ -83,7 +83,7 @@ extension OpaquePointer {
   }
 }
 
-/// The version of libcrypto that this process uses, which may differ from the version that it was built with.
+/// The version of libcrypto that this process uses, which may differ from the one that easim was built with.
 public enum LibraryVersion {
   /// The version, such as "OpenSSL 3.0.17 1 Jul 2025".
   public static var text: String {
@@ -116,8 +116,8 @@ package enum Base64 {
     return String(unsafeUninitializedCapacity: room) { Int(EVP_EncodeBlock($0.baseAddress, bytes, Int32(bytes.count))) }
   }
 
-  /// Returns nil for text that is not base64. The text is checked first, because libcrypto ignores white space and
-  /// accepts `=` anywhere as a digit.
+  /// Decodes base64; returns nil for any other text. The text is checked first, because libcrypto ignores white space
+  /// and accepts `=` anywhere as a digit.
   package static func bytes(_ text: String) -> [UInt8]? {
     let letters = Array(text.utf8)
     let padding = letters.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count

@@ -1,7 +1,7 @@
 /// A private P-256 key that always produces the same signature for the same digest.
 ///
-/// The key is for simulation only: its scalar is derived from a public seed, and nothing protects it against timing
-/// attacks.
+/// The key is for simulation only: its scalar is derived from a public seed, and nothing protects the key against
+/// timing attacks.
 final class P256Key: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
   private let curveKey: OpaquePointer
@@ -9,7 +9,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
 
   static var order: [UInt8] { P256Order.shared.bytes }
 
-  /// Creates the key for a scalar; nil unless the scalar is 32 bytes long, at least 1 and smaller than the order.
+  /// Creates the key for a scalar; nil unless the scalar is 32 bytes long, at least 1 and smaller than the group order.
   init?(scalar: [UInt8]) {
     guard scalar.count == 32, scalar.lexicographicallyPrecedes(Self.order), scalar.contains(where: { $0 != 0 })
     else { return nil }
@@ -52,7 +52,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
     sign(digest: digest).raw
   }
 
-  /// Makes one attempt with one nonce; nil if r or s is zero.
+  /// Attempts to sign with one nonce; nil if r or s is zero.
   private func sign(digest: [UInt8], nonce: [UInt8]) -> P256Signature? {
     guard let group = EC_KEY_get0_group(curveKey) else { preconditionFailure("a P-256 key lost its group") }
     let order = P256Order.shared
@@ -81,8 +81,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   }
 }
 
-/// A P-256 signature in both of its forms: two numbers one after the other on the wire, and DER in certificates and in
-/// libcrypto.
+/// A P-256 signature in both of its forms: two concatenated numbers on the wire, and DER in certificates and libcrypto.
 struct P256Signature: Equatable {
   let raw: [UInt8]
 
@@ -91,7 +90,7 @@ struct P256Signature: Equatable {
     self.raw = raw
   }
 
-  /// A SEQUENCE of two INTEGERs: usually 70 to 72 bytes, because a number whose top bit is set takes one byte more, and
+  /// A SEQUENCE of two INTEGERs: usually 70 to 72 bytes, because a number whose top bit is set takes an extra byte, and
   /// one that begins with zeros takes fewer.
   var der: [UInt8] {
     let signature = parsed()
@@ -109,10 +108,10 @@ struct P256Signature: Equatable {
   }
 }
 
-/// The order of the group P-256, and arithmetic modulo the order. Scalars and nonces must be smaller than the order.
+/// The order of the group P-256, and arithmetic modulo that order. Scalars and nonces must be smaller than the order.
 /// One object is created for all keys.
 ///
-/// The object does not change after it was created, so any thread may use it.
+/// The object is immutable, so any thread may use it.
 final class P256Order: @unchecked Sendable {
   static let shared = P256Order()
 
@@ -137,19 +136,19 @@ final class P256Order: @unchecked Sendable {
 
   /// Sets `result` to the inverse of a nonzero number modulo the order.
   ///
-  /// The number is raised to the order minus two (Fermat), which takes half the time of `BN_mod_inverse`: that function
-  /// divides, and its branches depend on the number.
+  /// The number is raised to the power of the order minus two (Fermat), which takes half as long as `BN_mod_inverse`, a
+  /// function that divides and whose branches depend on the number.
   func invert(_ value: OpaquePointer, into result: OpaquePointer, _ arithmetic: OpaquePointer) {
     LibraryReasons.must(
       BN_mod_exp_mont(result, value, inverting, number, arithmetic, montgomery), "the nonce's inverse")
   }
 }
 
-/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The first nonce is used unless it gives
-/// no valid signature, which has never been observed; then the next one is used.
+/// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The next nonce is used only if the
+/// first gives no valid signature, which has never been observed.
 ///
-/// OpenSSL supports this in version 3.2 and later, but Debian 12 has 3.0. easim itself contains only the sequence of
-/// steps; libcrypto does the arithmetic and computes HMACs. A test checks the vectors of RFC 6979 A.2.5.
+/// OpenSSL supports deterministic nonces from version 3.2 on, but Debian 12 has 3.0. easim implements only the sequence
+/// of steps; libcrypto does the arithmetic and computes the HMACs. A test checks the vectors of RFC 6979 A.2.5.
 ///
 /// `extra` (RFC 6979, 3.6) gives a different, equally deterministic sequence for the same key and digest. `extra` is
 /// used to sign a certificate again if its signature has the wrong length.
@@ -160,8 +159,8 @@ struct DeterministicNonces: ~Copyable {
   private let order: [UInt8]
   private var isFirst = true
 
-  /// `digest` must have 32 bytes. At most one subtraction reduces the digest modulo the order, because a 32-byte number
-  /// is less than twice the order.
+  /// `digest` must have 32 bytes. A single subtraction suffices to reduce the digest modulo the order, because a
+  /// 32-byte number is less than twice the order.
   init(scalar: [UInt8], digest: [UInt8], order: [UInt8], extra: [UInt8] = []) {
     precondition(scalar.count == 32 && digest.count == 32 && order.count == 32, "P-256 and SHA-256 are 32 bytes each")
     self.order = order

@@ -7,7 +7,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
 
   private static let publicExponent: UInt = 65_537
 
-  /// Creates the key for a seed. Takes a few milliseconds.
+  /// Creates the key for a seed, which takes a few milliseconds.
   init(derivedFrom seed: SeedStream) {
     let arithmetic = Owned(BN_CTX_new(), BN_CTX_free)
     let p = Self.prime(seed.bytes("RSA prime p", count: 64), arithmetic.pointer)
@@ -33,8 +33,8 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     return signature
   }
 
-  /// The first prime that suits the public exponent, at or above `start`. First, the two highest bits of `start` are
-  /// set, so that the product of two primes has 1024 bits, and the lowest bit.
+  /// The first prime that suits the public exponent, at or above `start`. The two highest bits of `start` are set
+  /// first, so that the product of two primes has 1024 bits; the lowest bit is set as well.
   private static func prime(_ start: [UInt8], _ arithmetic: OpaquePointer) -> Owned<OpaquePointer> {
     var start = start
     start[0] |= 0xC0

@@ -111,8 +111,8 @@ import Glibc
   _ x: OpaquePointer?, _ pp: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
 ) -> Int32
 
-// Constants and public structures from libcrypto's headers. These declarations are part of libcrypto's binary interface
-// and cannot change.
+// Constants and public structures from libcrypto's headers. All of them are part of libcrypto's binary interface, so
+// they cannot change.
 
 let ASN1_STRFLGS_ESC_2253: Int32 = 1
 let ASN1_STRFLGS_ESC_CTRL: Int32 = 2
@@ -141,7 +141,7 @@ let X509_V_FLAG_IGNORE_CRITICAL: Int32 = 16
 let X509_V_FLAG_NO_CHECK_TIME: Int32 = 2097152
 let XN_FLAG_SEP_CPLUS_SPC: Int32 = 131072
 
-/// `struct pkcs7_st` up to its content; libcrypto allocates it.
+/// `struct pkcs7_st`, up to and including its content; libcrypto allocates such structures.
 struct PKCS7 {
   var asn1: UnsafeMutablePointer<UInt8>?
   var length: Int
@@ -152,10 +152,10 @@ struct PKCS7 {
   var d: Content
 
   struct Content {
-    /// The content of an envelope of signed data.
+    /// The content of a signed-data envelope.
     var sign: UnsafeMutablePointer<PKCS7_SIGNED>?
 
-    /// The inner content, an `ASN1_OCTET_STRING`.
+    /// The data itself, an `ASN1_OCTET_STRING`.
     var data: OpaquePointer? {
       get { sign.map { OpaquePointer($0) } }
       set { sign = newValue.map { UnsafeMutablePointer($0) } }
