@@ -13,8 +13,8 @@ final class BluetoothMedium: Medium {
 
   private let place: MessageBus.Place
   private let sockets: any BluetoothSockets
-  /// The host's side, for each loop that has one. BlueZ gives a service to one D-Bus client only, so all finders on a
-  /// loop share it.
+  /// The Bluetooth host on each loop that has one. BlueZ gives a service to only one D-Bus client, so all finders on a
+  /// loop share a host.
   private let hosts = Locked<[ObjectIdentifier: WeakHost]>([:])
 
   private struct WeakHost {
@@ -41,7 +41,7 @@ final class BluetoothMedium: Medium {
       return Sighting(
         accessories: shown.map { FoundAccessory($0, trouble: objects.obstacle(to: $0)) }, isRemembered: true)
     } catch {
-      // This problem is not thrown as an error, because a command that waits for an accessory should also wait until
+      // The error is reported rather than thrown, because a command that waits for an accessory should also wait until
       // the problem is fixed.
       return Sighting(accessories: [], problems: ["\(TransportError(error, at: address))"])
     }
@@ -89,8 +89,8 @@ private final class BluetoothFinder: AccessoryFinder {
   private var observer: BlueZ.Observer?
   private var shown: [String: BluetoothDevice] = [:]
   private var onEvent: ((AccessoryChange) -> Void)?
-  /// An entry that is listed in place of devices if none can be listed, with the reason: Bluetooth cannot be used, or
-  /// BlueZ does not know the device.
+  /// A placeholder that is listed if no device can be, with the reason: Bluetooth cannot be used, or BlueZ does not
+  /// know the device.
   private var absent: FoundAccessory?
 
   init(_ selector: Address.BluetoothSelector, of host: BluetoothHost) {
@@ -117,7 +117,7 @@ private final class BluetoothFinder: AccessoryFinder {
     switch event {
     case .available: showAbsent(nil)
     case .unavailable(let reason): showAbsent(reason)
-    // A change of the adapter can make its accessories usable or unusable.
+    // A change in the adapter's state can make its accessories usable or unusable.
     case .adapter(let adapter):
       for device in shown.values where device.adapterPath == adapter.path { changed(device, from: device) }
     case .adapterGone: break
@@ -148,7 +148,8 @@ private final class BluetoothFinder: AccessoryFinder {
     FoundAccessory(device, trouble: host.blueZ.objects.obstacle(to: device))
   }
 
-  /// Reports the entry with a reason, or with the reason that the named device is unknown; or removes the entry.
+  /// Lists the placeholder with `reason` or, if the address names an unknown device, with that as the reason; otherwise
+  /// removes the placeholder.
   private func showAbsent(_ reason: BluetoothError?) {
     if let absent { onEvent?(.left(absent, reason: "")) }
     absent = nil
@@ -203,7 +204,7 @@ private final class BluetoothPort: Port {
 
   deinit { accessory.stop() }
 
-  /// "bt:hci0 (00:AA:01:00:00:42)", once the adapter is known.
+  /// The address, such as "bt:hci0 (00:AA:01:00:00:42)" once the adapter is known.
   var place: String {
     accessory.adapter.map { "bt:\($0.name) (\($0.address))" } ?? "\(Address.bluetooth(selector))"
   }
@@ -222,7 +223,7 @@ private final class BluetoothPort: Port {
 }
 
 extension BluetoothDevice {
-  /// Whether a host should list the device: it is an accessory, or the address names it.
+  /// Whether a host should list the device, because the device is an accessory or the address names it.
   fileprivate func isShown(for selector: Address.BluetoothSelector) -> Bool {
     isMeant(by: selector) && (isAccessory || selector.device != nil)
   }
@@ -246,7 +247,7 @@ extension TransportError {
       case .notPermitted, .noService, .noLibrary, .noBus, .adapterOff, .noAdapter:
         .notPermitted(address, error.detail, fix: error.fix)
       case .serviceTaken, .notPaired: .unusable(address, error.description)
-      // The device offered the service when it was paired, so the service may come back.
+      // A paired device once offered the service, so the service may come back.
       case .noSuchService, .refused, .failed: .failed(address, error.description)
       }
   }

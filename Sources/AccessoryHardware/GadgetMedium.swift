@@ -32,7 +32,7 @@ private final class GadgetHub: PortHub {
   }
 }
 
-/// One of this machine's USB device ports with one accessory on it: a gadget, through FunctionFS.
+/// One of this machine's USB device ports with one accessory on it, as a gadget through FunctionFS.
 ///
 /// Opening the port binds the gadget to the controller, closing it unbinds it, and releasing it removes the gadget.
 /// Gadgets left over from killed processes are removed before a new one is created.
@@ -61,7 +61,7 @@ final class GadgetPort: Port {
       owner: GadgetOwner(pid: process.pid, startTime: process.startTime), number: number, on: loop, report: report)
   }
 
-  /// Where the accessory is, such as "gadget:fe980000.usb".
+  /// The accessory's address, such as "gadget:fe980000.usb".
   var place: String { "\(Address.gadget(controller: gadget.controller))" }
 
   /// Connects the accessory to the bus.

@@ -1,9 +1,9 @@
 import AccessoryCables
 
-/// Registers the media that the product `ExternalAccessoryHardware` links into this program, with one line for each.
+/// Registers the media that the product `ExternalAccessoryHardware` links into this program.
 ///
-/// Called by the package's C library when ``MediumTable/linked`` is created, so that no source file needs to import
-/// this module.
+/// This function is called by the package's C library when ``MediumTable/linked`` is created, so that no source file
+/// needs to import this module.
 ///
 /// - Parameter table: points to a ``MediumTable``.
 @c(easim_add_hardware_media)

@@ -20,8 +20,8 @@ struct USBIPMedium: Medium {
 
 /// A USB bus that other machines can reach: a USB/IP server at an address, with any number of accessories on it.
 ///
-/// The server listens as long as the bus exists. While an accessory is unplugged, as in a flicker, the server does not
-/// list it, and the host sees the device disconnect. When plugged in again, the accessory has the same bus ID.
+/// The server listens as long as the bus exists. When an accessory is unplugged, the host sees the device disconnect,
+/// and the server no longer lists it. When plugged in again, the accessory has the same bus ID.
 ///
 /// ```swift
 /// let bus = try USBIPBus(host: "127.0.0.1", port: 3240, on: loop) { print($0) }
@@ -36,7 +36,7 @@ final class USBIPBus: PortHub {
 
   /// Creates a bus and starts listening immediately.
   ///
-  /// - Parameter report: called when clients make mistakes or are refused.
+  /// - Parameter report: called when a client violates the protocol or is refused.
   init(
     host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions = TransportOptions(),
     report: @escaping (String) -> Void
@@ -78,7 +78,7 @@ final class USBIPBus: PortHub {
 
 /// One place on a USB/IP bus.
 final class USBIPPort: Port {
-  // Retains the bus, so that the server exists as long as something can be plugged into it.
+  // The bus is retained, so that the server exists as long as something can be plugged into it.
   private let bus: USBIPBus
   private let export: USBIPExport
 
@@ -87,7 +87,7 @@ final class USBIPPort: Port {
     self.export = export
   }
 
-  /// Where the accessory is, such as "usbip:127.0.0.1:3240, bus id 1-1".
+  /// The accessory's address, such as "usbip:127.0.0.1:3240, bus id 1-1".
   var place: String { "\(bus.address), bus id \(export.busID)" }
 
   /// Adds the accessory to the server's list.
@@ -103,7 +103,7 @@ final class USBIPPort: Port {
 }
 
 extension USBAccessoryShape {
-  /// Creates the USB device that a profile describes. Speeds above 480 Mbit/s are not simulated: such an accessory
+  /// Creates the USB device that a profile describes. Speeds above 480 Mbit/s are not simulated: a faster accessory
   /// becomes a high-speed device. Native transports are added by a port that can carry them.
   init(_ profile: Profile) {
     self.init(

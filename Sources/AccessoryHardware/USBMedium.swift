@@ -29,8 +29,8 @@ struct USBMedium: Medium {
 /// Finds accessories that are connected over USB, and opens them.
 private final class USBFinder: AccessoryFinder {
   let seesArrivals = true
-  // If a device cannot be opened now, opening it is tried again later, because no event reports that another program
-  // has released the device or that access was granted.
+  // No event reports that another program has released a device or that access was granted, so a device that cannot be
+  // opened is tried again later.
   let pauses = RedialPauses(shortest: .milliseconds(500), longest: .milliseconds(500))
 
   private let selector: Address.USBSelector

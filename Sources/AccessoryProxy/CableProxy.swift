@@ -4,15 +4,15 @@ import AccessoryProfiles
 import AccessorySessions
 import LinuxIO
 
-/// Relays bytes between an accessory and an Apple device, unchanged. The proxy connects to the accessory as a device
-/// does, and appears to devices as that accessory.
+/// Relays bytes between an accessory and an Apple device, unchanged. To the accessory, the proxy acts as a device; to
+/// devices, it appears as that accessory.
 ///
 /// ```
 ///   device ──▶ port │ proxy │ dialer ──▶ accessory
 /// ```
 ///
 /// The proxy also relays plugging and unplugging: the port is open while there is a cable to the accessory. When one of
-/// the two cables is unplugged, the proxy unplugs the other; then the dialer connects to the accessory again.
+/// the two cables is unplugged, the proxy unplugs the other, and the dialer then reconnects to the accessory.
 ///
 /// ```swift
 /// let proxy = CableProxy(on: loop, makePort: { _ in port }) { print($0.json) }
@@ -78,13 +78,14 @@ public final class CableProxy: CableOwner {
   /// The counts so far, including the current connection.
   public var counts: Counts { plugged.map { past.adding($0.cable) } ?? past }
 
-  /// Whether there is a cable to the accessory.
+  /// Whether the proxy has a cable to the accessory.
   public var hasAccessory: Bool { plugged != nil }
 
   /// Whether a device is connected to the accessory.
   public var hasDevice: Bool { plugged?.cable.hasDevice ?? false }
 
-  /// The error from the last attempt to reach the accessory; nil if there was no error, or while there is a cable.
+  /// The error from the last attempt to reach the accessory; nil if there was no error, or while the accessory is
+  /// connected.
   public var trouble: TransportError? { plugged == nil ? dialer?.trouble : nil }
 
   // MARK: The accessory

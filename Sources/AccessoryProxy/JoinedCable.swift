@@ -9,9 +9,9 @@ import IAP2
 /// ```
 ///
 /// Until a device connects, the accessory's bytes are read and held. Reading shows when the accessory disconnects, and
-/// holding the bytes ensures that the device misses none. If the detection sequence is repeated, only one copy is held,
-/// because a device that connects late would answer every copy. If one side closes normally, the other side receives
-/// the remaining bytes before it is closed; if one side is lost, the other is closed immediately.
+/// holding the bytes ensures that the device misses none. Of repeated detection sequences, only one is held, because a
+/// device that connects late would answer each of them. If one side closes normally, the other side receives the
+/// remaining bytes before it is closed; if one side is lost, the other is closed immediately.
 ///
 /// Invariant: memory is bounded. At most one chunk waits in each direction, and at most ``mostHeld`` bytes wait for a
 /// device to connect.
@@ -28,7 +28,7 @@ final class JoinedCable {
   private var closer: LoopTimer?
   private let ended: (Cable.End, ChannelEnd) -> Void
 
-  /// One channel, and the bytes waiting to be sent to it.
+  /// One channel, and the bytes waiting to be sent on it.
   private final class Way: ChannelHandler {
     let channel: any Channel
     let end: Cable.End
@@ -51,8 +51,8 @@ final class JoinedCable {
     func channel(_ channel: any Channel, endedWith reason: ChannelEnd) { cable?.ended(self, reason) }
   }
 
-  /// Begins to receive from the accessory. `ended` is called once, when both channels are closed; its arguments
-  /// describe the side that closed first.
+  /// Starts receiving from the accessory. `ended` is called once, when both channels are closed; its arguments describe
+  /// the side that closed first.
   init(_ accessory: any Channel, on loop: any EventLoop, ended: @escaping (Cable.End, ChannelEnd) -> Void) {
     (self.loop, self.ended) = (loop, ended)
     self.accessory = Way(accessory, .accessory)

@@ -30,7 +30,7 @@ enum HexInText {
     case data
   }
 
-  /// Returns the kind of bytes that follow this text; nil if the numbers that follow are not bytes.
+  /// Returns the kind of bytes that follow this text; nil if the digits that follow are not bytes.
   private static func use(before: ArraySlice<UInt8>, _ names: SecretNames) -> Use? {
     let text = String(decoding: before.suffix(200), as: UTF8.self)
     if text.hasSuffix("to no packet: ") { return .damaged }

@@ -8,12 +8,12 @@ struct JSONDocument: RedactedDocument {
   private let bytes: [UInt8]
   private let pieces: [JSONText.Piece]
   private var streams: [String: WireStream] = [:]
-  /// For each piece that contains bytes, their stream and their range in it.
+  /// For each string that contains bytes, the stream to which they belong and their range in that stream.
   private var ranges: [Int: (stream: String, range: Range<Int>)] = [:]
 
   init(_ bytes: [UInt8]) throws(RedactionRefusal) { try self.init(bytes, in: 0..<bytes.count) }
 
-  /// Reads the JSON in one part of a file.
+  /// Reads the JSON in part of a file.
   init(_ bytes: [UInt8], in range: Range<Int>) throws(RedactionRefusal) {
     self.bytes = bytes
     pieces = try JSONText(bytes[range]).pieces

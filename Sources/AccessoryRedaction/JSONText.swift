@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The strings in one or more JSON values, with their positions in a file and their meaning.
+/// The strings in one or more JSON values, with their positions in a file and their meanings.
 struct JSONText {
   /// The meaning of a string.
   enum Use: Equatable {
@@ -16,9 +16,9 @@ struct JSONText {
 
   /// A string that is not a key.
   struct Piece {
-    /// The position in the file, without the quotation marks.
+    /// The string's position in the file, without the quotation marks.
     let range: Range<Int>
-    /// The contents, with escapes decoded.
+    /// The string's contents, with escapes decoded.
     let text: [UInt8]
     var use: Use
   }
@@ -51,7 +51,7 @@ struct JSONText {
     return true
   }
 
-  /// The value of a member or an element: the index of a string, or a number.
+  /// The value of a member or an element: a string, given by its index, or a number.
   private enum Value {
     case text(Int)
     case number(String)
@@ -102,8 +102,8 @@ struct JSONText {
     if elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
       case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
     {
-      // Transfers of native channels are a separate stream. So are packets changed by a fault, because the trace
-      // contains these packets twice.
+      // Transfers of native channels are a separate stream. So are packets that a fault changed, because the trace
+      // contains them twice.
       let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
       pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
     }
@@ -122,7 +122,7 @@ struct JSONText {
     for key in ["serial", "serialNumber", "uid", "uuid", "UUID"] { set(key, .secret(.serial)) }
     for key in ["mac", "MAC", "bluetoothAddress"] { set(key, .secret(.address)) }
     for key in ["ssid", "passphrase"] { set(key, .secret(.wifi)) }
-    // Other objects have names too, but only accessories have serial numbers.
+    // A `name` next to a serial number is an accessory's; other objects' names are not secret.
     if text("serial") != nil || text("serialNumber") != nil { set("name", .secret(.name)) }
     if text("data") != nil, text("from") != nil { set("data", .secret(.payload)) }
     guard case .text? = members["hex"] else { return }

@@ -1,11 +1,11 @@
 import AccessoryFormats
 import IAP2
 
-/// A log with bytes in hex, or a hex dump. The bytes are redacted in the same way as those in a capture. Other words
-/// are replaced, except for numbers and words that a decoder needs.
+/// A log with bytes in hex, or a hex dump. The bytes are redacted in the same way as those in a capture. All other
+/// words are replaced, except numbers and the words that a decoder needs.
 ///
-/// The reader can only guess which digits are bytes. A wrong guess changes what a decoder finds in the file, or leaves
-/// a secret that the decoder finds; in both cases the file is refused.
+/// The reader can only guess which digits are bytes. If a wrong guess changes what a decoder finds in the file, or
+/// leaves a secret that a decoder finds, the file is refused.
 struct LogDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true
@@ -36,7 +36,7 @@ struct LogDocument: RedactedDocument {
     self.bytes = bytes
     var start = 0
     var direction = ""
-    /// Whether lines begin with an offset; a number alone on a line is then the offset that ends a dump.
+    /// Whether lines begin with an offset; a number alone on a line is then a dump's final offset.
     var hasOffsets = false
     var texts: [Range<Int>] = []
     while start < bytes.count {
@@ -104,7 +104,7 @@ struct LogDocument: RedactedDocument {
     }
   }
 
-  /// The positions of the bytes in a word; nil if the word does not consist of bytes.
+  /// The position of each byte's first digit in a word; nil if the word does not consist of bytes.
   private static func digits(_ word: Range<Int>, in bytes: [UInt8]) -> [Int]? {
     let marks = Array(",;{}[]<>\"'".utf8)
     var range = word
@@ -120,7 +120,7 @@ struct LogDocument: RedactedDocument {
     return Array(stride(from: range.lowerBound, to: range.upperBound, by: 2))
   }
 
-  /// The longest run of words that consist of bytes, without an offset that precedes them.
+  /// The longest run of words that consist of bytes, without any offset before them.
   private static func run(
     of words: [Range<Int>], in bytes: [UInt8], _ hasOffsets: inout Bool
   ) -> (words: Range<Int>, digits: [Int]) {
@@ -130,7 +130,7 @@ struct LogDocument: RedactedDocument {
       let start = index
       var digits: [Int] = []
       while index < words.count, let more = Self.digits(words[index], in: bytes) {
-        // For example `0000  ff 5a` and `00000010 ff 5a`.
+        // Lines such as `0000 ff 5a` and `00000010 ff 5a` begin with an offset.
         let isOffset =
           index == 0 && more.count >= 2 && (words.count > 1 ? words[1].count == 2 : hasOffsets && more.count < 5)
         hasOffsets = hasOffsets || isOffset
@@ -189,8 +189,8 @@ struct LogDocument: RedactedDocument {
     byte >= 0x80 || isHex(byte) || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
   }
 
-  /// Returns the redacted form of the text after the bytes; this text shows the same bytes as characters, or contains
-  /// other words.
+  /// Returns the redacted form of the text after the bytes; that text either shows the same bytes as characters or
+  /// contains other words.
   private static func column(_ rest: [UInt8], of bytes: [UInt8]) -> [UInt8] {
     let shown = bytes.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }
     var frame = (rest.prefix { $0 == 0x20 }.count, 0)

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// An HTML page or a JUnit file. Redaction changes its text, its attribute values, and the data of a trace.
+/// An HTML page or a JUnit file. Redaction changes the text, the attribute values and, in a trace, the data.
 ///
 /// A trace identifies its secrets. Other pages do not, so such a page must be redacted together with the JSON report of
 /// the same run.

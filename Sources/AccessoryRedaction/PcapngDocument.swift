@@ -11,7 +11,7 @@ struct PcapngDocument: RedactedDocument {
   private var bytes: [UInt8]
   /// The bytes that each side of each interface sent.
   private var streams: [WireStream] = []
-  /// The positions of the streams' bytes in the file.
+  /// Where the streams' bytes are in the file.
   private var pieces: [(stream: Int, range: Range<Int>, place: Int)] = []
   /// The positions of comments and other text.
   private var texts: [Range<Int>] = []
@@ -21,7 +21,7 @@ struct PcapngDocument: RedactedDocument {
   init(_ bytes: [UInt8]) throws(RedactionRefusal) {
     self.bytes = bytes
     var order = ByteOrder.little
-    /// For each interface, the index of the first of the interface's two streams.
+    /// The index of each interface's first stream; every interface has two.
     var interfaces: [Int] = []
     var place = 0
     func number(_ place: Int, _ count: Int) -> Int { Int(bytes.number(at: place, count, order)) }

@@ -15,7 +15,7 @@ import IAP2
 /// ```
 ///
 /// A file that easim does not understand completely is refused. Each redacted file is read again: a decoder must find
-/// the same packets as before, and no secret may be left.
+/// the same packets as before, and no secret may remain.
 public struct Redaction {
   /// The maximum size of a file.
   public static let mostBytes = 256 << 20
@@ -54,7 +54,7 @@ public struct Redaction {
       if files[index].document.isCapture, CaptureSketch(files[index].bytes) != CaptureSketch(made) {
         throw RedactionRefusal(files[index].name, "the redacted file would not decode as before")
       }
-      // The result is checked twice: by the reader that found the secrets, and by the decoder.
+      // The redacted file is checked twice: by the reader that found the secrets, and by the decoder.
       var rest = SecretNames(keeping: names.kept)
       var again = try Self.document(made)
       again.collect(into: &rest)
@@ -118,7 +118,7 @@ protocol RedactedDocument {
   mutating func rewrite(_ names: inout SecretNames) -> [UInt8]
 }
 
-/// The structure that a decoder finds in a capture, without the contents. Redaction must not change this structure.
+/// The structure that a decoder finds in a capture, without the contents; redaction must not change it.
 private struct CaptureSketch: Equatable {
   private var entries: [String] = []
   private var summary: CaptureSummary

@@ -4,13 +4,13 @@ import IAP2
 public enum SecretKind: String, CaseIterable, Sendable {
   /// Serial numbers and identifiers of devices.
   case serial
-  /// MAC addresses and the keys of pairings.
+  /// MAC addresses and pairing keys.
   case address
   /// Names of accessories, devices and people.
   case name
   /// Certificates and signatures.
   case certificate
-  /// Networks and their passphrases.
+  /// Names of networks, and passphrases.
   case wifi
   /// Geographic positions.
   case location
@@ -19,7 +19,7 @@ public enum SecretKind: String, CaseIterable, Sendable {
   /// Data that apps and accessories sent each other.
   case payload
 
-  /// The text at the start of a replacement.
+  /// The text with which a replacement starts.
   var label: String {
     switch self {
     case .serial: "serial"
@@ -34,7 +34,7 @@ public enum SecretKind: String, CaseIterable, Sendable {
   }
 }
 
-/// One parameter of a control message: its position in the message, and its entry in the catalogue.
+/// One parameter in a control message: its position in the message, and its catalogue entry.
 struct ParameterPlace {
   let message: UInt16
   /// The numbers of the groups that contain the parameter, and its own number.

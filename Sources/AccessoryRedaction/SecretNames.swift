@@ -7,7 +7,7 @@ public struct SecretNames: Sendable {
   public struct Count: Equatable, Sendable {
     /// The number of different secrets.
     public var values = 0
-    /// The number of places in which these secrets were replaced.
+    /// The number of places in which secrets of this kind were replaced.
     public var places = 0
   }
 
@@ -16,7 +16,7 @@ public struct SecretNames: Sendable {
   /// How many secrets were replaced, by kind.
   public private(set) var counts: [SecretKind: Count] = [:]
   private var names: [[UInt8]: (kind: SecretKind, name: [UInt8])] = [:]
-  /// The secrets and their kinds, without the secrets' forms in hex.
+  /// The secrets and their kinds, not including the forms in hex.
   private var values: [[UInt8]: SecretKind] = [:]
   private var replacements: Set<[UInt8]> = []
   /// The secrets, keyed by their first two bytes, longest first.
@@ -37,7 +37,7 @@ public struct SecretNames: Sendable {
     values[value] = kind
     replacements.insert(name)
     index(value)
-    // Adds the secret's forms in hex, which appear in text.
+    // Text may also contain the secret in hex, so those forms are added too.
     guard value.count >= 4 else { return }
     for separator in ["", " ", ":", "-"] {
       for isUpper in [false, true] {
@@ -58,7 +58,7 @@ public struct SecretNames: Sendable {
   /// Returns the replacement; nil if the value is not a secret, or is kept.
   mutating func name(of value: [UInt8]) -> [UInt8]? {
     guard let found = names[value] else {
-      // The address may be written in upper or lower case.
+      // An address may be written in upper or lower case.
       guard value.count == 17, let bytes = Self.address(value), let name = names[bytes]?.name else { return nil }
       return Self.hex(name, String(decoding: [value[2]], as: UTF8.self), true)
     }
@@ -101,18 +101,17 @@ public struct SecretNames: Sendable {
 
   // MARK: Searching
 
-  /// Returns the kind of a secret in the redacted file that is not a replacement; nil if there is none.
+  /// Returns the kind of the first secret in `found` that is not a replacement; nil if there is none.
   func first(leftIn found: SecretNames) -> SecretKind? {
     found.values.first { !replacements.contains($0.key) && $0.key.contains { $0 != UInt8(ascii: "x") } }?.value
   }
 
-  /// Returns whether the bytes contain no secret.
   func areAbsent(from bytes: [UInt8]) -> Bool {
     var (names, bytes) = (self, bytes)
     return !names.replace(in: &bytes, isText: false)
   }
 
-  /// Replaces every secret in the bytes; returns whether there was one. If `isText` is set, short secrets are also
+  /// Replaces every secret in the bytes; returns whether there were any. If `isText` is set, short secrets are also
   /// replaced if they are whole words.
   mutating func replace(in bytes: inout [UInt8], isText: Bool) -> Bool {
     guard !index.isEmpty, bytes.count > 1 else { return false }
@@ -132,7 +131,7 @@ public struct SecretNames: Sendable {
     return isChanged
   }
 
-  /// Replaces the start of a secret at the end of truncated bytes.
+  /// If truncated bytes end with the start of a secret, replaces that start.
   mutating func replaceTail(of bytes: inout [UInt8]) {
     for count in stride(from: bytes.count, through: 3, by: -1) {
       guard let value = names.keys.first(where: { $0.count > count && $0.starts(with: bytes.suffix(count)) }),

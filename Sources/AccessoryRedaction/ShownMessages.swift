@@ -116,7 +116,7 @@ struct ShownMessages {
   }
 
   private func note(_ shown: ArraySlice<UInt8>, _ parameter: ParameterPlace, into names: inout SecretNames) {
-    // This mark is at the end of each truncated line.
+    // This mark ends each truncated line.
     let cut = Array("…".utf8)
     let shown =
       shown.count >= cut.count && shown.suffix(cut.count).elementsEqual(cut) ? shown.dropLast(cut.count) : shown
@@ -128,7 +128,7 @@ struct ShownMessages {
 
   // MARK: One parameter
 
-  /// Reads a line such as `3 serial number = "…"`, which is indented in a group and does not name its message.
+  /// Reads a line such as `3 serial number = "…"`, which is indented inside a group and does not name the message.
   private mutating func readParameterLine(into names: inout SecretNames) -> Bool {
     skipBlanks()
     let depth = place

@@ -2,7 +2,7 @@ import IAP2
 
 /// The positions of secrets, data and checksums in the bytes that one side sent.
 struct WireLayout {
-  /// A parameter's value that must be replaced.
+  /// A parameter value that must be replaced.
   struct Value {
     let kind: SecretKind
     let isText: Bool
@@ -26,14 +26,14 @@ struct WireLayout {
   private var expected: UInt8?
   /// Packets that arrived before a packet with a lower sequence number, by sequence number.
   private var ahead: [UInt8: (header: PacketHeader, payload: Range<Int>)] = [:]
-  /// The payload of the last packet with each sequence number.
+  /// The payload of the most recent packet with each sequence number.
   private var sent: [UInt8: Range<Int>] = [:]
   /// The parts of an incomplete control message.
   private var message: [Range<Int>] = []
 
   init() {}
 
-  /// Creates the layout of a native channel's transfers, which have no packets.
+  /// Creates the layout for a native channel's transfers, which have no packets.
   init(native range: Range<Int>) { data[-1] = [range] }
 
   init(_ bytes: [UInt8]) {
@@ -136,7 +136,7 @@ struct WireLayout {
   private mutating func deliver(_ header: PacketHeader, _ payload: Range<Int>, _ bytes: [UInt8]) {
     expected = header.sequence &+ 1
     sent[header.sequence] = payload
-    // If the capture contains no SYN, a control session is recognized by the first bytes of its messages.
+    // If the capture contains no SYN, the first bytes of a message reveal a control session.
     let begins = bytes[payload].starts(with: [0x40, 0x40])
     switch kinds[header.session] ?? (begins || !message.isEmpty ? 0 : 2) {
     case 0: add(payload, bytes)
@@ -180,7 +180,7 @@ struct WireLayout {
       let count = head.count == 4 ? Int(head[0]) << 8 | Int(head[1]) : 0
       let value = rest.first(count).dropped(4)
       guard count >= 4, value.reduce(4, { $0 + $1.count }) == count else {
-        // The remaining bytes are not parameters.
+        // Bytes that remain are not parameters, so they are replaced as a whole.
         return values.append(Value(kind: .other, isText: false, ranges: rest))
       }
       rest = rest.dropped(count)

@@ -3,10 +3,11 @@ import IAP2
 /// The bytes that one side sent, collected from all places in a file. Secrets in the messages are found and replaced,
 /// and checksums are corrected.
 ///
-/// Packets are put in order, so that messages may span several packets, and all copies of a retransmitted packet are
-/// changed. Damaged packets and bytes outside packets are overwritten, and stay damaged in the same way.
+/// Packets are put in order, because messages may span several packets, and all copies of a retransmitted packet are
+/// changed. Damaged packets and bytes outside packets are overwritten in such a way that the damage looks the same to a
+/// decoder.
 struct WireStream {
-  /// Whether the bytes are transfers of a native channel, which have no packets.
+  /// Whether the bytes are a native channel's transfers, which have no packets.
   let isNative: Bool
   private(set) var bytes: [UInt8] = []
   private var original: [UInt8] = []
@@ -21,7 +22,7 @@ struct WireStream {
     return start..<bytes.count
   }
 
-  /// Adds the secrets in all messages to `names`.
+  /// Adds the secrets in all of the stream's messages to `names`.
   mutating func collect(into names: inout SecretNames) {
     original = bytes
     layout = isNative ? WireLayout(native: 0..<bytes.count) : WireLayout(bytes)

@@ -1,17 +1,17 @@
 import AccessoryProfiles
 import IAP2
 
-/// An action that an accessory performs on its own side, initiated by a user, a program, or the accessory itself.
+/// An action that a user, a program, or the accessory itself initiates on the accessory's side.
 ///
-/// `WorldAction` contains these actions. The actions are defined in this lower layer because scripts also use them.
+/// `WorldAction` contains these actions. They are defined in this lower layer because scripts also use them.
 public enum AccessoryAction: Equatable, Sendable {
   case plugIn
   /// The accessory is unplugged cleanly: bytes in transit are still delivered.
   case unplug(Script.Answer.Absence = .stays)
-  /// The accessory is unplugged, and plugged in again with the profile's flicker or the default one.
+  /// The accessory is unplugged, and plugged in again with the profile's flicker (a double connect) or the default one.
   case flicker
   case closeSessions
-  /// The accessory forgets its sessions: they stay open at the device, but nothing is answered in them.
+  /// The accessory forgets its sessions: they stay open on the device, but get no more answers.
   case forgetSessions
   case quirk(Quirk)
   /// The accessory sends a control message, or changes what its rules send.
@@ -35,7 +35,7 @@ public struct OutgoingMessage: Equatable, Sendable {
   /// Creates a message from a rule's entry, ignoring the conditions under which the rule sends it.
   public init(_ entry: MessageRuleEntry) { self.entry = entry }
 
-  /// The number of the message; nil if the entry names a message that does not exist.
+  /// The message's number; nil if the entry names a message that does not exist.
   public var message: MessageID? { entry.send.messageID }
   /// The message's parameters; empty if the entry's parameters cannot be sent.
   public var parameters: [MessageRule.Element] { (try? entry.rule())?.parameters ?? [] }

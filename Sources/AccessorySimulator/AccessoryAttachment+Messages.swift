@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// The messages that an accessory sends automatically, and how the accessory handles files, and messages that do not
-// belong to identification or sessions.
+// Handles the messages that an accessory sends automatically, other messages outside identification and sessions, and
+// file transfers.
 extension AccessoryAttachment {
   /// Starts the profile's rules, now that the device has accepted the identification.
   func beginRules() {

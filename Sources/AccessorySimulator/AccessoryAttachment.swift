@@ -9,8 +9,8 @@ import LinuxIO
 /// The accessory's end of one cable, which answers authentication and sessions according to the profile and its quirks.
 final class AccessoryAttachment: ConnectionOwner {
   enum News {
-    /// The device has received everything that it will get: identification and authentication have finished, or a quirk
-    /// is holding them up.
+    /// The device will receive nothing more: identification and authentication have finished, or a quirk is holding
+    /// them up.
     case deviceIsDone
     case wantsToDetach
     case ended(String)
@@ -30,7 +30,7 @@ final class AccessoryAttachment: ConnectionOwner {
   private let answersAuthentication: Bool
   private var timers: [LoopTimer] = []
   private var staleBytes: StaleBytes?
-  /// Native channels that the device has opened and the accessory has not answered yet.
+  /// Native channels that the device has opened and the accessory deliberately leaves unanswered.
   private var ignoredChannels: [any Channel] = []
   private lazy var peerWarnings = PeerWarnings(on: connection.loop) { [unowned self] in log($0) }
   private var hasWarned = false
@@ -94,8 +94,8 @@ final class AccessoryAttachment: ConnectionOwner {
     for session in connection.forgetSessions() { accessory.log(.note("session \(session.id): forgotten")) }
   }
 
-  /// Runs `work` later if this attachment still exists. The attachment retains its timers, so the timers must not
-  /// retain the attachment.
+  /// Runs `work` later if this attachment still exists. The attachment retains the timer, so the timer must not retain
+  /// the attachment.
   private func later(_ delay: Duration, _ work: @escaping (AccessoryAttachment) -> Void) {
     timers.removeAll { $0.deadline == nil }
     timers.append(connection.loop.schedule(after: delay) { [weak self] in if let self { work(self) } })
@@ -192,7 +192,7 @@ final class AccessoryAttachment: ConnectionOwner {
 
   private func answerAuthentication(_ answer: @escaping (inout AccessoryPeer) -> Void) {
     guard answersAuthentication else {
-      // A device that authenticates first stops at this point.
+      // A device that authenticates before identification gets stuck here.
       log(.authentication(.unanswered))
       handle(.deviceIsDone)
       return
@@ -222,7 +222,7 @@ final class AccessoryAttachment: ConnectionOwner {
       try Worker.start {
         let result = Result { () throws(AuthenticatorError) in try authenticator.respond(to: challenge) }
         loop.execute {
-          // An answer that belongs to a link that has ended must not be sent on the next link.
+          // An answer computed for a link that has ended must not be sent on the next link.
           guard let owner = owner.value.object, owner.linkNumber == link else { return }
           owner.take(result)
         }
@@ -296,7 +296,7 @@ final class AccessoryAttachment: ConnectionOwner {
     }
   }
 
-  /// Handles a session that the device started by opening a native channel; no other request follows.
+  /// Handles a session that the device started by opening a native channel, without any other request.
   private func nativeChannelOpened(_ channel: any Channel, _ name: String) {
     guard isWhole, let entry = prepared.profile.protocols.first(where: { $0.name == name }) else {
       log(.warning("the device opened the native transport of \(name), which is not offered: refused"))

@@ -36,7 +36,7 @@ public final class LineSigner: AccessoryAuthenticator {
   /// - Parameters:
   ///   - place: `exec:COMMAND`, a shell command, or `unix:PATH`.
   ///   - allowsOtherUsers: whether the socket may belong to another user.
-  /// - Throws: a sentence that names the signer and what is wrong.
+  /// - Throws: an error that names the signer and the problem.
   public init(_ place: String, allowsOtherUsers: Bool = false) throws(AuthenticatorError) {
     let line = try SignerLine(place, allowsOtherUsers: allowsOtherUsers)
     let certificate = try line.ask("certificate")
@@ -64,8 +64,8 @@ public final class LineSigner: AccessoryAuthenticator {
   }
 }
 
-/// The connection to a signer. The connection's loop runs only while an answer is awaited, on the thread that made the
-/// request.
+/// The connection to a signer. The connection's loop runs only while a caller waits for an answer, on the caller's
+/// thread.
 private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private let place: String
   private let loop: EpollLoop
@@ -74,7 +74,7 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private var output = LineSplitter()
   private var errors = LineSplitter()
   private var answers: [String] = []
-  /// How many answers to abandoned requests may still arrive.
+  /// How many answers may still arrive for requests that timed out.
   private var lateAnswers = 0
   /// The last text that the program wrote to stderr.
   private var complaint: String?
@@ -143,7 +143,7 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
     throw .signer("\(place) answered '\(word)' with an empty line")
   }
 
-  /// Sends a request; returns false if it was not accepted completely. Pipes and sockets have room for hundreds of
+  /// Sends a request; returns false if only part of it was accepted. Pipes and sockets have room for hundreds of
   /// requests.
   private func send(_ text: String) -> Bool {
     guard end == nil else { return false }

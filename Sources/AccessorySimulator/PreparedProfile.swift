@@ -2,7 +2,7 @@ import AccessoryProfiles
 import Certificates
 import IAP2
 
-/// One accessory's profile, prepared for the wire once instead of once per attachment.
+/// One accessory's profile, encoded for the wire once instead of once per attachment.
 final class PreparedProfile {
   let profile: Profile
   let authenticator: any AccessoryAuthenticator
@@ -14,11 +14,11 @@ final class PreparedProfile {
   let rules: [MessageRule]
   let heardMessages: Set<MessageID>
 
-  // The accessory's quirks; each is nil if the accessory does not have it.
+  // Each of the following quirks is nil if the accessory does not have it.
 
   private(set) var oddAuthentication: OddAuthentication?
   private(set) var oddIdentification: OddIdentification?
-  /// The maximum number of bytes from the previous session at the start of each session.
+  /// How many bytes of the previous session each session starts with, at most; nil without the stale-bytes quirk.
   private(set) var staleBytes: Int?
 
   private let empty: PreparedIdentification
@@ -42,8 +42,8 @@ final class PreparedProfile {
       case .identification(let odd): oddIdentification = odd
       case .noStatus: reportsSessionStatus = false
       case .staleBytes(let count): staleBytes = count
-      // Quirks that span several attachments are applied elsewhere: the flicker by SimulatedAccessory, and the others
-      // by SessionQuirks.
+      // Quirks that span several attachments are applied elsewhere: the flicker in SimulatedAccessory, and the others
+      // in SessionQuirks.
       default: break
       }
     }
@@ -62,8 +62,8 @@ final class PreparedProfile {
     return PreparedProfile(profile, authenticator: authenticator, behavior: behavior)
   }
 
-  /// Returns the identification; if `isWhole` is false, it contains no protocols, as for an accessory that will connect
-  /// a second time.
+  /// Returns the identification; if `isWhole` is false, the identification contains no protocols, as for an accessory
+  /// that will connect a second time.
   func identification(isWhole: Bool, hasNativeChannels: Bool) -> PreparedIdentification {
     guard isWhole else { return empty }
     return hasNativeChannels ? whole : wholeWithoutSides
@@ -73,9 +73,9 @@ final class PreparedProfile {
 // A profile's contents in the form in which iAP2 sends them.
 
 extension Profile {
-  /// Returns the accessory's identification; if `isWhole` is false, it contains no protocols, as for an accessory that
-  /// will connect a second time. If the cable has no native channels, sessions with native transport use the link like
-  /// all others.
+  /// Returns the accessory's identification; if `isWhole` is false, the identification contains no protocols, as for an
+  /// accessory that will connect a second time. If the cable has no native channels, sessions with native transport use
+  /// the link like all others.
   public func identification(isWhole: Bool, hasNativeChannels: Bool = true) -> Identification {
     var out = Identification()
     out.name = identity.name
@@ -148,7 +148,7 @@ extension Profile.Transport {
 }
 
 extension Profile.Location {
-  /// The parameter of group 22: the number, the name, and an empty parameter for each feature.
+  /// Parameter 22, a group: the number, the name, and an empty parameter for each feature.
   fileprivate var parameter: Parameter {
     var writer = ParameterWriter()
     writer.u16(0, id)
@@ -161,7 +161,7 @@ extension Profile.Location {
 }
 
 extension Duration {
-  /// A duration in milliseconds, as in a SYN. Reading the profile has already ensured that the duration is in range.
+  /// A duration in milliseconds, as in a SYN. The profile's reader has already ensured that the duration is in range.
   fileprivate var wireMilliseconds: UInt16 {
     UInt16(clamping: components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000)
   }

@@ -44,7 +44,7 @@ public final class SimulatedAccessory {
   private var returnTimer: LoopTimer?
   private var absenceTimers: [LoopTimer] = []
 
-  /// Why the accessory cannot be plugged in at its place, if the place was refused before any device connected;
+  /// Why the accessory cannot be plugged in at its port's address, if that failed before any device connected;
   /// otherwise nil.
   public private(set) var failure: String?
   /// How many times the accessory was plugged in, counting each connection of a flicker.
@@ -56,13 +56,13 @@ public final class SimulatedAccessory {
   private var attachment: AccessoryAttachment?
   private var refusals: ReportLimit?
   private var timer: LoopTimer?
-  /// The subject of the accessory's events: the accessory as it currently presents itself.
+  /// The accessory as it currently presents itself, which is the subject of its events.
   private var subject: TimelineEvent.Subject
 
-  /// Creates an accessory that is not plugged in. `report` is called on the loop with all its events; `link` can change
-  /// link settings that profiles do not contain. A device that is silent for longer than `handshakeTimeouts` allows is
-  /// disconnected. With `tellsMessages` every control message is reported as an event, and an undeclared one as a
-  /// warning.
+  /// Creates an accessory that is not plugged in. `report` is called on the loop with all of the accessory's events;
+  /// `link` can change link settings that profiles do not contain. A device that is silent for longer than
+  /// `handshakeTimeouts` allows is disconnected. With `tellsMessages`, every control message is reported as an event,
+  /// and every undeclared one as a warning.
   public init(
     _ profile: Profile, at port: any Port, authenticator: any AccessoryAuthenticator, on loop: any EventLoop,
     handshakeTimeouts: HandshakeTimeouts = HandshakeTimeouts(), tellsMessages: Bool = false,
@@ -105,7 +105,7 @@ public final class SimulatedAccessory {
   public var isWhole: Bool { flicker.state == .whole }
 
   /// The number of running programs of the accessory's sessions. After the last session, these programs get time to
-  /// exit; releasing the accessory, which must be unplugged by then, ends them immediately.
+  /// exit. Releasing the accessory, which must be unplugged first, ends them immediately.
   public var runningPrograms: Int { programs.count }
 
   /// Plugs the accessory in; throws if the port cannot be opened now. A port that fails later causes a warning.
@@ -119,7 +119,7 @@ public final class SimulatedAccessory {
     do { try perform(flicker.unplug(), reason) } catch { preconditionFailure("unplugging opens no port") }
   }
 
-  /// Unplugs the accessory, and plugs it in again with a flicker: the profile's, or the default one if it has none.
+  /// Unplugs the accessory, and plugs it in again with the profile's flicker or, if there is none, the default one.
   public func flickerNow() {
     let action = flicker.flickerNow(Flicker(), now: loop.now, random: &random)
     do { try perform(action, "the flicker") } catch { preconditionFailure("unplugging opens no port") }
@@ -131,7 +131,7 @@ public final class SimulatedAccessory {
   }
 
   /// Forgets every session without closing it: the sessions stay open on the device but get no answers. New sessions
-  /// work.
+  /// work normally.
   public func forgetSessions() {
     attachment?.forgetSessions()
   }
@@ -195,7 +195,8 @@ public final class SimulatedAccessory {
       do { try perform(action, "as the script says") } catch { log(.warning("cannot be plugged in: \(error)")) }
     }
     guard action.needsPlug != nil else { return work() }
-    // Unplugging is deferred to a later turn, because the script is called by the cable that is about to end.
+    // Unplugging is deferred to a later turn, because the script is running in a call from the cable that is about to
+    // end.
     absenceTimers.removeAll { $0.deadline == nil }
     absenceTimers.append(loop.schedule(after: .zero, work))
   }
@@ -232,7 +233,7 @@ public final class SimulatedAccessory {
     case .warning(let text): refusals?.report(text)
     case .ended(let why):
       log(.warning("\(port.place) is over: \(why)"))
-      // If the place is lost later, for example because a gadget is unbound by hand, the accessory counts as unplugged.
+      // If the port fails later, for example because a gadget is unbound by hand, the accessory counts as unplugged.
       if !hadCable { failure = why }
       unplug(why)
     }
@@ -274,7 +275,7 @@ public final class SimulatedAccessory {
     }
   }
 
-  /// Stays plugged in for the next device, in the same state as for the first.
+  /// Keeps the accessory plugged in for the next device, in the same state as for the first.
   private func awaitNextDevice() {
     flicker.deviceLeft()
     offer(isWhole: !flicker.isEmpty)

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Decides when a simulated accessory with a wire flicker is plugged in, and with which protocols.
+/// Decides when a simulated accessory that flickers on the wire is plugged in, and with which protocols.
 ///
 /// ```
 ///              plugIn                 the device is done      after `empty`     after `gap`
@@ -14,11 +14,12 @@ import AccessoryProfiles
 ///
 /// The time without protocols starts when the device has accepted the accessory's identification and authentication,
 /// not when the accessory is plugged in: a host that connects late or works slowly still sees the whole flicker. A
-/// device that disconnects and returns counts as a new cable, and sees the flicker again.
+/// device that disconnects and returns gets a new cable, and sees the flicker again.
 struct WireFlickerMachine {
   enum State: Equatable {
     case unplugged
-    /// The accessory is attached without protocols; it leaves at `leavesAt`, once the device is done.
+    /// The accessory is attached without protocols; `leavesAt`, set once the device is done, is when the accessory is
+    /// unplugged.
     case empty(cycle: Int, leavesAt: Instant?)
     case away(cycle: Int, until: Instant)
     case whole
@@ -42,7 +43,7 @@ struct WireFlickerMachine {
   }
 
   mutating func change(to flicker: Flicker?) {
-    // If the device causes the flicker, the accessory does not have to do anything.
+    // If the device causes the flicker, the accessory itself does nothing.
     own = flicker?.maker == .wire ? flicker : nil
   }
 

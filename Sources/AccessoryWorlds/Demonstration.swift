@@ -4,8 +4,8 @@ import AccessoryProfiles
 import AccessorySessions
 import AccessorySimulator
 
-/// The demonstration of `easim demo`: an accessory that connects twice, and an app that handles both connections
-/// correctly.
+/// The demonstration that `easim demo` shows: an accessory that connects twice, and an app that handles both
+/// connections correctly.
 ///
 /// The app waits for its protocol, opens a session, sends a string and EADemo's 10K, verifies both echoes, and then the
 /// accessory is unplugged. The same object runs in real time for users and in virtual time for tests.
@@ -51,8 +51,8 @@ public final class Demonstration: AppHandler {
       send("a string", Array("Hello, \(shown.name)!".utf8), on: session) { [unowned self] in
         send("EADemo's 10K", CountingPattern.bytes(10_000), on: session) { [unowned self] in
           session.close()
-          // The delay gives the accessory time to notice that the session was closed, and makes the order visible to
-          // readers.
+          // The delay gives the accessory time to notice that the session was closed, and shows readers the order of
+          // events.
           world.loop.schedule(after: .milliseconds(100)) { [unowned self] in accessory.unplug() }
         }
       }

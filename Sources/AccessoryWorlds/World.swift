@@ -51,8 +51,8 @@ public final class World {
     public var authenticationMode = AuthenticationMode.verify
     /// The speed of the cables.
     public var speed = CableSpeed()
-    /// The faults on every cable; they are created anew for each cable that is plugged in. Bytes pass through the
-    /// faults at one end in list order. A fault that cuts a cable unplugs it, so both ends notice.
+    /// The faults on every cable; each cable that is plugged in gets new ones. Bytes pass through the faults at one end
+    /// in list order. A fault that cuts a cable unplugs it, so both ends notice.
     public var faults: [CableFault] = []
     /// Wraps each end of each cable's main channel for observers, outside the faults and next to the protocol code.
     public var wrap: (any Channel, CableEnd) -> any Channel = { channel, _ in channel }
@@ -60,8 +60,8 @@ public final class World {
     public var peer = DevicePeer.Settings()
     /// When the device publishes accessories to apps.
     public var policy = PublicationMachine.Policy.ready
-    /// Whether the device begins with authentication or identification. By default the other order is not tried, so
-    /// that runs do not differ depending on when a cable is pulled.
+    /// Whether the device begins with authentication or identification. By default the other order is never tried, so
+    /// that a run does not depend on when a cable is unplugged.
     public var order = HostOrder.authentication
     /// A flicker that the device causes.
     public var deviceFlicker: Flicker?
@@ -81,20 +81,20 @@ public final class World {
     public var faultsMayChange = false
     /// Called with every event as it happens, in addition to keeping the events.
     public var report: (TimelineEvent) -> Void = { _ in }
-    /// How many bytes of each payload are shown in the transcript.
+    /// How many bytes of each payload the transcript shows.
     public var transcriptBytes = Transcript.usualBytes
     /// Called with every line of the transcript as it is written.
     public var reportLine: (String) -> Void = { _ in }
     /// Pauses the cables while the lines of the transcript cannot be written.
     public var transcriptGate: CableGate?
-    /// Records every byte of the cables, and every event as a comment.
+    /// Records every byte on the cables, and every event as a comment.
     public var recorder: CaptureRecorder?
 
     /// Creates the default settings.
     public init() {}
   }
 
-  /// The loop on which everything runs.
+  /// The loop on which the world runs.
   public let loop: any EventLoop
   /// The device.
   public let device: Device
@@ -118,12 +118,12 @@ public final class World {
     var faults: [CableFault]
     /// Observers of the accessory's cables, in addition to the world's own observers.
     var taps: CableTaps?
-    /// The channels with faults on the accessory's cables, each with the end of the cable that it is at.
+    /// The fault channels on the accessory's cables, each with its end of the cable.
     var channels: [(channel: FaultChannel, end: Cable.End)] = []
   }
 
   private final class Log {
-    // Exclusivity is not checked, because every event writes to this property. Nothing is called during a write.
+    // Exclusivity is not checked, because every event writes to this property. A write makes no calls.
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
     private let report: (TimelineEvent) -> Void
@@ -189,11 +189,11 @@ public final class World {
       behavior: behavior)
   }
 
-  /// Creates an in-memory port to this world's device, for objects that plug themselves in, such as the accessory of a
-  /// recording.
+  /// Creates an in-memory port to this world's device, for objects that plug themselves in, such as a recorded
+  /// accessory that is played back.
   public func makePort() -> any Port { makePort(nextNumber()) }
 
-  /// Creates a coprocessor like the ones in this world's accessories.
+  /// Creates a coprocessor like those in this world's accessories.
   public func authenticator(for profile: Profile) -> any AccessoryAuthenticator {
     authenticator(for: profile, settings.seed)
   }
@@ -234,8 +234,8 @@ public final class World {
     accessories.first { $0.value.accessory === accessory }?.key
   }
 
-  /// Replaces an accessory's faults on its current and later cables; only on later ones if ``Settings/faultsMayChange``
-  /// is false.
+  /// Replaces an accessory's faults on its current and later cables; only on later cables if
+  /// ``Settings/faultsMayChange`` is false.
   public func change(faults: [CableFault], of accessory: SimulatedAccessory) {
     guard let number = number(of: accessory), var entry = accessories[number] else { return }
     entry.faults = faults
@@ -274,14 +274,15 @@ public final class World {
 
   private func pull(_ accessory: SimulatedAccessory, _ port: LoopbackPort?) {
     port?.pull()
-    // The accessory notices that it was unplugged only when its channel ends. By then it may be plugged in again.
+    // The accessory notices that it was unplugged only when its channel ends. By that time, the accessory may be
+    // plugged in again.
     let plug = accessory.plugCount
     loop.schedule(after: .zero) {
       if accessory.plugCount == plug { accessory.unplug("the cable was pulled") }
     }
   }
 
-  /// How many times each fault has acted so far, summed over all cables.
+  /// How many times each fault has acted so far, across all cables.
   public var faultCounts: [FaultTally] {
     channelsByNumber.reduce(into: faultsPast) { FaultTally.add($1, to: &$0) }
   }
@@ -352,7 +353,7 @@ public final class World {
         settings.reportLine(line)
       }
     }
-    // If the accessory is at another port, the device is not in this world.
+    // An accessory at a port of its own serves a device outside this world.
     let entry = accessories[end.accessory]
     if end.end == .device || entry.map({ $0.port == nil }) == true {
       if let recorder = settings.recorder {
@@ -375,7 +376,7 @@ public final class World {
     }
   }
 
-  /// Keeps a channel for ``faultCounts``. Once a channel has ended, only its counts are kept.
+  /// Keeps a channel for ``faultCounts``; once the channel has ended, only its counts are kept.
   private func keep(_ channel: FaultChannel, _ end: CableEnd) {
     guard var entry = accessories[end.accessory] else { return }
     for (past, _) in entry.channels where past.isOver { FaultTally.add(past, to: &faultsPast) }

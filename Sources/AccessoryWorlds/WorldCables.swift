@@ -22,13 +22,13 @@ public struct CableFault: Equatable, Sendable {
 public struct CableEnd: Hashable, Sendable {
   /// The end of the cable.
   public let end: Cable.End
-  /// The accessory on the cable, numbered in the order in which accessories were added.
+  /// The number of the cable's accessory, in the order in which accessories were added.
   public let accessory: Int
-  /// The cable, numbered in the order in which cables were plugged in.
+  /// The cable's number, in the order in which cables were plugged in.
   public let cable: Int
 }
 
-/// A port whose other end is a device in the same process: plugging in creates a cable in memory.
+/// A port that leads to a device in the same process: plugging in creates an in-memory cable.
 final class LoopbackPort: Port {
   let place = "a cable in memory"
   private let loop: any EventLoop

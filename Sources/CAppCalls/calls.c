@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 // A function defined in a program replaces the function of the same name in a shared library, including for other
-// libraries that call it, such as Foundation. All functions here are weak: in a program that is linked statically to
-// the libraries (-static-stdlib), the libraries' own functions are used, and no symbol is defined twice.
+// libraries that call it, such as Foundation. All functions here are weak: in a program that links the libraries
+// statically (-static-stdlib), the libraries' own functions are used, and no symbol is defined twice.
 #define WEAK __attribute__((weak))
 
 static void (*sync_hook)(const void *);
@@ -20,7 +20,7 @@ static void (*add_timer_hook)(const void *, const void *);
 static bool (*move_timer_hook)(const void *, double);
 static double (*timer_date_hook)(const void *);
 static void (*forget_timer_hook)(const void *);
-// Set after all hooks, so that a thread that reads true also sees the hooks.
+// This flag is set after all hooks, so that a thread that reads true also sees the hooks.
 static atomic_bool has_begun;
 
 // Returns the system's function: the next definition of that name after this program's.
@@ -71,7 +71,7 @@ WEAK void dispatch_after_f(uint64_t time, const void *queue, const void *context
   own(time, queue, context, function);
 }
 
-// Identifies timers that Dispatch sets itself, to monitor its threads once a second; they do not belong to the app.
+// Tells the timers that Dispatch itself sets, to monitor its threads once a second, from the app's.
 static bool are_in_one_library(const void *one, const void *other) {
   Dl_info first, second;
   return dladdr(one, &first) && dladdr(other, &second) && first.dli_fbase == second.dli_fbase;

@@ -1,6 +1,6 @@
-// libcrypto as Swift sees it. If this header is missing: apt-get install libssl-dev
-// Choosing the nonce of an ECDSA signature has no call that OpenSSL 3.0 does not call deprecated, and its successor came
-// with 3.2; the library's own switch keeps those calls usable where warnings are errors.
+// libcrypto as Swift sees it. If this header is missing: apt-get install libssl-dev. OpenSSL 3.0 deprecates every call
+// that accepts a nonce for an ECDSA signature, and the replacement came only with 3.2. OpenSSL's own switch keeps the
+// deprecated calls usable where warnings are errors.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #if __has_include(<openssl/evp.h>)
 #include <openssl/asn1.h>

@@ -5,8 +5,8 @@
 #error "easim needs libusb's headers: apt-get install libusb-1.0-0-dev"
 #endif
 
-// Swift does not see functions with a variable number of arguments. Contexts made after this look for no devices of
-// their own; they are given open ones.
+// Swift cannot call variadic functions. Contexts created after this call do not search for devices; they are given open
+// ones.
 static inline int clibusb_look_for_no_devices(void) {
   return libusb_set_option(NULL, LIBUSB_OPTION_NO_DEVICE_DISCOVERY);
 }

@@ -1,10 +1,10 @@
-// A program's guardian: a process between this process and the program. The guardian outlives neither of them.
+// A program's guardian: a process between this process and the program, which outlives neither of them.
 //
 // The guardian is the subreaper of everything the program starts, so nothing can escape it by leaving its process group
 // or its parent. When the program has ended, the guardian kills all remaining processes. When this process ends, in any
-// way, the guardian kills everything immediately: it waits on a pipe, the leash, whose other end only this process
-// holds. The guardian is forked and never executes another file, so it only calls functions that are allowed after a
-// fork in a multithreaded process.
+// way, the guardian kills everything immediately. It notices this end on a pipe, the leash, whose other end only this
+// process holds. The guardian is forked and never executes another file, so it only calls functions that are allowed
+// after a fork in a multithreaded process.
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>
@@ -26,7 +26,7 @@
 // How long the remaining processes of a program may take to end after SIGTERM.
 enum { grace_milliseconds = 1000, round_milliseconds = 50, longest_kill_milliseconds = 5000 };
 
-// Everything that must be prepared before the fork.
+// What the child needs, prepared before the fork.
 struct program {
   const char *path;
   char *const *words;
@@ -141,7 +141,7 @@ static _Noreturn void guard(pid_t body, int leash, int signals) {
       bool was_killed = info.si_code != CLD_EXITED;
       sweep(body, signals, grace_milliseconds);
       if (!was_killed) _exit(status);
-      // Ends in the same way as the program, but without a core dump of this process.
+      // The guardian ends in the same way as the program, but without a core dump of its own.
       struct rlimit none = {0, 0};
       setrlimit(RLIMIT_CORE, &none);
       struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -167,8 +167,8 @@ static _Noreturn void be_guardian(const struct program *program, int leash, int 
   if (body < 0) fail(report, errno);
   if (body == 0) become(program, report, self);
   setpgid(body, body);
-  // Nothing else stays open; otherwise readers of the program's pipes would never see the end of file, and files of
-  // this process would never be closed.
+  // All other descriptors are closed; otherwise readers of the program's pipes would never see the end of file, and the
+  // parent's files would never be closed.
   if (dup2(leash, 0) < 0) fail(report, errno);
   close_from(1);
   sigset_t child;
@@ -193,7 +193,7 @@ int clinux_start_guarded(const char *path, char *const *words, char *const *vari
     close(reins[1]);
     return code;
   }
-  // No signal handler of this process may run in the new process.
+  // This process's signal handlers must not run in the new process.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -162,15 +162,15 @@ int clinux_functionfs_packet_size(int endpoint) {
   return descriptor.wMaxPacketSize & 0x7FF;
 }
 
-// The original settings of the terminal that was made raw. Either the program or its crash handler restores these
-// settings.
+// The original settings of the terminal that was made raw. Either the program or its crash handler restores them.
 static struct termios terminal_before;
 static volatile sig_atomic_t terminal_held;
 static int terminal_descriptor;
 // The text that is written when the terminal is restored.
 static const char *terminal_leave;
 
-// A background process would be stopped if it changed the settings, which belong to the shell at that time.
+// While a process is in the background, the terminal's settings belong to the shell, and changing them would stop the
+// process.
 static int terminal_is_ours(int descriptor) {
   pid_t group = tcgetpgrp(descriptor);
   return group < 0 || group == getpgrp();
@@ -240,7 +240,7 @@ int clinux_terminal_hold_keys(int descriptor) { return terminal_take(descriptor,
 
 int clinux_terminal_is_ours(int descriptor) { return terminal_is_ours(descriptor); }
 
-// This function is defined by AccessoryHardware; in a program without AccessoryHardware, it is NULL.
+// AccessoryHardware defines this function; in a program without AccessoryHardware, its address is NULL.
 __attribute__((weak)) void easim_add_hardware_media(void *table);
 
 void clinux_add_hardware_media(void *table) {

@@ -4,7 +4,7 @@
 #define LATE_LIBRARY "libmicrohttpd.so.12"
 #include <CLateLibrary.h>
 
-// The functions that easim calls: result, name, parameters, arguments.
+// Lists the functions that easim calls: result, name, parameters, arguments.
 #define FUNCTIONS(F)                                                                                                       \
   F(enum MHD_Result, MHD_run, (struct MHD_Daemon * daemon), (daemon))                                                      \
   F(void, MHD_stop_daemon, (struct MHD_Daemon * daemon), (daemon))                                                         \

@@ -1,5 +1,4 @@
-// The files of the live page, embedded by the compiler. Add a new file in two places here: its bytes and its table
-// entry.
+// The live page's files, embedded by the compiler. Add a new file in two places here: its bytes and its table entry.
 #include "CPage.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

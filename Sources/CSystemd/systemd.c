@@ -4,7 +4,7 @@
 #define LATE_LIBRARY "libsystemd.so.0"
 #include <CLateLibrary.h>
 
-// The functions that easim calls: result, name, parameters, arguments.
+// Lists the functions that easim calls: result, name, parameters, arguments.
 #define FUNCTIONS(F)                                                                                                    \
   F(int, sd_bus_new, (sd_bus **ret), (ret))                                                                             \
   F(int, sd_bus_open_system, (sd_bus **ret), (ret))                                                                     \

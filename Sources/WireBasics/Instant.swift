@@ -1,7 +1,7 @@
 /// A point in time, in nanoseconds since an origin that each event loop chooses.
 ///
 /// Protocol state machines and timers take the time as a parameter, so a virtual loop can simulate a week in a second.
-/// Instants of different loops must not be compared.
+/// Instants from different loops must not be compared.
 public struct Instant: Comparable, Hashable, Sendable {
   /// Nanoseconds since the loop's origin.
   public var nanoseconds: Int64
@@ -48,8 +48,8 @@ extension Duration {
   /// This duration in whole nanoseconds, clamped to the range of 64 bits (292 years).
   @inlinable
   public var wholeNanoseconds: Int64 {
-    // Nearly all durations are at most 18 seconds long. For these durations, the shortcut avoids a 128-bit division,
-    // which would account for most of a timer's cost.
+    // Nearly all durations are at most 18 seconds long. For those, this shortcut avoids a 128-bit division, which would
+    // account for most of a timer's cost.
     let attoseconds = attoseconds
     if 0...Int128(UInt64.max) ~= attoseconds {
       return Int64(UInt64(truncatingIfNeeded: attoseconds) / 1_000_000_000)

@@ -1,7 +1,7 @@
 /// A queue: elements are removed from the front in the order in which they were appended.
 ///
-/// The queue is an array whose memory is reused: with steady traffic, a queue that becomes empty from time to time does
-/// not allocate, and removing from the front takes the same time at any length. Index 0 is the front.
+/// The queue is an array that reuses its memory. With steady traffic, a queue that becomes empty from time to time does
+/// not allocate; removing from the front takes constant time. Index 0 is the front.
 ///
 /// ```swift
 /// var queue = Queue<Int>()
@@ -50,7 +50,7 @@ public struct Queue<Element> {
   @inlinable
   public mutating func popFirst() -> Element? {
     if isEmpty { return nil }
-    // This is the usual case if a queue is drained after every event: the element is moved out, and nothing is copied.
+    // If a queue is drained after every event, this is the usual case: the element is moved out, and nothing is copied.
     if elements.count == 1 { return elements.removeLast() }
     let front = elements[head]
     head += 1
@@ -79,8 +79,8 @@ public struct Queue<Element> {
     if elements.capacity == 0 { elements.reserveCapacity(count) }
   }
 
-  /// Moves the elements to the start of the memory when at least half of the memory is unused. Fewer elements are moved
-  /// than were removed since the last move, so appending stays cheap.
+  /// Moves the elements to the start of the memory when at least half of the memory is unused. A move never moves more
+  /// elements than were removed since the last one, so appending stays cheap.
   @inlinable
   mutating func reclaim() {
     if head > 0, head * 2 >= elements.count {
@@ -128,7 +128,8 @@ extension Queue where Element == UInt8 {
     body(elements.span.bytes.extracting(head..<elements.count))
   }
 
-  /// Offers all bytes to `body`, which returns how many bytes it used. Removes those bytes and returns their number.
+  /// Offers all bytes to `body`, which returns how many bytes it used. The used bytes are removed, and their number is
+  /// returned.
   @inlinable
   @discardableResult
   public mutating func consume(_ body: (RawSpan) -> Int) -> Int {

@@ -8,7 +8,7 @@
 public enum Hex {
   private static let digits = Array("0123456789abcdef".utf8)
 
-  /// The bytes as two lower-case digits each, separated by spaces: `ff 5a 00`.
+  /// Formats each byte as two lower-case digits, separated by spaces: `ff 5a 00`.
   public static func spaced(_ bytes: some Sequence<UInt8>) -> String {
     var text: [UInt8] = []
     for byte in bytes {
@@ -19,7 +19,7 @@ public enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes as in ``spaced(_:)``, but cut after `limit` bytes and followed by the total: `30 82 … (607 bytes)`.
+  /// Formats bytes as ``spaced(_:)`` does, but only the first `limit`, followed by the total: `30 82 … (607 bytes)`.
   public static func excerpt(_ bytes: some Collection<UInt8>, limit: Int = 16) -> String {
     let shown = spaced(bytes.prefix(limit))
     return bytes.count > limit ? "\(shown) … (\(bytes.count) bytes)" : shown
@@ -35,7 +35,7 @@ public enum Hex {
     }
   }
 
-  /// The bytes as two lower-case digits each, without spaces: `ff5a00`.
+  /// Formats each byte as two lower-case digits, without spaces: `ff5a00`.
   public static func plain(_ bytes: some Sequence<UInt8>) -> String {
     var text: [UInt8] = []
     for byte in bytes {
@@ -45,7 +45,7 @@ public enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// A number with leading zeros, as wide as its type unless `digits` is given: `EA00`.
+  /// Formats a number with leading zeros, as wide as its type unless `digits` is given: `EA00`.
   public static func number<Number: FixedWidthInteger & UnsignedInteger>(
     _ value: Number, digits: Int = Number.bitWidth / 4, uppercase: Bool = true
   ) -> String {
@@ -79,7 +79,7 @@ public enum Hex {
 /// The reason why a string is not valid hex. Positions are counted in characters, starting at 1.
 public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
   case notADigit(Character, position: Int)
-  /// White space between the two digits of a byte.
+  /// White space separates the two digits of a byte.
   case splitByte(position: Int)
   case oddDigits
 

@@ -12,17 +12,17 @@ import IAP2
 /// }
 /// ```
 ///
-/// Invariant: memory is bounded. At most ``CapturedEnd/mostHeld`` packets of each direction wait for a missing one.
+/// Invariant: memory is bounded. At most ``CapturedEnd/mostHeld`` packets in each direction wait for a missing one.
 public struct CaptureAnalysis {
-  /// The meaning of an entry of the capture.
+  /// What the analysis reports about an entry in the capture.
   public enum Event: Equatable, Sendable {
-    /// Bytes of an External Accessory session. Each byte is reported once, in order.
+    /// Bytes from an External Accessory session; each byte is reported once, in order.
     case session(SessionBytes)
-    /// A rule that one side violated, as a sentence.
+    /// A sentence about a rule that one side violated.
     case finding(String)
   }
 
-  /// Bytes of an External Accessory session.
+  /// Bytes from an External Accessory session.
   public struct SessionBytes: Equatable, Sendable {
     /// The number of the cable, counted from 1.
     public var cable: Int
@@ -30,7 +30,7 @@ public struct CaptureAnalysis {
     public var session: UInt16
     /// The sender's name in the capture.
     public var from: String
-    /// The bytes.
+    /// The session's bytes.
     public var bytes: [UInt8]
   }
 
@@ -65,19 +65,19 @@ public struct LinkStatistics: Equatable, Sendable {
   public var cable: Int
   /// The sender's name in the capture.
   public var from: String
-  /// Packets of every kind.
+  /// The number of packets of every kind.
   public var packets = 0
-  /// All bytes, including those outside packets.
+  /// The number of bytes, including those outside packets.
   public var bytes = 0
-  /// Bytes of External Accessory sessions, each counted once.
+  /// The number of session bytes, each counted once.
   public var sessionBytes = 0
-  /// Retransmitted packets.
+  /// The number of retransmitted packets.
   public var retransmissions = 0
-  /// Packets with a wrong checksum.
+  /// The number of packets with a wrong checksum.
   public var spoiled = 0
-  /// Bytes outside packets.
+  /// The number of bytes outside packets.
   public var skipped = 0
-  /// Packets whose sequence numbers never appear.
+  /// The number of packets missing from the capture, judging by the sequence numbers.
   public var missing = 0
   /// The time of the first entry.
   public var begin: Instant?
@@ -88,10 +88,10 @@ public struct LinkStatistics: Equatable, Sendable {
   /// The count, sum and maximum of the times between a packet and its acknowledgement.
   public var roundTrips = (count: 0, sum: Duration.zero, longest: Duration.zero)
 
-  /// Whether all figures are equal.
+  /// Compares all figures.
   public static func == (left: Self, right: Self) -> Bool { left.json.text == right.json.text }
 
-  /// Session bytes per second, from the first to the last packet.
+  /// The rate in session bytes per second, from the first packet to the last.
   public var rate: Double {
     guard let begin, let end, end > begin else { return 0 }
     return Double(sessionBytes) / (end - begin).inSeconds

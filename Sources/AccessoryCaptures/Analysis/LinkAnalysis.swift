@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Everything that a capture shows about one side of a link.
+/// What a capture shows about one side of a link.
 struct CapturedEnd {
   /// The maximum number of packets that wait for a missing one. A window is limited to 127 packets.
   static let mostHeld = 127
@@ -157,7 +157,7 @@ struct LinkAnalysis {
     return events
   }
 
-  /// Stops waiting for the packets that are missing before the held ones.
+  /// Stops waiting for packets that are missing, and releases the packets held after them.
   private mutating func releaseHeld(_ index: Int) -> [CaptureAnalysis.Event] {
     var events: [CaptureAnalysis.Event] = []
     while let expected = ends[index].expected,
@@ -188,7 +188,7 @@ struct LinkAnalysis {
       }
       for (sent, state) in ends[other].outstanding where Int8(bitPattern: number &- sent) >= 0 {
         ends[other].outstanding[sent] = nil
-        // The acknowledgement of a retransmitted packet could be for either transmission.
+        // An acknowledgement for a retransmitted packet could be for either transmission.
         if state.isRepeated { continue }
         let time = now - state.time
         ends[other].statistics.roundTrips.count += 1

@@ -10,15 +10,15 @@ import IAP2
 /// try decoder.finish { print($0.line) }
 /// ```
 ///
-/// Invariant: memory is bounded for any input. Memory is limited to a packet and ``PacketCapture/longestSkip`` bytes
-/// for each direction, one line, and the bytes needed to detect the format.
+/// Invariant: the decoder's memory is bounded for any input. It holds at most a packet and
+/// ``PacketCapture/longestSkip`` bytes for each direction, one line, and the bytes needed to detect the format.
 public final class CaptureDecoder {
   /// The capture's format; nil until it is known.
   public private(set) var form: CaptureForm?
   /// The counts so far.
   public private(set) var summary = CaptureSummary()
-  /// The lines of a transcript that were skipped because they have another format: the number of the first such line,
-  /// counted from 1, and the number of such lines.
+  /// The lines in a transcript that were skipped because they have another format: the first such line's number,
+  /// counted from 1, and how many such lines there were.
   public private(set) var foreignLines: (first: Int, count: Int)?
 
   private var undecided: [UInt8] = []
@@ -37,11 +37,11 @@ public final class CaptureDecoder {
     self.form = form
   }
 
-  /// Whether the capture is a log or a file of packets. Logs and files of packets have times and cables.
+  /// Whether the capture is a log or a packet file, and therefore has times and cables.
   public var isFile: Bool { form?.reader != nil || form == .log }
 
-  /// The lines of a log that were skipped because they contain no bytes: the first ranges of line numbers, counted from
-  /// 1, and the total number of lines.
+  /// The lines in a log that were skipped because they contain no bytes: the first few ranges of line numbers, counted
+  /// from 1, and the total number of skipped lines.
   public var skippedLines: (ranges: [ClosedRange<Int>], count: Int) { (log.skipped, log.skippedCount) }
 
   /// Processes `bytes` and reports every entry that is now complete.
@@ -62,7 +62,7 @@ public final class CaptureDecoder {
     case .damaged: return
     case .gzip(let gunzip):
       packing = .damaged
-      // One compressed byte may expand to a thousand, so the input is unpacked in small pieces.
+      // One compressed byte may expand to a thousand bytes, so the input is unpacked in small pieces.
       for start in stride(from: 0, to: bytes.count, by: 1_024) {
         let packed = Array(bytes[start..<min(start + 1_024, bytes.count)])
         var parts: [[UInt8]] = []
@@ -153,7 +153,7 @@ public final class CaptureDecoder {
 
   // MARK: Bytes
 
-  /// The maximum number of repeated bytes of a dump that are decoded in one step.
+  /// The maximum number of a dump's repeated bytes that are decoded in one step.
   private static let repeatedBytes = 65_536
 
   private func emitRuns(isEnd: Bool, _ emit: (CaptureEntry) -> Void) {
@@ -174,7 +174,7 @@ public final class CaptureDecoder {
   ) {
     let name = form == .hex ? dump.names[stream] : form == .log ? logNames[stream] : ""
     for piece in pieces {
-      // An entry gets the line number of its last byte. All directions count as one cable.
+      // An entry's line number is that of its last byte. A log's directions all count as one cable.
       let place = logRun.map {
         CaptureEntry.Place.packet($0.line, time: .origin + $0.time, cable: 1, offset: piece.range.lowerBound)
       }
@@ -216,7 +216,7 @@ public final class CaptureDecoder {
   }
 }
 
-/// The counts of a capture.
+/// Counts the entries in a capture by kind.
 public struct CaptureSummary: Equatable, Sendable {
   /// The number of entries.
   public private(set) var entries = 0

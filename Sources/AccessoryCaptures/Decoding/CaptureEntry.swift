@@ -17,11 +17,11 @@ public struct CaptureEntry: Equatable, Sendable {
     /// A control message outside a packet.
     case message
     case skipped
-    /// In a transcript, a line about something other than a packet, for example that one side was closed. In a capture
-    /// file, a comment.
+    /// A comment in a capture file, or a transcript line about something other than a packet, for example that one side
+    /// was closed.
     case note
     case transfer
-    /// A cable in a capture file, reported before its first packet.
+    /// A cable in a capture file, reported before the cable's first packet.
     case cable
     /// A summary of everything in a capture file that is not iAP2.
     case others
@@ -38,14 +38,15 @@ public struct CaptureEntry: Equatable, Sendable {
 
   /// The position of an entry.
   public enum Place: Equatable, Sendable {
-    /// The offset of a byte in the byte's stream.
+    /// The offset in the stream of bytes that one side sent.
     case offset(Int)
-    /// A line of a transcript, with the time as written there.
+    /// The line number in a transcript, and the time as written there.
     case line(Int, time: String)
-    /// In a capture file: the number of the packet that contains the last byte, the time since the first packet, the
-    /// cable's number, from 1, and the offset in this direction of the cable.
+    /// The position in a capture file: the number of the packet that contains the entry's last byte, the time since the
+    /// first packet, the cable's number, counted from 1, and the offset in the stream of bytes that the sender sent on
+    /// this cable.
     case packet(Int, time: Instant, cable: Int, offset: Int)
-    /// The offset of a byte in a capture file.
+    /// The byte offset in a capture file.
     case file(Int)
   }
 
@@ -53,7 +54,7 @@ public struct CaptureEntry: Equatable, Sendable {
   public struct NativeChannel: Equatable, Sendable {
     /// The interface's number.
     public let interface: Int
-    /// The name of the cable that the channel belongs to.
+    /// The name of the channel's cable.
     public let cable: String
     /// The name of the channel's protocol.
     public let protocolName: String
@@ -67,7 +68,7 @@ public struct CaptureEntry: Equatable, Sendable {
   public let from: String
   /// The contents of the entry, as text.
   public let text: String
-  /// The packet's header, if there is one.
+  /// The packet's header, if the entry is a packet.
   public let header: PacketHeader?
   /// All bytes of the entry; empty for a transcript, because a transcript does not contain all bytes.
   public let bytes: [UInt8]

@@ -4,18 +4,18 @@ import IAP2
 /// Decodes the items of a capture file: sorts frames into connections, detects which connections carry iAP2, and
 /// describes their packets.
 ///
-/// Invariant: memory is bounded. Memory is limited to ``mostCables`` cables, the data that ``PacketCapture`` keeps for
-/// each direction, and a few bytes for each of ``mostStreams`` other streams.
+/// Invariant: memory is bounded. The decoder keeps at most ``mostCables`` cables, what ``PacketCapture`` keeps for each
+/// direction, and a few bytes for each of ``mostStreams`` other streams.
 final class CaptureFileDecoder {
   private static let mostCables = 64
   private static let mostStreams = 4_096
-  /// This limit is about 73 years. The difference between two times within this limit cannot overflow.
+  /// About 73 years; the difference between two times within this limit cannot overflow.
   private static let longestTime: Int64 = 1 << 61
 
   private final class Cable {
     let number: Int
     let medium: Medium
-    /// The direction from the accessory (the USB device, or the Bluetooth peer) and the direction to it.
+    /// One capture for bytes from the accessory (the USB device or Bluetooth peer), and one for bytes to the accessory.
     let captures = [PacketCapture(), PacketCapture()]
     var narrator = PacketNarrator()
 
@@ -136,7 +136,7 @@ final class CaptureFileDecoder {
         bytes: Array(frame.bytes), on: channel(frame, interface)))
   }
 
-  /// The native channel of an interface. easim names such an interface after the cable and the protocol.
+  /// The native channel that an interface carries, if its name consists of a cable and a protocol, as easim writes it.
   private func channel(_ frame: CaptureFrame, _ interface: CaptureInterface) -> CaptureEntry.NativeChannel? {
     guard interface.linkType == .nativeTransport else { return nil }
     let ending = " \(interface.description)"
@@ -179,7 +179,7 @@ final class CaptureFileDecoder {
         streams[stream] = .searching(sign)
         return
       }
-      // All endpoints of a USB device count as one cable, whatever their numbers.
+      // All of a USB device's endpoints count as one cable, whatever their numbers.
       let key = medium == .usb ? stream.connection.with(channel: 0) : stream.connection
       streams[stream] = .found(key)
       let cable = cable(key, medium, Self.name(of: key, medium), emit)

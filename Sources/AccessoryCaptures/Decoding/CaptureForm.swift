@@ -1,6 +1,6 @@
 /// The format of a capture.
 public enum CaptureForm: String, CaseIterable, Sendable {
-  /// The raw bytes of the link.
+  /// The link's raw bytes.
   case raw
   /// Bytes in hex, in any layout that tools print.
   case hex
@@ -12,14 +12,14 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   case pcap
   /// The file format of Wireshark and of `--capture`.
   case pcapng
-  /// Bluetooth as recorded by Android and BlueZ.
+  /// Bluetooth traffic as recorded by Android and BlueZ.
   case btsnoop
-  /// Bluetooth as recorded by Apple's PacketLogger.
+  /// Bluetooth traffic as recorded by Apple's PacketLogger.
   case packetlogger
 
-  /// Detects the format of `input`. A file of packets is recognized by its first bytes. Text is a transcript if it
-  /// contains a transcript line, a log if it contains a log line that could not be part of a hex dump, and otherwise
-  /// hex. Anything that is not text is raw bytes: an iAP2 stream is never text, because it contains the byte FF.
+  /// Detects the format of `input`. A packet file is recognized by its first bytes. Text is a transcript if it contains
+  /// a transcript line, a log if it contains a log line that could not be part of a hex dump, and otherwise hex.
+  /// Anything that is not text is raw bytes: an iAP2 stream is never text, because it contains the byte FF.
   public init(of input: [UInt8]) {
     self = Self.form(of: input, isEnd: true) ?? .hex
   }
@@ -46,15 +46,15 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return lines.contains(where: isHex) ? .hex : nil
   }
 
-  /// Whether bytes begin like a file of packets, compressed or not.
+  /// Whether bytes begin like a packet file, compressed or not.
   public static func isFile(_ input: [UInt8]) -> Bool {
     if input.starts(with: Gunzip.magic) { return true }
     if case .some(.some) = file(of: input) { return true }
     return false
   }
 
-  /// The kind of file that begins with `input`: nil while that is undecided, and `.some(nil)` if it is not a file of
-  /// packets.
+  /// The kind of packet file that begins with `input`; nil while that is undecided, and `.some(nil)` if `input` is not
+  /// a packet file.
   private static func file(of input: [UInt8]) -> CaptureForm?? {
     var mayBe = false
     func begins(_ magic: [UInt8]) -> Bool {
@@ -72,7 +72,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return mayBe ? nil : .some(nil)
   }
 
-  /// The reader for files in this format; nil for raw bytes and text.
+  /// The reader for packet files in this format; nil for raw bytes and text.
   var reader: (any CaptureFileReader)? {
     switch self {
     case .raw, .hex, .transcript, .log: nil
@@ -109,7 +109,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   }
 }
 
-/// The reason why text is not a capture, with the position of the problem.
+/// Why a text is not a capture, and the position of the problem.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The number of the line, counted from 1.
   public let line: Int

@@ -11,11 +11,11 @@ public enum CaptureFileItem: Sendable {
 public enum CaptureLinkType: Hashable, Sendable {
   /// Link type 147 (USER0) carries iAP2 bytes as recorded by easim.
   case iap2
-  /// Link type 148 (USER1) carries transfers of a native channel as recorded by easim.
+  /// Link type 148 (USER1) carries a native channel's transfers as recorded by easim.
   case nativeTransport
-  /// Link types 189 and 220 are Linux's usbmon, whose header has 48 or 64 bytes.
+  /// Link types 189 and 220 are Linux's usbmon, with a header of 48 or 64 bytes.
   case usb(headerSize: Int)
-  /// Link types 187 and 201 are Bluetooth HCI with a type byte; in 201, a direction precedes this byte.
+  /// Link types 187 and 201 are Bluetooth HCI with a type byte, which in 201 follows a direction.
   case bluetoothH4(hasDirection: Bool)
   /// Bluetooth HCI without a type byte; the record's flags hold the type. Used only by btsnoop.
   case bluetoothH1
@@ -40,7 +40,7 @@ public enum CaptureLinkType: Hashable, Sendable {
   }
 }
 
-/// An interface of a capture file.
+/// An interface in a capture file.
 public struct CaptureInterface: Equatable, Sendable {
   /// The interface's number, counted from 0 and unique in the file.
   public var number: Int
@@ -59,7 +59,7 @@ public enum CaptureDirection: Sendable {
   case sent
 }
 
-/// A packet or transfer of a capture file.
+/// A packet or transfer in a capture file.
 public struct CaptureFrame: Sendable {
   /// The frame's number in the file, counted from 1.
   public var number = 0
@@ -73,9 +73,9 @@ public struct CaptureFrame: Sendable {
   public var direction = CaptureDirection.unknown
   /// The flags of a btsnoop record, or the type of a PacketLogger record.
   var flags = 0
-  /// The length of the original frame, which the recorder may have truncated.
+  /// The original frame's length; the recorder may have truncated the frame.
   public var originalCount: Int
-  /// The frame's bytes. This slice keeps its whole buffer in memory, so do not hold it while you read a large file.
+  /// The frame's bytes. The slice keeps its whole buffer in memory, so do not keep it while reading a large file.
   public var bytes: ArraySlice<UInt8>
   /// The file's comments on the frame.
   public var comments: [String] = []
@@ -106,7 +106,7 @@ protocol CaptureFileReader {
 enum CaptureLimits {
   static let record = 8 << 20
   static let interfaces = 65_536
-  /// The maximum length of a name or comment. The rest is dropped.
+  /// The maximum length of a name or comment. Anything longer is truncated.
   static let text = 4_096
 }
 
@@ -147,7 +147,7 @@ package enum ByteOrder {
 }
 
 extension RandomAccessCollection<UInt8> where Index == Int {
-  /// The integer of `count` bytes at `position`, counted from the first byte. The bytes must exist.
+  /// The integer in the `count` bytes at `position`, counted from the first byte. These bytes must exist.
   package func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
     var value: UInt64 = 0
     for index in 0..<count {
@@ -178,7 +178,7 @@ struct ByteWindow {
       (bytes, start) = (more, 0)
       return
     }
-    // Less than one record remains, so moving it is cheap.
+    // Less than one record remains unprocessed, so moving it is cheap.
     if start > 0 {
       bytes.removeSubrange(..<start)
       start = 0

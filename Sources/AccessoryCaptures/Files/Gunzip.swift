@@ -20,7 +20,7 @@ final class Gunzip {
     case member
     /// A member has ended, and the following bytes may begin another member.
     case between([UInt8])
-    /// The last member has ended, and the rest is padding.
+    /// The last member has ended, so any further bytes are padding.
     case over
   }
 
@@ -35,7 +35,7 @@ final class Gunzip {
     while !rest.isEmpty {
       switch state {
       case .member:
-        // If the output buffer was filled, there may be more.
+        // If the output buffer was filled, there may be more output.
         while try unpack(&rest, emit) == Self.room {}
       case .between(let held):
         let start = held + rest
@@ -62,7 +62,7 @@ final class Gunzip {
     }
   }
 
-  /// Fills the output buffer as far as possible and returns the number of bytes.
+  /// Fills the output buffer as far as possible, and returns the number of bytes written.
   private func unpack(
     _ bytes: inout ArraySlice<UInt8>, _ emit: ([UInt8]) -> Void
   ) throws(CaptureProblem) -> Int {

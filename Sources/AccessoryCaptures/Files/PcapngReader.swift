@@ -3,7 +3,7 @@ import AccessoryCore
 /// Reads pcapng files that easim or other programs wrote, in both byte orders, including files with several sections
 /// and interfaces.
 struct PcapngReader: CaptureFileReader {
-  /// The type of the block that starts a section. The type reads the same in both byte orders.
+  /// The type of the block that starts a section. This type reads the same in both byte orders.
   static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
 
   private struct Interface {
@@ -165,7 +165,8 @@ struct PcapngReader: CaptureFileReader {
 }
 
 private struct PcapngClock {
-  /// The stored time resolution, n: 10 to the power of -n seconds or, if the highest bit is set, 2 to the power of -n.
+  /// The time resolution n as stored in the file: 10 to the power of -n seconds or, if the highest bit is set, 2 to the
+  /// power of -n.
   var resolution: UInt8 = 6
   var secondsOffset: Int64 = 0
 

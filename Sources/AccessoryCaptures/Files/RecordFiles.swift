@@ -10,7 +10,7 @@ protocol RecordFormat {
   /// The message for a file that is too short; the file's length is appended to it.
   static var shortFile: String { get }
 
-  /// Why a file with this beginning cannot have this format; nil if the file may have it.
+  /// Why a file that begins with these bytes cannot have this format; nil if it may.
   static func problem(of bytes: ArraySlice<UInt8>) -> String?
 
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface
@@ -46,7 +46,8 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
     }
     while !file.isOver, file.window.count >= Format.recordHeaderSize {
       let offset = file.window.offset
-      // The changed format is stored only when the record is complete, because until then the header is read again.
+      // The changed format is stored only when the record is complete, because an incomplete record's header will be
+      // read again.
       var next = format
       guard let header = next.record(file.window.all.prefix(Format.recordHeaderSize)) else {
         return file.stop("a record with an impossible length; the rest is not read", emit)
@@ -151,7 +152,7 @@ struct BtsnoopFormat: RecordFormat {
   }
 }
 
-/// Files of Apple's PacketLogger (`.pklg`), in both byte orders. PacketLogger files have no magic number.
+/// Files from Apple's PacketLogger (`.pklg`), in both byte orders. Such files have no magic number.
 struct PacketLoggerFormat: RecordFormat {
   static let beginning = (needed: 13, header: 0)
   static let recordHeaderSize = 13
@@ -170,7 +171,8 @@ struct PacketLoggerFormat: RecordFormat {
   private static func order(of bytes: ArraySlice<UInt8>) -> ByteOrder? {
     let type = bytes[bytes.startIndex + 12]
     return [ByteOrder.big, .little].first { order in
-      // After the length, a record's header has 9 bytes. The fraction of a second is below a million.
+      // After the length, a record's header has 9 bytes. The fraction of a second is in microseconds, and so below a
+      // million.
       (9...65_600).contains(bytes.u32(at: 0, order)) && bytes.u32(at: 8, order) < 1_000_000
         && (type <= 0x0D || type >= 0xF7)
     }

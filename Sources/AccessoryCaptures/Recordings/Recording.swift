@@ -23,7 +23,7 @@ public struct Recording: Equatable, Sendable {
     public var time: Instant
     /// The number of the packet that contained the last byte.
     public var packet: Int
-    /// The bytes.
+    /// The step's bytes.
     public var bytes: [UInt8]
 
     /// Creates a step.
@@ -40,7 +40,7 @@ public struct Recording: Equatable, Sendable {
     case open
   }
 
-  /// A session of External Accessory.
+  /// An External Accessory session.
   public struct Session: Equatable, Sendable {
     /// The session's number in the recording, counted from 1.
     public var number: Int
@@ -48,10 +48,10 @@ public struct Recording: Equatable, Sendable {
     public var protocolName: String
     /// When the device opened the session.
     public var opened: Instant
-    /// The packet of the capture that opened the session.
+    /// The number of the captured packet that opened the session.
     public var packet: Int
-    /// Whether the session used a native channel. A capture does not show when such a session was opened, or anything
-    /// before its first transfer.
+    /// Whether the session used a native channel. For such a session, a capture shows nothing before the first
+    /// transfer.
     public var isNative = false
     /// The session's bytes.
     public var steps: [Step] = []
@@ -92,7 +92,7 @@ public struct Recording: Equatable, Sendable {
   /// The sessions of all attachments.
   public var sessions: [Session] { attachments.flatMap(\.sessions) }
 
-  /// The accessory's last identification that contains protocols; if there is none, its last identification.
+  /// The accessory's last identification with protocols; if none has protocols, its last identification.
   public var identification: Identification? {
     attachments.last { $0.identification?.protocols.isEmpty == false }?.identification
       ?? attachments.last { $0.identification != nil }?.identification
@@ -100,7 +100,8 @@ public struct Recording: Equatable, Sendable {
 
   /// Reads the recording from the bytes of a capture, in any format that ``CaptureDecoder`` supports.
   ///
-  /// - Throws: ``CaptureError`` if the bytes are not a capture, ``RecordingError`` if nothing in it can be played.
+  /// - Throws: ``CaptureError`` if the bytes are not a capture, ``RecordingError`` if nothing in the capture can be
+  ///   played.
   public init(capture bytes: [UInt8]) throws {
     var decoder = RecordingDecoder()
     try decoder.append(bytes)
@@ -116,7 +117,7 @@ public enum RecordingError: Error, Equatable, Sendable, CustomStringConvertible 
   case transcript
   /// The capture contains no identification.
   case noIdentification
-  /// The sessions have more bytes than a recording may contain.
+  /// The capture's sessions have more bytes than a recording may contain.
   case tooLarge
 
   /// A sentence that explains what to do.

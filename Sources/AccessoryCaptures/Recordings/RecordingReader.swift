@@ -9,8 +9,8 @@ import IAP2
 /// let recording = try reader.finish()
 /// ```
 ///
-/// Invariant: memory is bounded by ``mostBytes`` bytes of sessions, ``mostSessions`` sessions and ``mostProblems``
-/// problems.
+/// Invariant: a recording has at most ``mostBytes`` session bytes, ``mostSessions`` sessions and ``mostProblems``
+/// problems, so memory is bounded.
 public struct RecordingReader {
   static let mostBytes = 256 << 20
   static let mostSessions = 100_000
@@ -32,7 +32,7 @@ public struct RecordingReader {
 
   private struct Cable {
     var attachment: Int
-    /// The side that each mark in the capture stands for, once a message has revealed which side it is.
+    /// Which side each sender's mark in the capture stands for, as far as messages have revealed it.
     var marks: [String: Recording.End] = [:]
     /// The open sessions by identifier, as indices into the attachment's sessions.
     var open: [UInt16: Int] = [:]
@@ -92,7 +92,8 @@ public struct RecordingReader {
     if recording.problems.count < Self.mostProblems { recording.problems.append(problem) }
   }
 
-  /// Starts a new attachment at a cable's first packet, and whenever its link starts again after an identification.
+  /// Starts a new attachment at a cable's first packet, and whenever the cable's link starts again after an
+  /// identification.
   private mutating func attach(_ number: Int, _ entry: CaptureEntry, at now: Instant) {
     if let cable = cables[number] {
       guard let header = entry.header, header.control.contains(.syn), !header.control.contains(.ack),
@@ -152,8 +153,8 @@ public struct RecordingReader {
     return values
   }
 
-  /// Learns from the first message which side is the accessory. Bluetooth captures show only which side made the
-  /// recording.
+  /// Learns from the first message which side is the accessory, because Bluetooth captures show only which side made
+  /// the recording.
   private mutating func learn(_ mark: String, _ message: ControlMessage, _ number: Int) {
     guard cables[number]?.marks[mark] == nil, let sender = MessageCatalog.entry(message.id)?.sender else { return }
     switch sender {
@@ -179,7 +180,7 @@ public struct RecordingReader {
 
   // MARK: Native channels
 
-  /// The first transfer on a channel begins a session.
+  /// Takes a native channel's transfer; the first one on a channel begins a session.
   private mutating func takeTransfer(
     _ entry: CaptureEntry, at now: Instant, _ packet: Int
   ) throws(RecordingError) {
@@ -204,7 +205,8 @@ public struct RecordingReader {
         from: entry.from.hasPrefix("A") ? .accessory : .device, time: now, packet: packet, bytes: entry.bytes))
   }
 
-  /// The side that closes writes "D closed SIDE …". The other side writes "A sees SIDE … that …".
+  /// Takes a note about the end of a native session: "D closed SIDE …" from the side that closed it, or "A sees SIDE …
+  /// that …" from the other.
   private mutating func takeNote(_ text: String, of channel: CaptureEntry.NativeChannel, at now: Instant) {
     guard let place = channels[channel.interface],
       recording.attachments[place.attachment].sessions[place.session].ending == .open

@@ -22,13 +22,14 @@ struct BluetoothFrames {
     var pending: [UInt8] = []
     var isOpen = false
     var hasBegun = false
-    /// The contents of each L2CAP channel, by the channel number at the receiver.
+    /// What each L2CAP channel carries, keyed by the receiver's channel number.
     var contents: [Int: Content] = [:]
   }
 
   private struct Connection {
     var halves = [Half(), Half()]
-    /// Pending channel requests by identifier: whether each is for RFCOMM, and the requester's channel number.
+    /// Pending channel requests by identifier: whether each is for RFCOMM, the requester's channel number, and the
+    /// direction.
     var requests: [Int: (isRFCOMM: Bool, source: Int, isReceived: Bool)] = [:]
   }
 
@@ -104,7 +105,7 @@ struct BluetoothFrames {
     }
   }
 
-  /// The only event that matters is the end of a connection.
+  /// Handles HCI events, of which only the end of a connection matters.
   private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ emit: (StreamEvent) -> Void) {
     guard bytes.count >= 5, bytes[bytes.startIndex] == 5 else { return }
     let handle = bytes.u16(at: 3, .little) & 0x0FFF
@@ -136,7 +137,8 @@ struct BluetoothFrames {
     }
     if isContinued {
       guard half.isOpen else {
-        // Until the first start fragment, bytes belong to a payload that began before the capture.
+        // Bytes before the first start fragment belong to a payload that began before the capture, which is not a
+        // problem.
         if half.hasBegun { emit(.problem(key, "a fragment whose beginning is missing")) }
         return
       }
@@ -153,7 +155,7 @@ struct BluetoothFrames {
     (half.pending, half.isOpen) = ([], false)
     if payload.count > whole { emit(.problem(key, "fragments with more bytes than their payload has")) }
     let channel = payload.u16(at: 2, .little)
-    // The state of this direction is stored now, because the following call reads it again.
+    // This direction's state is stored now, because the following call reads and may change it.
     connections[handle, default: Connection()].halves[side] = half
     readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, emit)
     half = connections[handle, default: Connection()].halves[side]
@@ -228,7 +230,7 @@ struct BluetoothFrames {
   }
 }
 
-/// A frame of RFCOMM (a subset of 3GPP 07.10).
+/// An RFCOMM frame (RFCOMM is a subset of 3GPP 07.10).
 ///
 /// ```
 ///  0  1    address: 1, command/response, six bits of channel (direction, number)
@@ -276,7 +278,7 @@ struct RFCOMMFrame {
     isIntact = Self.checksum(covered) == bytes[bytes.endIndex - 1]
   }
 
-  /// The checksum of 07.10 has the polynomial x⁸+x²+x+1, reflected.
+  /// Computes the checksum that 3GPP 07.10 defines, with the reflected polynomial x⁸+x²+x+1.
   static func checksum(_ bytes: some Sequence<UInt8>) -> UInt8 {
     var value: UInt8 = 0xFF
     for byte in bytes {

@@ -2,7 +2,7 @@ import IAP2
 
 struct ConnectionKey: Hashable {
   var interface: Int
-  /// What distinguishes the connections of one interface: an address on the bus, or a handle.
+  /// What distinguishes connections on one interface: an address on the bus, or a handle.
   var place = 0
   /// The channel within the connection, for example an RFCOMM server channel.
   var channel = 0
@@ -21,7 +21,7 @@ struct StreamKey: Hashable {
 /// Something that a medium's frames reveal.
 enum StreamEvent {
   case bytes(StreamKey, ArraySlice<UInt8>)
-  /// The connections at a place have ended. Any later bytes there belong to a new connection.
+  /// A connection, or every connection at its place, has ended; any later bytes there belong to a new connection.
   case over(ConnectionKey, wholePlace: Bool)
   case problem(ConnectionKey, String)
 }
@@ -29,7 +29,7 @@ enum StreamEvent {
 /// Searches one direction of a connection for the first sign of iAP2: the detection sequence or a packet's header, at
 /// the beginning of a transfer.
 struct LinkSign {
-  /// The last bytes, which may contain the first part of a sign.
+  /// The last bytes, which may contain the first part of a sign of iAP2.
   private var tail: [UInt8] = []
   private(set) var transfers = 0
   private(set) var bytes = 0
@@ -55,7 +55,7 @@ struct LinkSign {
   }
 }
 
-/// Reads frames of Linux's usbmon and extracts the bytes of each device's bulk and interrupt transfers.
+/// Reads frames from Linux's usbmon and extracts the bytes in each device's bulk and interrupt transfers.
 ///
 /// ```
 ///  0  8  id of the transfer       10  1  endpoint, highest bit: to the host     28  4  status
@@ -76,7 +76,7 @@ struct USBFrames {
     guard kind == 3 || kind == 1 else { return }
     let endpoint = bytes[first + 10]
     let isReceived = endpoint & 0x80 != 0
-    // The submission of a transfer contains sent data, and its completion contains received data.
+    // A transfer's submission contains sent data, and its completion contains received data.
     guard event == (isReceived ? UInt8(ascii: "C") : UInt8(ascii: "S")) else { return }
     let order: ByteOrder = bytes.u32(at: 36, .little) <= frame.originalCount ? .little : .big
     let bus = bytes.u16(at: 12, order)

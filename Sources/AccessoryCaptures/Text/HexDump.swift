@@ -9,8 +9,8 @@
 /// A line may begin with its sender: `A` or `D`, `TX` or `RX`, `>` or `<`, with or without a colon. Lines that begin
 /// with `#`, `//` or three backticks are skipped.
 ///
-/// The reader decides which stream a line belongs to, whether its offset is the expected one, and which bytes a `*`
-/// repeats. The caller collects the results one by one with ``takeRuns(isEnd:)``, so a dump may have any size.
+/// The reader decides which stream each line belongs to, whether the line's offset is the expected one, and which bytes
+/// a `*` repeats. The caller collects the results one by one with ``takeRuns(isEnd:)``, so a dump may have any size.
 struct HexDumpReader {
   struct Run: Equatable {
     /// The index of the stream that the bytes belong to, counted from 0.
@@ -31,7 +31,7 @@ struct HexDumpReader {
     var last: Run?
     var isSqueezed = false
 
-    /// Whether `offset` is the expected offset of the next line. A match also determines the radix.
+    /// Whether `offset` is the next line's expected offset. A match also determines the radix.
     mutating func expects(_ offset: HexLine.Offset) -> Bool {
       guard let radix = radixes.first(where: { distance(to: offset, $0) == count }) else { return false }
       if count > 0 { self.radix = radix }
@@ -52,7 +52,7 @@ struct HexDumpReader {
     }
   }
 
-  /// The maximum number of bytes that all `*` lines of a dump together may stand for, so that a tiny file cannot cause
+  /// The maximum number of bytes for which all `*` lines in a dump may stand in total, so that a tiny file cannot cause
   /// hours of work.
   private static let mostRepeated = 4 << 20
   private var repeated = 0
@@ -61,7 +61,7 @@ struct HexDumpReader {
   /// differ only in their indentation. The name is empty if there is a single stream without a mark.
   private(set) var names: [String] = []
   private var runs: [(run: Run, times: Int)] = []
-  /// The last bytes, held back because the very last byte may turn out to be padding.
+  /// The most recent bytes, held back because the very last byte of a dump may turn out to be padding.
   private var held: Run?
   private var streams: [Stream] = []
   private var current: Int?
@@ -110,7 +110,7 @@ struct HexDumpReader {
     if !isWords { flush() }
   }
 
-  /// Processes the next part of a line that is too long to be read in one piece.
+  /// Processes the next part of an overlong line, which is read in several pieces.
   private mutating func goOn(_ bytes: [UInt8], _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].first == nil else {
       throw CaptureError(line.number, line.column, "the line is too long for one with an offset")
@@ -163,7 +163,7 @@ struct HexDumpReader {
     streams[current].isSqueezed = true
   }
 
-  /// Adds the bytes that a `*` stands for; the next offset shows how many there are.
+  /// Adds the bytes that a `*` stands for; the next line's offset shows how many bytes there are.
   private mutating func repeatLine(
     upTo offset: HexLine.Offset, _ index: Int, _ line: HexLine
   ) throws(CaptureError) {
@@ -185,7 +185,7 @@ struct HexDumpReader {
     streams[index].count = distance
   }
 
-  /// Handles the offset after the last byte, which some tools print on a line of its own.
+  /// Handles the final offset, which some tools print on a line of its own after the last byte.
   private mutating func end(at offset: HexLine.Offset, _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].last != nil else {
       throw CaptureError(line.number, line.column, "'\(offset.text)' is an offset without bytes")

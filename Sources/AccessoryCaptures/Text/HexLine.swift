@@ -8,10 +8,10 @@ struct HexLine: Equatable {
   }
 
   enum Content: Equatable {
-    /// Bytes. `isWords` is true if they are written as two-byte words, low byte first.
+    /// The line contains bytes; `isWords` is true if they are written as two-byte words, low byte first.
     case bytes([UInt8], at: Offset?, isWords: Bool)
     case squeezed
-    /// An offset without bytes.
+    /// The line contains only an offset, which ends a dump.
     case end(Offset)
   }
 
@@ -25,9 +25,9 @@ struct HexLine: Equatable {
 
 /// Parses one line.
 ///
-/// The form of a number shows whether it is an offset or data. These are offsets: digits before a colon; seven digits,
-/// because data has an even number of digits, while `od` and `hexdump` print seven-digit offsets; and four or more
-/// digits before pairs, if two blanks follow, or if the value is zero or the expected offset.
+/// The form of a number shows whether it is an offset or data. A number is an offset if it precedes a colon; if it has
+/// seven digits, as `od` and `hexdump` print offsets, because data has an even number of digits; or if it has four or
+/// more digits before pairs, and two blanks follow or its value is zero or the expected offset.
 struct HexLineScanner {
   private static let marks = [
     "<<", ">>", "<-", "->", "<", ">", "A", "D", "TX", "RX", "Tx", "Rx", "tx", "rx", "OUT", "IN", "out", "in",
@@ -35,7 +35,7 @@ struct HexLineScanner {
 
   private let bytes: [UInt8]
   private let number: Int
-  /// The number of columns before these bytes; greater than zero for the later parts of a long line.
+  /// How many columns of the line precede these bytes; greater than zero for the later parts of a long line.
   private let skippedColumns: Int
   private let offsetWidth: Int?
   private let isExpected: (HexLine.Offset) -> Bool
@@ -56,7 +56,7 @@ struct HexLineScanner {
     self.isExpected = isExpected
   }
 
-  /// A word of the line: its digits without a prefix, its position, and the number of blanks before it.
+  /// A word in the line: its digits without any prefix, its position, and the number of blanks before it.
   private struct Word {
     var text: String
     var start: Int
@@ -111,8 +111,8 @@ struct HexLineScanner {
   }
 
   /// Where the data begins in a declaration such as `{length = 6, bytes = 0xff55…}` (the description of `NSData`) or
-  /// `unsigned char capture[] = {` (printed by `xxd -i`). nil if the declaration has no data. For any other line,
-  /// returns `at`.
+  /// `unsigned char capture[] = {` (printed by `xxd -i`). Returns nil if the declaration has no data, and `at` for any
+  /// other line.
   private func afterDeclaration(_ at: Int) -> Int? {
     let text = bytes[at...]
     if text.starts(with: "{length".utf8) { return end(of: "bytes = ", from: at) }
@@ -141,7 +141,7 @@ struct HexLineScanner {
     let isOdd = word.text.utf8.count == 7 && !word.isPrefixed
     var after = next
     let following = self.word(&after)
-    // By default, od prints offsets in octal, and two-byte words. Options change both.
+    // By default, od prints octal offsets and two-byte words; options change both.
     let isFromOd = isOdd && following?.text.utf8.count ?? 2 == 2
     let offset = HexLine.Offset(text: word.text, radixes: isFromOd ? [8, 10, 16] : [16, 8, 10])
     let isOffset: Bool
@@ -169,7 +169,7 @@ struct HexLineScanner {
     return out
   }
 
-  /// Reads pairs or two-byte words up to the text column.
+  /// Reads a dump's pairs or two-byte words up to the text column.
   private func dumpBytes(
     from start: Int, _ offset: FoundOffset
   ) throws(CaptureError) -> (bytes: [UInt8], isWords: Bool) {
@@ -214,7 +214,7 @@ struct HexLineScanner {
     while at < bytes.count, Self.isBlank(bytes[at]) { at += 1 }
   }
 
-  /// The next word. In a dump, a word includes every character that is not a digit, so that the text column is
+  /// The next word. In a dump, a word may also contain characters that are not digits, so that the text column is
   /// recognized.
   private func word(_ at: inout Int, isDump: Bool = false) -> Word? {
     var gap = 0

@@ -6,7 +6,7 @@ import AccessoryCore
 ///   unbroken string. A single byte counts only at the end of a line and after a colon, as in `uart-1: FF`.
 /// - The direction is a word before the bytes or, failing that, after them: RX, in, received, recv, `<-`; TX, out,
 ///   sent, `->`.
-/// - The time is the first one written as a clock time, as seconds with a fraction, or in ms.
+/// - The time is the first word that is a clock time, seconds with a fraction, or a number of ms.
 struct LogLine: Equatable {
   /// "RX" or "TX"; nil if the line shows no direction.
   var direction: String?
@@ -14,7 +14,7 @@ struct LogLine: Equatable {
   var bytes: [UInt8]
   /// Whether the line consists only of bytes, possibly between an offset and a text column.
   var isBare: Bool
-  /// The decoder that a line from sigrok-cli names, if nothing else precedes the byte: "uart-1" in `uart-1: FF`.
+  /// The decoder's name in a line from sigrok-cli, if nothing else precedes the byte: "uart-1" in `uart-1: FF`.
   var decoder: String?
 
   private static let received: Set<String> = ["rx", "in", "recv", "received", "receive", "read", "incoming", "rcvd"]
@@ -68,14 +68,14 @@ struct LogLine: Equatable {
     return words.lazy.compactMap { arrows[String($0)] }.first
   }
 
-  /// The bytes that a word stands for; nil if the word is not bytes. A long word of digits may be some other number, so
-  /// it counts only if it begins like iAP2 or belongs to a run.
+  /// The bytes that a word stands for; nil if the word does not represent bytes. A long word of digits may be some
+  /// other number, so such a word counts only if it begins like iAP2 or belongs to a run.
   private static func bytes(of word: Substring, isAlone: Bool) -> [UInt8]? {
     var word = word.trimmed { ",;{}[]<>\"'".contains($0) }
     if word.hasPrefix("0x") || word.hasPrefix("0X") { word = String(word.dropFirst(2)) }
     for separator: Character in [":", "-", ","] where word.contains(separator) {
       let parts = word.split(separator: separator, omittingEmptySubsequences: false)
-      // A word with six parts is a MAC address, and one with three parts is a time.
+      // A word with six parts could be a MAC address, and one with three parts a time.
       let isRun = parts.count > 6 || (parts.count > 1 && ["ff", "FF", "0xff", "0xFF"].contains(String(parts[0])))
       guard isRun else { return nil }
       var all: [UInt8] = []

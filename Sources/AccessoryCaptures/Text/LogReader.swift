@@ -7,11 +7,11 @@ import AccessoryCore
 /// documented, and people often paste only parts of a log, so unknown lines are not errors.
 struct LogReader {
   struct Run: Equatable {
-    /// The direction: "RX", "TX", the name of a logic analyzer's channel, or empty.
+    /// The direction: "RX", "TX", a logic analyzer channel's name, or empty.
     var name: String
     var bytes: [UInt8]
     var line: Int
-    /// The time that has passed since the first time in the log.
+    /// The time since the first time in the log.
     var time: Duration
   }
 
@@ -22,10 +22,9 @@ struct LogReader {
   private(set) var skippedCount = 0
   private var table: UARTTable?
   private var isBtmon = false
-  /// The direction of the last line that had one. The direction also applies to the following lines that contain only
-  /// bytes.
+  /// The most recent direction, which also applies to following lines that contain only bytes.
   private var direction = ""
-  /// In btmon's text, the number of bytes that remain of the current RFCOMM frame; nil outside a frame.
+  /// How many bytes of the current RFCOMM frame remain in btmon's text; nil outside a frame.
   private var frameRest: Int?
   private var first: Duration?
   private var now = Duration.zero
@@ -85,7 +84,7 @@ struct LogReader {
       return nil
     }
     guard found.isBare else {
-      // A line about the frame: its address, control field, credits or checksum.
+      // This line describes the frame's address, control field, credits or checksum.
       if !plain.contains(": ") { frameRest = nil }
       return nil
     }
@@ -110,13 +109,13 @@ struct LogReader {
     now = max(.zero, time - (first ?? time))
   }
 
-  /// The time is at the end of a line in btmon's text.
+  /// Reads the time that btmon prints at the end of a line.
   private static func lastTime(_ text: String) -> Duration? {
     text.split(separator: " ").last.flatMap(LogLine.time)
   }
 }
 
-/// A CSV file with one byte of UART data in each row. The headers are those of Saleae Logic
+/// A CSV file with one byte of UART data in each row. The supported header lines are those of Saleae Logic
 /// (`name,type,start_time,duration,data`, and `Time [s],Value,Parity Error,Framing Error` in version 1) and of
 /// PulseView (`Sample,Time,Decoder,Ann Row,Ann Class,Value`).
 struct UARTTable {
@@ -125,7 +124,7 @@ struct UARTTable {
   private var name: Int?
   private var kind: Int?
 
-  /// Returns nil if the line is not the header of such a file.
+  /// Creates a table from its header line; nil if the line is not such a header.
   init?(header line: some Sequence<UInt8>) {
     let columns = Self.columns(String(decoding: Array(line), as: UTF8.self)).map { $0.lowercased() }
     guard columns.count >= 2, let value = columns.lastIndex(where: { ["data", "value"].contains($0) }),

@@ -13,7 +13,7 @@ public struct TranscriptLine: Equatable, Sendable {
   /// The packet's contents, as text.
   public let text: String
 
-  /// Parses a line. Returns nil if it is not a transcript line, for example because there is a prefix before the time.
+  /// Parses a line. Returns nil if the line is not from a transcript, for example because something precedes the time.
   public init?(_ line: some Sequence<UInt8>) {
     var text = String(decoding: Array(line), as: UTF8.self)
     while text.last?.isWhitespace == true { text.removeLast() }
@@ -40,16 +40,16 @@ public struct TranscriptLine: Equatable, Sendable {
   }
 }
 
-/// Splits text into lines. The text may arrive in chunks that are cut anywhere.
+/// Splits text into lines. The text may arrive in chunks that begin and end anywhere.
 ///
-/// A line that is too long to be buffered is delivered in several parts. Such a line is cut between words, or after a
-/// complete byte of a word, because hex digits may be separated there.
+/// A line that is too long to be buffered is delivered in several parts. Such a line is split between words or, within
+/// a word of hex digits, between two bytes.
 struct LineCutter {
   struct Line {
     /// The text without its line feed.
     var bytes: ArraySlice<UInt8>
     var number: Int
-    /// The offset of the part in the line; greater than 0 for every part but the first.
+    /// The part's offset in the line; greater than 0 for every part but the first.
     var offset: Int
   }
 

@@ -14,7 +14,7 @@ import IAP2
 /// }
 /// ```
 public protocol AccessoryBehavior {
-  /// Returns a handler for a newly opened session. The handler may write immediately.
+  /// Returns a handler for a newly opened session; the handler may write immediately.
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler
 }
 
@@ -50,7 +50,7 @@ public struct BehaviorContext {
 
 /// Creates the behaviors that profiles name.
 public enum BuiltInBehaviors {
-  /// Returns the behavior that matches its description.
+  /// Returns the behavior that a profile's description selects.
   public static func behavior(_ description: Behavior) -> any AccessoryBehavior {
     switch description {
     case .echo: EchoBehavior()
@@ -80,7 +80,8 @@ public struct ClosureBehavior: AccessoryBehavior {
   private let received: (RawSpan, Session, BehaviorContext) -> Void
   private let ended: (Session, SessionEnd, BehaviorContext) -> Void
 
-  /// Creates a behavior that calls `opened` when a session opens, `received` with its bytes, and `ended` once.
+  /// Creates a behavior that calls `opened` when a session opens, `received` with the session's bytes, and `ended` when
+  /// the session ends.
   public init(
     opened: @escaping (Session, BehaviorContext) -> Void = { _, _ in },
     ended: @escaping (Session, SessionEnd, BehaviorContext) -> Void = { _, _, _ in },
@@ -128,8 +129,8 @@ public struct EchoBehavior: AccessoryBehavior {
 
   private final class Echo: SessionHandler {
     func sessionIsReadable(_ session: Session) {
-      // The loop repeats until everything has been read or the session has no room. If bytes stay unread, later ones
-      // are eventually no longer acknowledged.
+      // The loop repeats until everything has been read or the session has no room. If bytes stay unread for long, the
+      // device's later bytes are no longer acknowledged.
       while session.read({ session.write($0) }) > 0 {}
     }
 
@@ -138,7 +139,7 @@ public struct EchoBehavior: AccessoryBehavior {
   }
 }
 
-/// Runs work that may be requested again while it is running; if so, it runs once more afterwards rather than
+/// Runs work that may be requested again while it is running; the work then runs once more afterwards instead of
 /// recursively.
 ///
 /// A write to a session can report room before it returns. A handler that wrote again, inside its own write, would send

@@ -5,14 +5,14 @@ import IAP2
 import LinuxIO
 import Synchronization
 
-/// Connects a session to a program, one process per session: received bytes go to its standard input, its output is
-/// sent, and each line of its standard error becomes a note on the timeline.
+/// Connects a session to a program, one process per session: received bytes go to the program's standard input, the
+/// program's output is sent, and each line of its standard error becomes a note on the timeline.
 ///
 /// - Back-pressure in both directions: while the program does not read, the session is not read; while the session has
 /// no room, the output stays in the pipe.
 /// - When the program ends, the session is closed after all output was written to it; the exit status is the reason.
-/// - When the session ends, the program receives the remaining bytes and then EOF. The program has two grace periods;
-/// see ``LinuxIO/ChildProcess/terminate(grace:)``.
+/// - When the session ends, the program receives the remaining bytes and then EOF. The program then has two grace
+///   periods to exit; see ``LinuxIO/ChildProcess/terminate(grace:)``.
 /// - The environment contains `EASIM_PROTOCOL`, `EASIM_SESSION`, a short list of common variables, and what the profile
 /// names.
 /// - The program is searched for next to the file that names it, and runs in that folder.
@@ -94,8 +94,8 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   private var inputWaits = false
   /// How the program ended, kept while the program's last bytes are still waiting for the session.
   private var ending: ProcessEnding?
-  /// The numbers of dropped bytes: those sent to a program that no longer reads, and those that a program printed after
-  /// the session had ended.
+  /// How many bytes were dropped: those sent to a program that no longer reads, and those printed after the session had
+  /// ended.
   private var unread = 0
   private var unheard = 0
 
@@ -188,7 +188,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
     guard let ending, unsent.isEmpty else { return }
     self.ending = nil
     (child, place) = (nil, nil)
-    // This call also counts the bytes that arrived last.
+    // This call also counts the last bytes that arrived.
     sessionIsReadable(session)
     if unread > 0 { context.note("\(unread) bytes arrived that the program did not read") }
     if unheard > 0 { context.note("\(unheard) bytes of the program's output arrived too late for its session") }
@@ -221,7 +221,7 @@ public final class ProgramPlaces: Sendable {
   public let count: Int
   private let free: Atomic<Int>
 
-  /// Creates a limit that allows the given number of programs.
+  /// Creates a limit of `count` programs.
   public init(_ count: Int) {
     self.count = count
     free = Atomic(count)

@@ -66,7 +66,7 @@ public struct SinkBehavior: AccessoryBehavior {
 /// "Send 10K" sends.
 ///
 /// The check is `undecided` until there are enough bytes; then it is `unique`, `counting`, or `unknown`, which is not
-/// checked. After a mistake the check continues with the bytes that follow, so each mistake is reported once.
+/// checked. After a mistake, the check continues with the following bytes, so each mistake is reported once.
 struct SinkCheck {
   private enum State {
     case undecided([UInt8])
@@ -102,7 +102,7 @@ struct SinkCheck {
     }
   }
 
-  /// Whether there is a mistake that ``conclude()`` will diagnose if no more bytes arrive.
+  /// Whether a mistake is waiting for ``conclude()`` to diagnose it, once no more bytes arrive.
   var isSuspicious: Bool { if case .unique(let verifier) = state { verifier.isSuspicious } else { false } }
 
   /// Describes the mistakes so far; empty if there are none.

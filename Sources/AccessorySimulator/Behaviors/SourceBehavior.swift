@@ -4,8 +4,8 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Sends data without being asked, at a fixed rate while the session is open, like a sensor. ``SourcePacer`` decides
-/// when to send, and ``SourcePattern`` decides what to send; received bytes are accepted and dropped.
+/// Sends data unprompted while the session is open, at a fixed rate, like a sensor. ``SourcePacer`` decides when to
+/// send, and ``SourcePattern`` decides what to send; received bytes are accepted and dropped.
 public struct SourceBehavior: AccessoryBehavior {
   private let source: Behavior.Source
 
@@ -14,7 +14,7 @@ public struct SourceBehavior: AccessoryBehavior {
     self.source = source
   }
 
-  /// Returns a handler that sends data without being asked.
+  /// Returns a handler that sends data unprompted.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     let talker = Talker(source, session, on: context.loop)
     talker.talk()
@@ -78,18 +78,18 @@ public struct SourceBehavior: AccessoryBehavior {
 
 /// Decides how many bytes a source may send, and when.
 ///
-/// Chunk n is sent n intervals after the first; an interval is chunk ÷ rate. The times are fixed at the start, so
-/// rounding and late timers do not accumulate: the average rate is exact to within one chunk at any time, and therefore
-/// to within one per cent after a hundred chunks.
+/// Chunk n is sent n intervals after the first; the interval is the chunk size divided by the rate. The times are fixed
+/// at the start, so rounding and late timers do not accumulate: the average rate is exact to within one chunk at any
+/// time, and therefore to within one per cent after a hundred chunks.
 ///
-/// - Chunks with an interval below a millisecond are combined, a millisecond's worth at a time.
+/// - If the interval is below a millisecond, a millisecond's worth of chunks is sent at a time.
 /// - Chunks that a late timer missed are sent immediately, up to a tenth of a second's worth or one interval, whichever
 /// is longer. Chunks missed in a longer pause are skipped.
 /// - **Back-pressure also skips.** If the session has no room, the current chunk is sent as soon as there is room, and
 /// the schedule restarts one interval later, so at most one chunk follows immediately.
 ///
-/// The pacer is `paced` on schedule, `held` when the session accepted only part of a chunk, and `finished` when the
-/// total is sent.
+/// The pacer is `paced` while on schedule, `held` while the session has accepted only part of a chunk, and `finished`
+/// once the total is sent.
 struct SourcePacer: Equatable {
   enum State: Equatable {
     case paced
@@ -119,7 +119,7 @@ struct SourcePacer: Equatable {
     origin = start
   }
 
-  /// The time at which ``tick(now:)`` next allows something; nil while held and when finished.
+  /// The time at which ``tick(now:)`` next allows bytes; nil while held and once finished.
   var deadline: Instant? {
     guard state == .paced, allowance < total - sent else { return nil }
     let due = due(chunks)
@@ -154,15 +154,15 @@ struct SourcePacer: Equatable {
     }
   }
 
-  /// Holds the source back because the session has no room: allows only the current chunk or, if it is complete, the
-  /// next one.
+  /// Holds the source back because the session has no room: allows only the current chunk or, if that chunk is
+  /// complete, the next one.
   mutating func hold() {
     guard state == .paced else { return }
     state = .held
     allowance = min(allowance, chunk - sent % chunk)
   }
 
-  /// The interval of a chunk in nanoseconds, multiplied by the rate: a whole number even if the interval is not.
+  /// The interval in nanoseconds multiplied by the rate, which is a whole number even if the interval is not.
   private var nanosecondsTimesRate: Int128 { Int128(chunk) * 1_000_000_000 }
 
   /// Returns the time of chunk `number`, rounded up to the nanosecond.
@@ -172,7 +172,7 @@ struct SourcePacer: Equatable {
   }
 }
 
-/// Generates a source's bytes, in order; the bytes never run out.
+/// Generates a source's endless bytes, in order.
 struct SourcePattern {
   private enum Maker {
     case counting(next: UInt8)
@@ -191,7 +191,7 @@ struct SourcePattern {
     }
   }
 
-  /// Appends the next `count` bytes. An empty string, which profiles cannot contain, yields zeros.
+  /// Appends the next `count` bytes. An empty pattern string, which profiles cannot contain, yields zeros.
   mutating func append(_ count: Int, to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + count)
     switch maker {

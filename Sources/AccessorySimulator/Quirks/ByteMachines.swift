@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// These types decide when the bytes of a session are passed on. Each type applies one quirk of
+// These types decide when a session's bytes are passed on. Each type applies one quirk of
 // AccessoryProfiles/Quirks/SessionBytes.swift.
 
-/// Applies `drops-beyond`: a buffer that is emptied at a given rate, every hundredth of a second.
+/// Applies the quirk `drops-beyond`: a buffer that is emptied at a given rate, every hundredth of a second.
 struct OverrunningBuffer {
   private let quirk: SmallBuffer
   private var waiting = ByteQueue()
@@ -26,7 +26,7 @@ struct OverrunningBuffer {
     return bytes.count - fitting
   }
 
-  /// Returns the bytes that have left the buffer by now. `isIdle` is true if the reader has read all earlier bytes.
+  /// Returns the bytes that leave the buffer now. `isIdle` is true if the reader has read all earlier bytes.
   mutating func handleTimeout(now: Instant, isIdle: Bool) -> [UInt8] {
     guard let due = deadline, due <= now else { return [] }
     deadline = now + interval
@@ -38,7 +38,7 @@ struct OverrunningBuffer {
   }
 }
 
-/// Applies `reply-chunking`: decides how many of the waiting bytes are sent now.
+/// Applies the quirk `reply-chunking`: decides how many of the waiting bytes to send now.
 struct ReplyChunker {
   enum Step: Equatable {
     case send(Int)
@@ -77,7 +77,7 @@ struct ReplyChunker {
 /// The last bytes that an accessory wrote in its sessions, for the stale-bytes quirk: an endpoint still holds these
 /// bytes when a session ends, and sends them in the next session.
 ///
-/// The bytes belong to one attachment; after the accessory reconnects, the endpoint is empty.
+/// Stale bytes belong to one attachment; after the accessory reconnects, the endpoint is empty.
 struct StaleBytes: Equatable {
   private let limit: Int
   private var bytes: [UInt8] = []

@@ -3,7 +3,7 @@ import AccessorySessions
 import IAP2
 
 /// Applies session quirks to one session of an accessory: asks ``SessionQuirks`` what should happen to the bytes, and
-/// does so.
+/// carries that out.
 ///
 /// ```
 ///   behavior ─▶ dropped when silent ─▶ queue: held for a touch, cut into pieces ─▶ device
@@ -14,7 +14,7 @@ import IAP2
 final class QuirkStream: SessionFilter {
   private static let queueLimit = 64 * 1024
 
-  /// A number that identifies this session among all sessions of the accessory.
+  /// A number that identifies this session among all of the accessory's sessions.
   let number: Int
   private unowned let session: Session
   private let quirks: SessionQuirks
@@ -31,7 +31,7 @@ final class QuirkStream: SessionFilter {
   private var pieceTimer: LoopTimer?
   private var bufferTimer: LoopTimer?
   private var endTimers: [LoopTimer] = []
-  /// The bytes that were dropped for each reason: how many the first time, and how many in total.
+  /// How many bytes were dropped for each reason, at first and in total.
   private var losses: [(why: String, first: Int, count: Int)] = []
 
   init(
@@ -88,7 +88,7 @@ final class QuirkStream: SessionFilter {
     return taken
   }
 
-  /// Sends bytes that do not come from the accessory's behavior.
+  /// Sends bytes from a quirk rather than from the accessory's behavior.
   func add(_ bytes: [UInt8]) {
     if isSilent || quirks.isWedged { return }
     queue.append(contentsOf: bytes)
@@ -97,7 +97,7 @@ final class QuirkStream: SessionFilter {
 
   func hasRoom(on session: Session) { pump() }
 
-  /// Sends what may be sent now, and tells the behavior that there is room, but not from within the behavior's write.
+  /// Sends what may be sent now, and tells the behavior that there is room, though not during the behavior's own write.
   func pump() {
     send()
     if wasFull, queue.count < Self.queueLimit / 2 {

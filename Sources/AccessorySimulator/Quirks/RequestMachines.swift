@@ -1,10 +1,10 @@
 import AccessoryCore
 import AccessoryProfiles
 
-// These types decide which requests an accessory serves, across all its sessions. Each type applies one quirk of
+// These types decide which requests an accessory serves, across all of its sessions. Each type applies one quirk of
 // AccessoryProfiles/Quirks/SessionBytes.swift. Each session has its own number, which is never reused.
 
-/// Applies `busy-after-cancel`.
+/// Applies the quirk `busy-after-cancel`.
 ///
 /// ```
 ///           request           after `touch`: the reply goes out
@@ -63,7 +63,7 @@ struct TouchMachine {
   }
 
   /// Called when a session has ended; `held` contains the replies that were held back for that session. Returns true if
-  /// ending the session cancels a request.
+  /// the session's end cancels a request.
   mutating func ended(_ session: Int, held: [UInt8], now: Instant) -> Bool {
     guard case .waiting(session, let since) = state else { return false }
     state = .busy(until: max(now, since + quirk.busy), reply: quirk.reply == .late ? held : [])
@@ -93,8 +93,8 @@ struct TouchMachine {
   mutating func unplugged() { state = .free }
 }
 
-/// Applies `fails-after-first-transaction`: counts transactions until the accessory is unplugged. A transaction is a
-/// request and all following bytes without a pause.
+/// Applies the quirk `fails-after-first-transaction`: counts transactions until the accessory is unplugged. A
+/// transaction is a request and all following bytes without a pause.
 struct TransactionCounter {
   private let quirk: FailingTransactions
   private var begun = 0
@@ -107,7 +107,7 @@ struct TransactionCounter {
 
   var answer: FailingTransactions.Answer { quirk.answer }
 
-  /// Handles bytes that arrived in a session; returns true if they are served.
+  /// Handles bytes that arrived in a session; returns true if the accessory serves them.
   mutating func received(in session: Int, now: Instant) -> Bool {
     let goesOn = self.session == session && newest.map { now - $0 < quirk.pause } == true
     if !goesOn, begun <= quirk.transactions { begun += 1 }
@@ -122,10 +122,10 @@ struct TransactionCounter {
   mutating func unplugged() { (begun, session, newest) = (0, nil, nil) }
 }
 
-/// Applies `obeys-first-settings-only` in one session.
+/// Applies the quirk `obeys-first-settings-only` in one session.
 ///
-/// A command is held until it differs from the prefix or is longer than the prefix; then the whole command is either
-/// passed on or ignored.
+/// A command is held until it differs from the prefix or is longer than the prefix; only then is the whole command
+/// either passed on or ignored.
 struct SettingsFilter {
   private enum State: Equatable {
     case undecided([UInt8])

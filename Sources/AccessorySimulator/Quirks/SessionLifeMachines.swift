@@ -5,7 +5,7 @@ import AccessoryProfiles
 // These types decide how long sessions last, over the whole lifetime of an accessory. Each type applies one quirk of
 // AccessoryProfiles/Quirks/SessionLives.swift.
 
-/// Applies `ends-sessions`.
+/// Applies the quirk `ends-sessions`.
 ///
 /// ```
 ///            first session      after `episode`      first session after `calm`
@@ -22,7 +22,7 @@ struct SessionEnder {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// Opens a session and returns how long it lasts; nil means until the device ends it.
+  /// Notes an opened session, and returns how long it lasts; nil means until the device ends the session.
   mutating func opened(now: Instant) -> Duration? {
     if let beginning, quirk.episode > .zero, now >= beginning + quirk.episode {
       guard quirk.calm > .zero, now >= beginning + quirk.episode + quirk.calm else { return nil }
@@ -33,8 +33,8 @@ struct SessionEnder {
   }
 }
 
-/// Applies `wedges-after`: counts the sessions opened within the last `within`. Invariant: a wedged accessory answers
-/// nothing until it has been without power for `rest`.
+/// Applies the quirk `wedges-after`: counts how many sessions were opened within the duration `within`. Invariant: a
+/// wedged accessory answers nothing until it has been without power for `rest`.
 struct OpenCounter {
   private let quirk: WedgedByOpens
   private var opens: [Instant] = []
@@ -44,7 +44,7 @@ struct OpenCounter {
     self.quirk = quirk
   }
 
-  /// Opens a session; returns true if this wedges the accessory.
+  /// Counts an opened session; returns true if this one wedges the accessory.
   mutating func opened(now: Instant) -> Bool {
     guard !isWedged else { return false }
     opens.removeAll { $0 + quirk.within < now }
@@ -65,7 +65,7 @@ struct OpenCounter {
   }
 }
 
-/// Applies `goes-silent`: counts sessions since the last power cycle.
+/// Applies the quirk `goes-silent`: counts sessions since the last power cycle.
 struct SilenceMachine {
   private let quirk: GoesSilent
   private var random: SeededRandom
@@ -75,7 +75,7 @@ struct SilenceMachine {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// Opens a session and returns how long it works.
+  /// Counts an opened session, and returns how long that session works.
   mutating func opened() -> Duration {
     sessions += 1
     let time = sessions == 1 ? quirk.after : sessions == 2 ? quirk.restart : quirk.later
@@ -89,7 +89,8 @@ struct SilenceMachine {
   }
 }
 
-/// Applies `phantom-session`. Invariant: a phantom is left only by a session that the accessory did not end itself.
+/// Applies the quirk `phantom-session`. Invariant: only a session that the accessory did not end itself leaves a
+/// phantom.
 struct PhantomMachine {
   private let quirk: PhantomSession
   private var random: SeededRandom
@@ -99,7 +100,7 @@ struct PhantomMachine {
     (self.quirk, self.random) = (quirk, random)
   }
 
-  /// Opens a session and returns how long it lasts; nil means until the device ends it.
+  /// Notes an opened session, and returns how long it lasts; nil means until the device ends the session.
   mutating func opened() -> Duration? {
     isHaunted ? (Duration.zero...quirk.ends).random(using: &random) : nil
   }

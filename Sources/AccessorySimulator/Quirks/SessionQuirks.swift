@@ -4,7 +4,7 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// The state of an accessory's session quirks, which spans all its cables and lasts as long as the accessory has power.
+/// The state of an accessory's session quirks, which outlives each cable and lasts as long as the accessory has power.
 ///
 /// Each quirk is a state machine; this class carries out the machines' decisions by ending sessions and dropping bytes.
 /// Each session has a ``QuirkStream``.
@@ -13,7 +13,7 @@ final class SessionQuirks {
   private let loop: any EventLoop
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// The quirk that applies to the next sessions, and the number of sessions that it has already affected.
+  /// The quirk that applies to the next sessions; `troubled` counts the sessions that it has already affected.
   private var trouble: OddSession?
   private var troubled = 0
   private var ender: SessionEnder?
@@ -69,7 +69,7 @@ final class SessionQuirks {
 
   deinit { touchTimer?.cancel() }
 
-  /// Returns a quirk's random numbers. They come from the quirk's own seed or, if it has none, from the run's seed,
+  /// Returns a quirk's random numbers. The numbers come from the quirk's own seed or, without one, from the run's seed,
   /// which gives each accessory different numbers.
   private func random(_ seed: UInt64, _ derived: SeededRandom) -> SeededRandom {
     if seed != 0 { return SeededRandom(seed: seed) }
@@ -90,7 +90,7 @@ final class SessionQuirks {
     phantom?.pluggedIn(after: rest)
   }
 
-  /// Records that the accessory was unplugged; its sessions have ended.
+  /// Records that the accessory was unplugged, after its sessions have ended.
   func unplugged() {
     unpluggedAt = loop.now
     transactions?.unplugged()
@@ -147,7 +147,7 @@ final class SessionQuirks {
 
   // MARK: Bytes
 
-  /// What happens to the bytes of a request.
+  /// What happens to a request's bytes.
   enum Reception {
     case accepted
     case ignored(why: String)
@@ -172,7 +172,7 @@ final class SessionQuirks {
 
   func holdsReplies(of stream: QuirkStream) -> Bool { touch?.holds(stream.number) ?? false }
 
-  /// Called when a session has ended; `held` contains the replies that this session did not send.
+  /// Called when a session has ended; `held` contains the replies that the session had not sent.
   func ended(_ stream: QuirkStream, _ end: SessionEnd, quiet: Duration?, held: [UInt8]) {
     streams.removeAll { $0 === stream }
     if end != .closedByAccessory, let quiet, phantom?.cutOff(after: quiet) == true, let story = phantom?.story {

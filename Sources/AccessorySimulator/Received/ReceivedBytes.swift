@@ -1,10 +1,10 @@
 public import AccessoryCore
 public import AccessorySessions
 
-/// Keeps the bytes that an accessory has received in sessions and that its behavior has read, whichever behavior that
-/// is.
+/// Keeps the bytes that an accessory's behavior, whichever it is, has read from sessions.
 ///
-/// Each session is one stream of bytes, however they were split in transit. The oldest bytes are dropped.
+/// Each session is one stream of bytes, however they were split in transit. Beyond a limit, the oldest bytes are
+/// dropped.
 public final class ReceivedBytes {
   /// The maximum number of bytes kept in total.
   public static let most = 1 << 20
@@ -15,7 +15,7 @@ public final class ReceivedBytes {
   public private(set) var streams: [Stream] = []
   private var count = 0
 
-  /// The bytes of one session.
+  /// The bytes received in one session.
   public final class Stream {
     /// The protocol of the session.
     public let protocolName: String
@@ -31,7 +31,7 @@ public final class ReceivedBytes {
     }
   }
 
-  /// Creates an object that has received no bytes.
+  /// Creates an empty store.
   public init(on loop: any EventLoop) { self.loop = loop }
 
   func watch(_ session: Session) {

@@ -12,10 +12,11 @@ public struct ReceivedSearch: Equatable, Sendable {
   public let wanted: [UInt8]
   /// How many times the bytes are expected; nil means at least once.
   public let times: Int?
-  /// How many times the bytes were received. Occurrences do not overlap, and none extends over two sessions.
+  /// How many times the bytes were received. Occurrences do not overlap, and none extends across two sessions.
   public private(set) var count = 0
 
-  /// The longest received prefix of the wanted bytes, its protocol, and the received bytes.
+  /// The longest prefix of the wanted bytes that was received, the protocol on which it arrived, and the bytes received
+  /// there.
   private var nearest: (same: Int, protocolName: String, found: [UInt8])?
   private var dropped = 0
 
@@ -57,7 +58,7 @@ public struct ReceivedSearch: Equatable, Sendable {
     return lengths
   }
 
-  /// Returns true if all properties are equal.
+  /// Compares all properties.
   public static func == (one: ReceivedSearch, other: ReceivedSearch) -> Bool {
     one.wanted == other.wanted && one.times == other.times && one.count == other.count
       && one.description == other.description

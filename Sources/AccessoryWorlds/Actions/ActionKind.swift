@@ -10,12 +10,12 @@ package struct ActionKind: Sendable {
     case plans
   }
 
-  /// The control protocol's method for this action on an accessory or an app; nil if there is none, or if the method
+  /// The control protocol's method for this action on an accessory or an app; nil if there is no such method, or if it
   /// needs more parameters.
   package let method: String?
   /// The key in `easim run` that performs the action on every accessory.
   package let key: Character?
-  /// Returns the action on this accessory or app, with the defaults of its other keys.
+  /// Returns the action on the named accessory or app, with defaults for the action's other keys.
   package let action: @Sendable (_ of: String) -> WorldAction
   let tools: [Tool]
   let kind: Kind<WorldAction>
@@ -73,7 +73,7 @@ extension WorldAction {
     }
   }
 
-  /// The accessory or app that the action affects; nil for none.
+  /// The accessory or app that the action affects; nil if it affects neither.
   package var subject: String? {
     switch self {
     case .accessory(_, let name), .pull(let name, _), .faults(_, let name), .resetLink(let name),
@@ -125,7 +125,7 @@ struct ActionRows {
     self(name, summary, tools, method: method, key: key, keys: [.of]) { of, _ in make(of) }
   }
 
-  /// Creates a row for an action with these keys; `make` receives the name of the action's subject, and the keys.
+  /// Creates a row for an action with these keys; `make` receives the subject's name and the keys.
   func callAsFunction(
     _ name: String, _ summary: String, _ tools: [ActionKind.Tool] = [.scenarios], method: String? = nil,
     key: Character? = nil, keys: [Key], _ make: @escaping @Sendable (String, ActionKeys) -> WorldAction

@@ -1,14 +1,14 @@
 import AccessoryHost
 import AccessorySimulator
 
-/// Performs all actions; no other type implements any.
+/// Performs every action; no other type implements actions.
 ///
-/// The caller defines what the names in actions refer to. If a process plays only one side of a scenario, it has only
-/// some of the objects; the process on the other side acts on the rest.
+/// The caller defines what the names in actions refer to. A process that plays only one side of a scenario has only
+/// some of the objects, and the process on the other side acts on the rest.
 package struct ActionPlayer {
-  /// Returns the accessory with a name; nil if it is in another process.
+  /// Returns the accessory with a name; nil if the accessory is in another process.
   var accessory: (String) -> SimulatedAccessory? = { _ in nil }
-  /// The device; nil if it is in another process.
+  /// The simulated device; nil if it is in another process.
   var device: Device?
   /// Returns the serial number by which the device identifies an accessory.
   var serial: (String) -> String? = { _ in nil }
@@ -18,7 +18,7 @@ package struct ActionPlayer {
 
   init() {}
 
-  /// Creates a player for a world. `pull` replaces the way in which the world's cables are unplugged.
+  /// Creates a player for a world. If `pull` is given, it replaces the world's own way of unplugging cables.
   package init(
     in world: World, accessory: @escaping (String) -> SimulatedAccessory?,
     pull: ((_ name: String, _ unnoticed: Bool) -> Void)? = nil,

@@ -11,12 +11,12 @@ import AccessorySimulator
 public enum WorldAction: Equatable, Sendable {
   /// An accessory performs an action on its own side.
   case accessory(AccessoryAction, of: String)
-  /// An accessory's cable is unplugged abruptly: bytes in transit are lost. If unnoticed, later bytes from the device
-  /// are also lost.
+  /// An accessory's cable is unplugged abruptly: bytes in transit are lost. If `unnoticed` is set, later bytes from the
+  /// device are also lost.
   case pull(String, unnoticed: Bool = false)
   case faults([CableFault], of: String)
   case resetLink(String)
-  /// Sets whether the device notices cables that are plugged in.
+  /// Sets whether the device notices when a cable is plugged in.
   case noticeCables(Bool)
   /// The device sends a control message to an accessory, or changes what its rules send.
   case deviceMessage(OutgoingMessage, to: String)
@@ -45,10 +45,10 @@ public enum AppAction: Equatable, Sendable {
   case registers
   case unregisters
   case moves(AppState)
-  /// The app opens a session with this accessory, because the app's user wants one.
+  /// The app opens a session with this accessory, because the app's user asked for it.
   case opensSession(String)
   case closesSession
-  /// The app checks its list of accessories, which must contain exactly these in the order of publication.
+  /// The app checks its list of accessories, which must contain exactly these, in publication order.
   case looks(sees: [String])
 
   /// The ways in which an app's process can end involuntarily.
@@ -69,8 +69,8 @@ public enum AppAction: Equatable, Sendable {
 // MARK: - The table
 
 extension WorldAction {
-  /// Returns one row for each action. The row says in which files, by which method and by which key the action is
-  /// available. `names` contains the accessories and apps that an action can name.
+  /// Returns one row for each action, which defines the files, the method and the key that offer the action. `names`
+  /// contains the accessories and apps that an action can name.
   package static func kinds(_ names: ScenarioNames = ScenarioNames(), for tool: ActionKind.Tool? = nil) -> [ActionKind]
   {
     let all: [ActionKind.Tool] = [.scenarios, .plans]
@@ -136,7 +136,7 @@ extension WorldAction {
   private static func apps(
     _ side: String, _ role: Role, _ row: ActionRows, hasName: Bool = false
   ) -> [ActionKind] {
-    /// Only the app under test has methods.
+    /// Only actions on the app under test have control protocol methods.
     func method(_ word: String) -> String? { role == .tested ? "app.\(word)" : nil }
     func plain(_ word: String, _ summary: String, _ action: AppAction, by method: String? = nil) -> ActionKind {
       row("\(side).\(word)", summary, method: method, keys: []) { _, _ in .app(action, of: role) }
@@ -146,7 +146,7 @@ extension WorldAction {
         .app(.ends(ending, leavesSessions: $1.sessions == .left), of: role)
       }
     }
-    // In plans, each app has a name.
+    // In soak plans, each app has a name.
     let quit = row(
       "\(side).quit", "Make an app quit.", role == .tested ? [.scenarios, .plans] : [.scenarios],
       keys: hasName ? [.ofApp] : []

@@ -8,7 +8,7 @@ import IAP2
 /// see.
 ///
 /// A scenario reproduces one failure from the field. A ``ScenarioClient`` defines the app, so the same scenario can be
-/// played with an app that fails and with one that survives.
+/// played both with an app that fails and with one that survives.
 public struct Scenario: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
@@ -31,7 +31,7 @@ public struct Scenario: Equatable, Sendable {
   public var order = HostOrder.authentication
   /// The faults on the cables.
   public var faults: [CableFault] = []
-  /// The random seed; nil means the player's.
+  /// The random seed; nil means that the player's seed is used.
   public var seed: UInt64?
   /// The app's declarations, and how the system treats the app.
   public var app = AppSettings()
@@ -41,7 +41,7 @@ public struct Scenario: Equatable, Sendable {
   public var interval: Duration?
   /// The steps, in order.
   public var steps: [Step]
-  /// How long the world continues after the last step; it stops earlier if nothing is left to happen.
+  /// How long the world continues after the last step; the world stops earlier if nothing more can happen.
   public var tail: Duration
   /// The events that apps must see, in order.
   public var expectations: [Expectation]
@@ -70,7 +70,7 @@ public struct Scenario: Equatable, Sendable {
 
   /// One accessory of a scenario.
   public struct Part: Equatable, Sendable {
-    /// The accessory's name in steps.
+    /// The name by which steps refer to the accessory.
     public var name: String
     /// The accessory's profile.
     public var profile: Profile
@@ -97,7 +97,7 @@ public struct Scenario: Equatable, Sendable {
   }
 
   /// The names of accessories by serial number. Two accessories with the same serial number are one accessory on two
-  /// transports. Apps cannot tell them apart, so both get the first name.
+  /// transports; apps cannot tell the two apart, so both get the first name.
   public var namesBySerial: [String: String] {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
@@ -148,8 +148,8 @@ extension Scenario {
   /// The events that expectations can name, which an app can see.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 
-  /// Returns true if an expectation can name this event: notifications count when the app receives them, sessions when
-  /// they begin and end.
+  /// Returns true if an expectation can name this event: notifications count when the app receives them, and sessions
+  /// when they begin and end.
   static func isExpected(_ event: TimelineEvent) -> Bool {
     switch event.kind {
     case .connect, .disconnect: event.side == .app

@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryHost
 
-/// The app of a scenario: what its Info.plist declares, how the system treats it, and what it sends.
+/// The app in a scenario: what its Info.plist declares, how the system treats it, and what it sends.
 struct ScenarioAppSection: Equatable {
   var protocols: [String]?
   var backgroundModes: [String] = []

@@ -11,7 +11,7 @@ public struct ScenarioComparison: Equatable, Sendable {
     /// The time at which the difference was noticed; nil if something is missing at the end.
     public let time: Instant?
 
-    /// Creates a difference from expectation `index` (counted from 0) and the actual event, which is nil if nothing
+    /// Creates a difference at expectation `index` (counted from 0); `happened`, the actual event, is nil if nothing
     /// more happened.
     init(index: Int, expected: String?, happened: String?, at time: Instant?) {
       self.time = time
@@ -25,8 +25,8 @@ public struct ScenarioComparison: Equatable, Sendable {
     }
   }
 
-  /// How far events may deviate from the times of a scenario. In virtual time, times are exact; with two processes,
-  /// each with its own clock, the tolerance allows for a busy machine.
+  /// How far events may deviate from a scenario's times. In virtual time, times are exact; with two processes, each
+  /// with its own clock, the tolerance allows for a busy machine.
   public struct Tolerance: Equatable, Sendable {
     /// How early an event may be.
     public var early: Duration
@@ -35,8 +35,8 @@ public struct ScenarioComparison: Equatable, Sendable {
 
     /// The tolerance for virtual time, which allows no deviation.
     public static let none = Tolerance(early: .zero, late: .zero)
-    /// The tolerance for real time. On a busy machine, the device starts its clock some time after the accessory,
-    /// because it notices the cable late. Events therefore seem early by that time.
+    /// The tolerance for real time. On a busy machine, the device notices the cable late and starts its clock some time
+    /// after the accessory's, so events seem early.
     public static let realTime = Tolerance(early: .milliseconds(500), late: .seconds(2))
   }
 
@@ -47,7 +47,7 @@ public struct ScenarioComparison: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - beginning: the time at which the scenario began.
-  ///   - surprises: differences between the app's list and the steps' expectations.
+  ///   - surprises: differences between the app's list of accessories and the steps' expectations.
   package init(
     _ events: [TimelineEvent], with scenario: Scenario, since beginning: Instant, surprises: [Difference] = [],
     tolerance: Tolerance = .none

@@ -4,8 +4,8 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryProfiles
 
-// The file of a scenario: read, written, and described in the schema and in docs/scenario-files.md. AccessorySoak uses
-// the same parts for scenarios with `apps`.
+// The format of scenario files, as they are read, written, and described in the schema and in docs/scenario-files.md.
+// AccessorySoak reuses its parts for scenarios with `apps`.
 
 extension Scenario {
   package static let longest = Duration.seconds(7 * 24 * 3_600)
@@ -73,7 +73,7 @@ package struct ScenarioNames: Sendable {
 }
 
 extension ScenarioSource {
-  /// Reads the file, beginning with the names.
+  /// Reads the file, starting with the names that it defines.
   package func read<Whole>(
     _ profiles: ProfileLibrary, _ read: (JSON5Value, ScenarioNames) throws(SourceProblems) -> Whole
   ) throws(SourceProblems) -> Whole {
@@ -84,7 +84,7 @@ extension ScenarioSource {
 }
 
 extension Scenario {
-  /// Reads a scenario that is judged by the events its app sees.
+  /// Reads a scenario whose result depends on the events that its app sees.
   package init(_ source: ScenarioSource, profiles: ProfileLibrary) throws(SourceProblems) {
     self = try source.read(profiles) { tree, names throws(SourceProblems) in
       try Scenario(tree, names, name: source.name)
@@ -171,7 +171,7 @@ extension Format<Profile> {
         case .null, .boolean, .number, .array: return place.expected("a profile's name or path, or a profile", value)
         }
       } catch {
-        // A problem without a position in the file is a problem with the reference to the file.
+        // A problem without a position concerns the reference to the file, not the file's contents.
         for problem in error.problems where problem.position != nil { place.problems.add(problem) }
         for problem in error.problems where problem.position == nil { place.error(value, problem.message) }
         return nil

@@ -80,7 +80,7 @@ public struct ScenarioLibrary: Sendable {
     return ScenarioSource(name: found.name, path: "\(found.name).json5", bytes: found.bytes)
   }
 
-  /// Returns the text of a scenario as it was written, with its comments; by name or path.
+  /// Returns a scenario's original text, including comments, given its name or path.
   public func text(_ reference: String) throws(SourceProblems) -> String {
     String(decoding: try source(reference).bytes, as: UTF8.self)
   }
@@ -104,7 +104,7 @@ public struct ScenarioLibrary: Sendable {
   }
 }
 
-/// A scenario's file that has not been read yet.
+/// A scenario file that has not been parsed yet.
 package struct ScenarioSource {
   package let name: String
   /// The file's name in messages.

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 extension Scenario {
-  /// A Markdown page about the scenario: what happened, how to play the scenario, and how an app survives it.
+  /// A Markdown page about the scenario: what happened, how to play the scenario, and how an app survives.
   public var page: String {
     let client = naiveClient.map { "The client that breaks: \($0), which \(mistake(of: $0))." }
     return about.page(commands: commands, client: client)
@@ -39,8 +39,8 @@ extension Scenario {
 }
 
 extension Scenario.About {
-  /// Returns a Markdown page: what happened, the commands that play the scenario, how an app survives it, and the
-  /// client that fails.
+  /// Returns a Markdown page: what happened, the commands that play the scenario, how an app survives the scenario, and
+  /// the client that fails.
   package func page(commands: String, client: String? = nil) -> String {
     var parts = ["# \(name)", "\(summary.prefix(1).uppercased())\(summary.dropFirst())."]
     var facts = reproduces.isEmpty ? "" : "Reproduces \(reproduces.map(FieldNumber.described).joined(separator: ", "))."
@@ -100,6 +100,6 @@ enum FieldNumber {
     "S6": "ten seconds in the background", "E7": "no session at first", "T7": "short writes", "T20": "field throughput",
   ]
 
-  /// Returns a number with its description, such as `W8 (nil sessions)`.
+  /// Returns a field number with its description, such as `W8 (nil sessions)`.
   static func described(_ number: String) -> String { words[number].map { "\(number) (\($0))" } ?? number }
 }

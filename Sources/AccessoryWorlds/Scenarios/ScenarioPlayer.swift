@@ -44,7 +44,7 @@ public final class ScenarioPlayer {
   }
 
   /// Creates a player that has not started. The scenario's settings for the device and the cable replace those in
-  /// `settings`; the faults in `settings` come before the scenario's.
+  /// `settings`; the faults in `settings` are added before the scenario's.
   public convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, settings: World.Settings, on loop: any EventLoop
   ) {
@@ -74,7 +74,7 @@ public final class ScenarioPlayer {
   /// The app's client.
   public var client: ScenarioClient { app.client }
 
-  /// Whether every step was played and the time after the last step has passed.
+  /// Whether every step has been played and the time after the last step has passed.
   public var isOver: Bool { timeline.isOver }
 
   /// Starts the scenario, which then runs on the loop.
@@ -111,7 +111,7 @@ public final class ScenarioPlayer {
 ///   one end     0 ──────── plug-in ‖ waits ‖ release ─ last step ── tail ── over
 /// ```
 package final class ScenarioTimeline {
-  /// Whether every step was played and the time after the last step has passed.
+  /// Whether every step has been played and the time after the last step has passed.
   package private(set) var isOver = false
   /// The instant that counts as 0 on the scenario's timeline.
   package private(set) var beginning: Instant
@@ -120,7 +120,7 @@ package final class ScenarioTimeline {
   private let loop: any EventLoop
   private let perform: (WorldAction) -> Void
   private var timers: [LoopTimer] = []
-  /// How many steps are played before the clock pauses; nil if it does not pause, or has been resumed.
+  /// How many steps are played before the clock pauses; nil if the clock never pauses, or has been resumed.
   private var held: Int?
 
   /// Creates a timeline that has not started. With `holds`, the clock pauses at the first plug-in.
@@ -181,10 +181,9 @@ extension Scenario {
   }
 }
 
-/// The result of a scenario, which passed if the app's events are those expected and the app has a working session at
-/// the end.
+/// A scenario's result: it passes if the app's events are those expected and the app has a working session at the end.
 public struct ScenarioVerdict: Equatable, Sendable {
-  /// Whether everything is as expected.
+  /// Whether the scenario passed.
   public let passed: Bool
   /// The first difference, if any, and the app's result.
   public let text: String
@@ -198,6 +197,6 @@ public struct ScenarioVerdict: Equatable, Sendable {
 }
 
 extension ScenarioPlayer {
-  /// The verdict on the app as it is now. Read it before ``tearDown()``, which ends the sessions.
+  /// The verdict on the app in its current state. Read it before ``tearDown()``, which ends the sessions.
   public var verdict: ScenarioVerdict { ScenarioVerdict(comparison, client) }
 }

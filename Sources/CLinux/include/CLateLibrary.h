@@ -1,6 +1,7 @@
-// A library that is loaded when it is first needed, so that programs start without it and also run where it is missing.
+// Loads a library when it is first needed, so that programs start faster and also run where the library is missing.
 //
-// Its functions are listed as `F(result, name, parameters, arguments)` and get the same names here:
+// The library's functions are listed as `F(result, name, parameters, arguments)` and are defined here under the same
+// names:
 //
 //   #define LATE_LIBRARY "libsheep.so.1"
 //   #define FUNCTIONS(F) F(void, sheep_feed, (struct sheep *sheep), (sheep))
@@ -28,6 +29,6 @@
 
 /// The library, or NULL with dlerror. `file` includes the version, because a program and a library of different
 /// versions do not work together. A program from a tarball or wheel is linked with its own copy of the library, whose
-/// file may have another name; `any` is one of the library's functions, used to find that copy. This requires
+/// file may have another name; `any`, one of the library's functions, is used to find that copy. The macro requires
 /// _GNU_SOURCE.
 #define LATE_OPEN(file, any) (dlsym(RTLD_NEXT, any) ? RTLD_NEXT : dlopen(file, RTLD_NOW | RTLD_LOCAL))

@@ -21,8 +21,8 @@
 /// milliseconds, if the kernel lacks the call (before 5.11, and in some sandboxes).
 int clinux_epoll_wait(int epoll, struct epoll_event *events, int count, int64_t timeout_nanoseconds);
 
-/// The maximum error of the system's clock, as the kernel estimates it from its time source. Returns 0; 1 if nothing
-/// synchronizes the clock; or -1 with errno.
+/// The system clock's maximum error, as estimated by the kernel. Returns 0; 1 if nothing synchronizes the clock; or -1
+/// with errno.
 int clinux_clock_error(int64_t *microseconds);
 
 /// epoll_ctl, with the members of epoll_event as separate arguments.
@@ -70,8 +70,8 @@ ssize_t clinux_write_to_pipe(int pipe, const void *bytes, size_t count);
 /// Creates a pipe with both ends close-on-exec; returns 0, or -1 with errno.
 int clinux_pipe(int ends[2]);
 
-/// Closes, in a program to be started, all descriptors from `first` on; before glibc 2.34, closes only close-on-exec
-/// descriptors.
+/// Makes a program that is about to start close all descriptors from `first` on; before glibc 2.34, only close-on-exec
+/// descriptors are closed.
 int clinux_close_from(posix_spawn_file_actions_t *actions, int first);
 
 /// Starts a program as the leader of a process group, with a guardian process between this process and the program. The
@@ -92,11 +92,11 @@ int clinux_terminal_hold(int descriptor);
 /// with errno, which is EAGAIN in the background.
 int clinux_terminal_hold_keys(int descriptor);
 
-/// Whether this process is in the foreground of its terminal, or the terminal is not used for job control.
+/// Whether this process may change its terminal: it is in the foreground, or the terminal is not used for job control.
 int clinux_terminal_is_ours(int descriptor);
 
-/// Restores the terminal, its main screen and its cursor. Blocks while the terminal accepts no output. Does nothing if
-/// no terminal was changed. May be called from a signal handler.
+/// Restores the terminal, its main screen and its cursor. The call blocks while the terminal accepts no output, and
+/// does nothing if no terminal was changed. It may be made from a signal handler.
 void clinux_terminal_release(void);
 
 /// A context for kernel AIO (io_setup) with at most `count` operations at once; returns 0, or -1 with errno.
@@ -126,21 +126,20 @@ int clinux_functionfs_packet_size(int endpoint);
 /// that product is not linked into this program.
 void clinux_add_hardware_media(void *table);
 
-/// Begins to connect to a Bluetooth device: to an RFCOMM channel or, for channel 0, to its SDP server (L2CAP, PSM 1).
+/// Begins connecting to a Bluetooth device: to an RFCOMM channel or, for channel 0, to its SDP server (L2CAP, PSM 1).
 /// Addresses are six bytes, lowest first. Returns a non-blocking, close-on-exec descriptor that becomes writable when
 /// the attempt succeeds or fails; or -1 with errno (EAFNOSUPPORT if the kernel has no Bluetooth).
 int clinux_bluetooth_connect(int channel, const uint8_t local[6], const uint8_t remote[6]);
 
-/// Whether an RFCOMM channel of this machine is free.
+/// Whether an RFCOMM channel on this machine is free.
 int clinux_bluetooth_is_free(int channel);
 
-/// Creates a gzip unpacker. It uses zlib, which is loaded the first time. Returns NULL, or the reason why zlib cannot
-/// be loaded.
+/// Creates a gzip unpacker. The first call loads zlib. Returns NULL, or the reason why zlib cannot be loaded.
 const char *clinux_gunzip_new(void **made);
 
 /// Unpacks bytes. On entry, `*used` and `*made` are the sizes of the input and the output; on return, they are the
 /// numbers of bytes that were used and produced. Returns 1 at the end of a member, after which another may begin; 0 if
-/// it needs more input or more room; or -1 with a reason if the bytes are damaged.
+/// more input or more room is needed; or -1 with a reason if the bytes are damaged.
 int clinux_gunzip(
     void *gunzip, const uint8_t *input, uint32_t *used, uint8_t *output, uint32_t *made, const char **problem);
 

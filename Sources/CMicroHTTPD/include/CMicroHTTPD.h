@@ -1,8 +1,8 @@
 // libmicrohttpd as Swift sees it. If this header is missing: apt-get install libmicrohttpd-dev
 //
-// The library brings TLS and eight more libraries with it, which take longer to load than all the rest of easim, and
-// only `easim serve` needs them. The program is therefore not linked with it: microhttpd.c defines the functions that
-// easim calls, and they call those of the library, once cmicrohttpd_load has loaded it.
+// libmicrohttpd depends on TLS and eight more libraries, which take longer to load than all the rest of easim, and only
+// `easim serve` needs them. The program is therefore not linked with libmicrohttpd: microhttpd.c defines the functions
+// that easim calls, which call the library's own once cmicrohttpd_load has loaded it.
 #if __has_include(<microhttpd.h>)
 #include <stddef.h>
 #include <microhttpd.h>
@@ -14,7 +14,7 @@
 // function.
 const char *cmicrohttpd_load(void);
 
-// Swift cannot call functions with variable arguments; these have fixed ones.
+// Swift cannot call variadic functions, so these have fixed parameters.
 
 struct MHD_Daemon *cmicrohttpd_start(
     MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback done, MHD_NotifyConnectionCallback changed,

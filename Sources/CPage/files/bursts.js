@@ -14,7 +14,7 @@ export class Bursts {
     this.slices = new Map();
     // Latency over time for completed runs, taken from their reports.
     this.maps = new Map();
-    // The goals of runs that were started on this page, as lines in charts.
+    // The goals of runs that were started on this page, which charts show as lines.
     this.goals = new Map();
     this.compared = [];
     const accessory = h("select", { id: "burst-accessory" });
@@ -63,7 +63,7 @@ export class Bursts {
     setInterval(() => this.poll(), 250);
   }
 
-  // Forgets all runs, because another server has other runs.
+  // Forgets all runs when the page connects to another server.
   reset() {
     for (const known of [this.series, this.slices, this.maps, this.goals]) known.clear();
     this.reported?.clear();
@@ -108,7 +108,7 @@ export class Bursts {
     if (figures && (!last || figures.seconds > last.seconds)) {
       const span = figures.seconds - (last?.seconds ?? 0);
       points.push({ ...figures, rate: span > 0 ? (figures.bytes - (last?.bytes ?? 0)) / span : 0, newErrors: figures.errors - (last?.errors ?? 0), newReconnections: figures.reconnections - (last?.reconnections ?? 0) });
-      // Halves the number of points, each of which then covers twice the time.
+      // When there are too many points, every second one is dropped.
       if (points.length > MOST_POINTS) this.series.set(state.job, points.filter((_, index) => index % 2 === 1));
     }
     if (state.state !== "running" && state.job === this.job && !this.reported?.has(state.job)) this.showReport(state);
@@ -223,7 +223,7 @@ export class Bursts {
     const failed = slices?.length > 1 ? slices.filter((slice) => slice.errors > 0).map((slice) => slice.seconds) : errors;
     const goal = this.goals.get(this.job);
     this.rate.draw([{ name: "throughput", values: rates.map((point) => [point.seconds, point.rate / 1000]) }], failed, breaks, goal?.kbps ? { ...goal, at: goal.kbps } : null);
-    // If a run ended after only a few polls, its report contains more points.
+    // If a run ended after only a few polls, its report has more points than the polls gave.
     const map = this.maps.get(this.job);
     const times = map?.length > points.length ? map : points;
     this.latency.draw(["p50", "p95", "p99"].map((name) => ({ name, values: times.map((point) => [point.seconds, point.latency[name] * 1000]) })), times === map ? failed : errors, breaks, goal?.ms ? { ...goal, at: goal.ms } : null);
@@ -267,7 +267,8 @@ function goalField() {
 
 function kbps(figures) { return figures.seconds > 0 ? (figures.bytes / figures.seconds / 1000).toFixed(1) : "0.0"; }
 
-// The latencies in each time slice, from a report's latency map. Each latency is placed in the middle of its row.
+// The latencies in each time slice, from a report's latency map. Each latency is placed in the middle of its row in the
+// map.
 function latencies(map) {
   const columns = new Map();
   for (const [column, row, count] of map.cells) columns.set(column, [...(columns.get(column) ?? []), [row, count]]);

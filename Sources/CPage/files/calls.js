@@ -1,5 +1,5 @@
-// Every control on the page sends a control protocol request. A button copies the last request as a shell command. The
-// result of a request is shown near the control.
+// Every button and form on the page sends a control protocol request. A button copies the last request as a shell
+// command. The result of a request is shown near the control.
 import { h, oneLine } from "./dom.js";
 import { asCommand, asJSON, Failure } from "./rpc.js";
 import { toast } from "./toast.js";
@@ -59,8 +59,8 @@ export class CallBar {
     }
   }
 
-  // A button that sends the request that `make` returns, and shows this request while the button has the focus or the
-  // pointer is over it.
+  // Creates a button that sends the request returned by `make`, and that shows the request while the button has the
+  // focus or the pointer is over it.
   button(label, make, { title, name, before, done, class: kind } = {}) {
     const preview = () => { const calls = make(); if (calls) this.show(calls); };
     const button = h("button", {

@@ -2,7 +2,7 @@
 import { h, replace, setText, oneLine, toBase64 } from "./dom.js";
 import { chooser, field, values } from "./forms.js";
 
-// A request may have at most 4 MiB, including files in base64.
+// A request is limited to 4 MiB, including files in base64.
 const MOST_CAPTURE = 3_000_000;
 
 export class Controls {
@@ -21,8 +21,8 @@ export class Controls {
   update() {
     const world = this.desk.world();
     const isVirtual = world.time === "virtual";
-    // Opens the form that adds an accessory if there are no accessories, and the form that launches an app if there are
-    // no apps.
+    // When a world is first shown, the form that adds an accessory is open if there are no accessories, and the form
+    // that launches an app if there are no apps.
     if (!this.wasSeen) {
       this.wasSeen = true;
       for (const [id, all] of [["add-accessory", world.accessories], ["launch-app", world.apps]]) this.element.querySelector(`#${id}`).open = all.length === 0;
@@ -137,7 +137,7 @@ export class Controls {
         desk.bar.button("Launch", make, { name: "launch-app", class: "main" })));
   }
 
-  // The form that adds the accessory in a capture. A capture may also be dropped anywhere on the page.
+  // The form that plays back the accessory in a capture. A capture file may also be dropped anywhere on the page.
   replay() {
     const input = h("input", { type: "file", id: "capture-file", on: { change: () => { if (input.files[0]) this.replayFile(input.files[0]); input.value = ""; } } });
     this.replayProblem = h("p", { class: "problem", role: "alert", hidden: true });

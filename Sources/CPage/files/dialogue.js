@@ -1,4 +1,4 @@
-// A session as a dialog: what the app sent on one side, what the accessory sent on the other.
+// Shows a session as a dialog: what the app sent on one side, and what the accessory sent on the other.
 import { bytes, h, oneLine, plain, replace, save, seconds } from "./dom.js";
 import { payloadOf, textOf } from "./source.js";
 
@@ -16,7 +16,7 @@ export class Dialogue {
       h("button", { type: "button", class: "main", dataset: { action: "close-dialogue" }, on: { click: () => this.element.close() } }, "Close")), this.note, this.parts);
   }
 
-  // `packets` must include the packets' bytes; `jump` shows one of the packets.
+  // `packets` must include the packets' bytes; `jump` is called to show one of the packets.
   show(name, packets, jump) {
     this.turns = turnsOf(packets);
     this.name = name;

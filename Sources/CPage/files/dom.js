@@ -73,7 +73,7 @@ export function fromHex(text) {
   return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
 
-// Calls `body` at most once per frame, no matter how many times this is requested.
+// Calls `body` at most once per frame, no matter how many times a call is requested.
 export function perFrame(body) {
   let isDue = false;
   return () => {

@@ -1,4 +1,4 @@
-// The bytes of a packet next to its fields; selecting one highlights the other.
+// Shows a packet's bytes next to its fields; selecting bytes highlights their field, and vice versa.
 import { h, oneLine, replace } from "./dom.js";
 
 const MOST_BYTES = 4_096;

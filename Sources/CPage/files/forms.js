@@ -1,4 +1,4 @@
-// Forms generated from the schemas of rpc.discover: whatever the protocol accepts, the page can send.
+// Forms generated from the schemas in rpc.discover, so the page can send whatever the protocol accepts.
 import { h, replace } from "./dom.js";
 
 let counter = 0;
@@ -11,7 +11,7 @@ export class Schemas {
 
   param(method, name) { return this.methods.get(method)?.params.find((param) => param.name === name); }
 
-  // The variants of a definition such as quirk or fault, each with a name, a description and properties.
+  // The kinds of a definition such as quirk or fault, each with a name, a description and properties.
   kinds(definition) {
     const definitions = this.definitions;
     return definitions[definition].anyOf.filter((one) => one.$ref).map((one) => {
@@ -37,7 +37,7 @@ function resolve(schema, definitions) {
   return { ...definitions[name], ...schema, kind: name };
 }
 
-// One input field with a label. `value()` is undefined if the field contains the default.
+// One input field with a label. `value()` returns undefined if the field contains the default.
 export function field(schema, { title, changed } = {}) {
   const id = `f${++counter}`;
   const standard = schema.default;
@@ -83,7 +83,7 @@ export function field(schema, { title, changed } = {}) {
 // Turns "bytesPerSecond" into "bytes per second".
 export function asWords(key) { return key.replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`); }
 
-// The schema's patterns are written for engines without the v flag.
+// The schema's patterns are written for engines without the `v` flag, so some need adapting.
 function jsPattern(pattern) {
   if (!pattern) return undefined;
   const inner = pattern.replace(/^\^/, "").replace(/\$$/, "");
@@ -161,11 +161,11 @@ export function inSeconds(text) {
   return found ? Number(found[1]) * UNITS[found[2]] : 0;
 }
 
-// A slider for a parameter of a fault: durations and large numbers on a logarithmic scale, probabilities in percent.
+// The scale for a fault parameter's slider: logarithmic for durations and large numbers, in percent for probabilities.
 export function sliderScale(schema) {
   if (schema.kind === "Chance") return { min: 0, max: 100, step: 0.5, toText: (x) => `${x}%`, fromText: (t) => t.endsWith("%") ? parseFloat(t) : Number(t) * 100 };
   if (schema.kind === "Duration") {
-    // 0 ms, then 1 ms to 10 s.
+    // The scale has 0 ms, then 1 ms to 10 s.
     return {
       min: 0, max: 101, step: 1,
       toText: (x) => x < 1 ? "0ms" : msText(10 ** ((x - 1) / 25)),

@@ -1,4 +1,4 @@
-// Paints the lanes of a LaneModel on a canvas. The painted shapes are kept in `drawn`, to find the shape under the
+// Paints the lanes of a LaneModel on a canvas. The painted shapes are kept in `drawn`, both to find the shape under the
 // pointer and to compare the picture with the events.
 import { duration, oneLine, seconds } from "./dom.js";
 
@@ -59,7 +59,7 @@ export class LanePainter {
     }
   }
 
-  // The data rate over time, as a line in the bar of a session.
+  // Paints the data rate over time, as a line in a session's bar.
   flow(flow, x, y, w, h) {
     if (w < 12) return;
     const { pen, colors } = this;
@@ -95,7 +95,7 @@ export class LanePainter {
     this.drawn.push({ ...shade, kind: "shade", text: `fault ${shade.text}`, x, y: top - 4, w, h: height, mark: false });
   }
 
-  // Names below the bars, if there is room for them.
+  // Writes the phases' names below the bars, if there is room.
   phases({ lane, top, height }, phases) {
     const { pen, colors, left, width } = this;
     const y = top + height - PHASE;
@@ -220,7 +220,7 @@ export class LanePainter {
     pen.stroke();
   }
 
-  // The selected time range, and the time of the entry selected in a list.
+  // Paints the selected time range, and the time of the entry selected in a list.
   selection(range, cursor) {
     const { pen, colors, left, width, height } = this;
     if (range) {

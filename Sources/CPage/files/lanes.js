@@ -1,6 +1,6 @@
-// The picture of a LaneModel: a box with a time axis that is always visible. The picture can be zoomed and scrolled,
-// follows the current time, and lets users select a time range. The shapes that were drawn last are kept in a list, to
-// find the shape under the pointer and to compare the picture with the events.
+// Shows a LaneModel as a picture with a time axis that is always visible. Users can zoom, scroll and select a time
+// range; the picture follows the current time. The shapes drawn last are kept in a list, both to find the shape under
+// the pointer and to compare the picture with the events.
 import { h, perFrame, plain, oneLine, seconds, stillness } from "./dom.js";
 import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 
@@ -377,7 +377,7 @@ export class LaneView {
     let top = AXIS + GAP;
     const names = {};
     for (const lane of lanes) if (lane.kind === "accessory") names[lane.title] = (names[lane.title] ?? 0) + 1;
-    // A filter may hide most of many lanes.
+    // If there are many lanes, a filter may hide most of them.
     const isMany = lanes.length > MOST_TALL || (this.filter.value !== "" && this.model.lanes.size > MOST_TALL);
     this.openButton.hidden = !isMany;
     this.filter.hidden = !isMany && !this.filter.value;
@@ -394,7 +394,7 @@ export class LaneView {
       const most = highest < limit ? limit : limit - 1;
       const more = [...used].filter((row) => row >= most).length;
       const height = rowHeight * ((more > 0 ? most : highest) + 1) + (hasPhases ? PHASE : 0);
-      // Accessories with the same name are distinguished by their serial numbers.
+      // Serial numbers distinguish accessories with the same name.
       const serial = names[lane.title] > 1 ? lane.id.slice("accessory ".length) : "";
       const title = lane.title ?? lane.id;
       rows.push({
@@ -406,7 +406,7 @@ export class LaneView {
     return { rows, height: Math.max(top + 4, 120) };
   }
 
-  // While something is going on, the picture keeps moving; otherwise it is redrawn only when something changes.
+  // While anything is active, the picture keeps moving; otherwise it is redrawn only when something changes.
   keepMoving(from) {
     if (!this.isLive || !this.follows || this.isWaiting) return;
     const moves = [...this.model.lanes.values()].some((lane) =>

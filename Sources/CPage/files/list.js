@@ -1,4 +1,4 @@
-// A list of any length that creates elements for visible rows only. The list keeps showing the last rows until the user
+// A list of any length that creates elements for visible rows only. The list follows its last rows until the user
 // scrolls up.
 import { h, perFrame } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// The page: its views, the choice of the world, and the connection. The token follows '#' in the address and is sent
+// The page: its views, the world that is shown, and the connection. The token follows '#' in the address and is sent
 // only in the header of each request.
 import { duration, h, perFrame, replace, seconds, setText } from "./dom.js";
 import { Server } from "./rpc.js";
@@ -34,7 +34,7 @@ const tabs = new Tabs(document.querySelector("#tabs"), "view");
 desk.range = null;
 desk.say = toast;
 desk.accessoryOf = (packet) => desk.world().accessories.find((one) => one.accessory === packet.accessory)?.serial;
-// The id of a fault, looked up by the fault's text.
+// Looks up a fault's ID by the fault's text.
 desk.faultName = (text) => {
   const found = desk.world().accessories.flatMap((one) => one.states ?? []).find((one) => one.text === text);
   return found ? `${found.fault} (${text})` : text;
@@ -135,7 +135,7 @@ async function start() {
   tabs.show(tabs.has(tabs.remembered) ? tabs.remembered : "live");
   store.addEventListener("reset", () => {
     for (const view of [desk.packets, desk.bursts, scenarios]) view.reset();
-    // The server's ids start at the beginning again.
+    // A new server numbers its sessions from the beginning again.
     SessionBox.mine.clear();
     desk.bar.say("");
   });
@@ -146,7 +146,7 @@ async function start() {
   store.refresh().catch(() => {});
 }
 
-// Describes what is happening in one sentence.
+// Describes in one sentence what is happening in a world.
 function sentence(world) {
   const count = (number, one, several = `${one}s`) => `${number} ${number === 1 ? one : several}`;
   if (world.accessories.length === 0) return "Nothing is here yet: add an accessory, and launch an app that sees it.";

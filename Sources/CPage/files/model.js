@@ -1,6 +1,6 @@
-// The lanes of a world as bars and marks on its time axis, derived from notices only. There is one lane for each
-// accessory, one for the cables, one for the device, and one for each app. The lines of a scenario give the same
-// picture. Known packets add the traffic of each session, and every packet that a fault acted on.
+// Derives a world's lanes, as bars and marks on its time axis, from the server's event notices alone. There is one lane
+// for each accessory, one for the cables, one for the device, and one for each app. A scenario's event lines are such
+// notices too. Known packets add each session's traffic, and every packet that a fault acted on.
 import { bytes, duration } from "./dom.js";
 
 const MOST_OF_A_LANE = 20_000;
@@ -15,8 +15,8 @@ class Lane {
     this.open = new Map();
   }
 
-  // A bar that continues until `end` is called with the same key. Accessories that are connected at the same time are
-  // shown below each other: all bars of one `owner` are in the same row.
+  // Begins a bar that continues until `end` is called with the same key. Each `owner` has a row of its own, so
+  // accessories that are connected at the same time appear below each other.
   begin(key, bar) {
     this.end(key, bar.t0);
     const whole = { lane: this.id, t1: null, end: "", row: this.row(bar.owner), ...bar };
@@ -62,7 +62,7 @@ export class LaneModel {
     this.waitingSessions = [];
     // Every session that was opened, oldest first; packets belong to the newest session with their number.
     this.sessions = [];
-    // Named periods, and periods in which a fault acts; each period belongs to a lane.
+    // Named periods in a lane, and periods in which a fault acts.
     this.phases = [];
     this.shades = [];
     this.began = new Map();
@@ -82,7 +82,7 @@ export class LaneModel {
     return lane;
   }
 
-  // The lanes of accessories, the cable, the device and apps; within each kind, they are in the order in which they
+  // The lanes of accessories, the cable, the device and apps; within each kind, lanes are in the order in which they
   // connected.
   get ordered() {
     const rank = { accessory: 0, cable: 1, device: 2, app: 3 };
@@ -141,7 +141,7 @@ export class LaneModel {
     for (const shade of this.shades) if (shade.fault === fault && (shade.t1 === null || shade.t1 > t)) shade.t1 = t;
   }
 
-  // Notes which app a session belongs to, as reported by the server.
+  // Notes which app a session belongs to, according to the server.
   takeSession(notice) {
     if (notice.event !== "opened" || !notice.app) return;
     // The server may report the app of a session before the device reports the session.
@@ -172,7 +172,7 @@ export class LaneModel {
     this.version += 1;
   }
 
-  // The record of a session, which both sides report.
+  // Creates or finds the record of a session that both sides report.
   openSession({ session: id, protocol, accessory, t }) {
     const known = this.sessions.findLast((one) => one.id === id && one.serial === accessory?.serial && one.t1 === null);
     if (known && t - known.t0 < 1) return known;
@@ -209,13 +209,14 @@ export class LaneModel {
   }
 
   phase(lane, t0, t1, name) {
-    // In virtual time, many events may have the same time.
+    // In virtual time, a phase may take no time at all, so there is nothing to show.
     if (t1 - t0 < 1e-6) return;
     this.phases.push({ lane, t0, t1, text: `${name}, ${duration(t1 - t0)}` });
     if (this.phases.length > MOST_OF_A_LANE * 1.1) this.phases.splice(0, this.phases.length - MOST_OF_A_LANE);
   }
 
-  // The phases of a connection: the handshake, and the flicker from the first connect to the one with protocols.
+  // Adds a connection's phases: the handshake, and the flicker, which lasts from the first connect to the one with
+  // protocols.
   takePhase(kind, serial, t) {
     const began = (name) => { const at = this.began.get(`${name} ${serial}`); this.began.delete(`${name} ${serial}`); return at; };
     const link = began("link");
@@ -316,7 +317,7 @@ export class LaneModel {
           owner: serial, connectionID: subject?.connectionID, protocol: notice.protocol, session: notice.session,
           record: this.openSession(notice),
         };
-        // A scenario has one app; in other worlds, each app's list of sessions shows which sessions are its own.
+        // A scenario has only one app; in other worlds, each app's list of sessions shows which sessions belong to it.
         if (this.lanes.has("app")) this.lanes.get("app").begin(`s${notice.session} ${subject?.connectionID}`, bar);
         this.waitingSessions.push(bar);
         if (this.waitingSessions.length > 100) this.waitingSessions.shift();
@@ -368,7 +369,7 @@ export class LaneModel {
     }
   }
 
-  // Faults that stop all traffic report when they begin and end.
+  // Handles the events with which a fault that stops all traffic reports its beginning and its end.
   takeStall({ text, t }) {
     const name = text.split(" (")[0];
     if (/from now on$/.test(text)) this.shades.push({ lane: "cable", fault: name, text, t0: t, t1: null, isStall: true });

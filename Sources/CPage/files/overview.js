@@ -1,4 +1,4 @@
-// The overview: accessories, the device, apps, and sessions as lines between them.
+// Shows the overview: accessories, the device and apps as cards, and sessions as lines between them.
 import { bytes, h, keyed, perFrame, replace, setText, svg, oneLine } from "./dom.js";
 import { PHASES } from "./store.js";
 import { asWords, chooser, fromOptionText, optionText, sliderScale } from "./forms.js";
@@ -26,7 +26,7 @@ export class Overview {
     desk.store.addEventListener("lists", this.request);
     desk.store.addEventListener("notice", this.request);
     new ResizeObserver(() => this.drawLines()).observe(this.element);
-    // If there are many cards, their box can be scrolled.
+    // With many cards, their box scrolls, so the lines must be redrawn.
     const lines = perFrame(() => this.drawLines());
     for (const box of [this.accessories, this.apps]) box.addEventListener("scroll", lines);
   }
@@ -75,7 +75,7 @@ export class Overview {
   }
 }
 
-// The position of a card, if the card is visible in its scrolling box.
+// A card's position, if the card is visible in its scrolling box.
 function seen(box, card) {
   if (!card) return null;
   const [outer, inner] = [box.getBoundingClientRect(), card.getBoundingClientRect()];
@@ -138,7 +138,7 @@ class AccessoryCard {
       h("details", {}, h("summary", {}, "More"), this.more));
   }
 
-  // A fault takes effect with its defaults as soon as it is chosen; its sliders change it.
+  // A fault takes effect with its defaults as soon as it is chosen; its sliders then change the parameters.
   faultMenu() {
     const { desk } = this;
     const option = (name, text) => h("option", { value: name, title: text }, name);
@@ -159,7 +159,7 @@ class AccessoryCard {
     return menu;
   }
 
-  // If the accessory is not plugged in, the quirk makes it flicker the next time it is.
+  // An accessory that is not plugged in gets a quirk instead, which makes it flicker the next time it is plugged in.
   flicker() {
     const accessory = this.state.accessory;
     if (this.state.plugged) return [["accessory.flicker", { accessory }]];
@@ -234,8 +234,8 @@ export class FaultRow {
       ({ property }) => this.slider(name, property));
   }
 
-  // The slider shows the fault's current value, no matter who changed the value, except while the slider is being
-  // moved.
+  // The slider shows the fault's current value, even if another client changed it, except while the user is moving the
+  // slider.
   slider(name, property) {
     const scale = sliderScale(property);
     const output = h("output", {});
@@ -265,8 +265,7 @@ export class FaultRow {
     };
   }
 
-  // Sends one request at a time, with only the values whose sliders were moved; the other values stay as they are in
-  // the fault.
+  // Sends one request at a time, with only the values whose sliders were moved; the fault keeps its other values.
   async change() {
     if (this.isChanging) return;
     this.isChanging = true;

@@ -1,5 +1,5 @@
-// A world's packets, as in Wireshark: a list that follows the traffic, filters, the bytes next to the fields, and
-// export to files.
+// Shows a world's packets as Wireshark does: a list that follows the traffic, filters, the bytes next to the fields,
+// and export to files.
 import { bytes, duration, h, oneLine, replace, save, seconds } from "./dom.js";
 import { VirtualList } from "./list.js";
 import { PacketDetail } from "./fields.js";
@@ -58,7 +58,7 @@ export class Packets {
     this.loop();
   }
 
-  // Called when the view is shown; from then on every packet is recorded.
+  // Called when the view is shown; from then on, the server records every packet.
   async opened() {
     this.isOpen = true;
     if (this.source.isLive && this.isRecording === undefined) await this.setRecording(true);
@@ -87,8 +87,8 @@ export class Packets {
     this.refilter();
   }
 
-  // Asks for the next packets four times a second, and more often while there are many. Also asks occasionally while
-  // the view is closed, because the lanes show what faults did.
+  // Asks for the next packets four times a second, and more often while there are many. While the view is closed, the
+  // page still asks occasionally, because the lanes show what faults did.
   async loop() {
     while (true) {
       let more = false;
@@ -279,7 +279,7 @@ export class Packets {
     }
   }
 
-  // Shows the session that is selected in the list of sessions, or that of the selected packet.
+  // Shows the session selected in the list of sessions or, if none is, the selected packet's session.
   async followSession() {
     const chosen = this.list.rows[this.list.chosen];
     const session = this.session.value !== "" ? this.sessions[this.session.value] : chosen ? this.sessionOf(chosen) : this.sessions.length === 1 ? this.sessions[0] : undefined;
@@ -288,7 +288,7 @@ export class Packets {
     this.dialogue.show(`${session.name}: ${session.protocol}`, packets, (number) => this.jump({ number }));
   }
 
-  // The packets in the list with all their bytes, even those that the page does not have yet.
+  // Returns the packets in the list with all their bytes, including bytes that the page has not fetched yet.
   async whole() {
     const found = await this.source.whole(this.of, this.shown);
     if (found.length < this.shown.length) this.desk.say(`${this.shown.length - found.length} packets are gone from the server and not in the file.`, true);

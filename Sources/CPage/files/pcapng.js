@@ -1,5 +1,5 @@
-// A pcapng file of packets, like those of `--capture`: LINKTYPE_USER0 with one interface for each cable, LINKTYPE_USER1
-// for each native channel, and the direction in the flags (outbound: from the device).
+// Writes packets as a pcapng file, in the same form as `--capture`: LINKTYPE_USER0 with one interface for each cable,
+// LINKTYPE_USER1 for each native channel, and the direction in the flags (outbound: from the device).
 
 const encoder = new TextEncoder();
 

@@ -1,4 +1,4 @@
-// Scenarios: one run with the robust client and one with the naive client, with their lanes side by side.
+// Shows a scenario with the robust client and with the naive client, with the lanes of both runs side by side.
 import { h, oneLine, replace, save, setText } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView } from "./lanes.js";
@@ -51,7 +51,7 @@ export class Scenarios {
       h("div", { class: "buttons" }, h("label", { htmlFor: "scenario-app" }, "App"), this.app, this.live, this.stop, this.noApp)), this.results, this.runs);
   }
 
-  // The apps in the world. A scenario can be played for one of them.
+  // Updates the list of the world's apps, for one of which a scenario can be played.
   update() {
     const { apps } = this.desk.world();
     const before = this.app.value;

@@ -1,5 +1,5 @@
-// A session of an app: its counters, and the payloads that EADemo can send: a string, hex, 10,000 bytes. Bytes are read
-// only from sessions that this page opened, because each byte can be read only once.
+// Shows an app's session: its counters, and the payloads that EADemo can send (a string, hex, 10,000 bytes). Bytes are
+// read only from sessions that this page opened, because each byte can be read only once.
 import { bytes, fromBase64, fromHex, h, plain, setText, toBase64 } from "./dom.js";
 
 const MOST_SHOWN = 20_000;
@@ -55,7 +55,7 @@ export class SessionBox {
     this.isReading = true;
     try {
       while (this.state.open && this.element.isConnected) {
-        // Waiting for bytes here would advance virtual time.
+        // Waiting for bytes would advance virtual time, so in a virtual world the request does not wait.
         const wait = this.desk.world().time === "virtual" ? "0ms" : "20s";
         const answer = await this.desk.server.call("session.read", { session: this.state.session, wait });
         if (answer.bytes > 0) this.take(fromBase64(answer.data));

@@ -1,5 +1,5 @@
-// The source of packets: a server that continues to record them, or a trace that holds all of them. Both have the same
-// methods, so that the views need not know which one they use.
+// Packets come from a server that continues to record them, or from a trace that holds all of them. Both sources have
+// the same methods, so that the views need not know which one they use.
 import { fromBase64, fromHex } from "./dom.js";
 
 export class LivePackets {

@@ -1,5 +1,5 @@
 // Everything known about the server: worlds with their accessories, apps, sessions and jobs, and the notices of each
-// world. All of this comes from the event stream, and from lists that are requested when something has changed.
+// world. The data comes from the event stream, and from lists that are requested when something has changed.
 import { NoServer, WrongToken } from "./rpc.js";
 import { LaneModel } from "./model.js";
 
@@ -31,7 +31,7 @@ class World {
 
   clock(t) {
     if (t > this.t) this.t = t;
-    // Events arrive late, never early, so the largest offset is the most accurate.
+    // Events can arrive late but never early, so the largest offset is the most accurate.
     const offset = t - performance.now() / 1000;
     if (this.offset === null || offset > this.offset) this.offset = offset;
   }
@@ -105,7 +105,7 @@ export class Store extends EventTarget {
     this.newToken?.();
   }
 
-  // Requests the events that happened before the stream began.
+  // Requests the events that happened before the event stream began.
   async catchUp() {
     const { worlds } = await this.server.call("world.list");
     for (const { world: id, number } of worlds) {
@@ -212,8 +212,8 @@ export class Store extends EventTarget {
     }
   }
 
-  // Requests each app's accessories and sessions, and the faults of accessories. The lists are shown once all of these
-  // have arrived.
+  // Requests each app's accessories and sessions, and the faults of accessories. The page shows the lists once all of
+  // them have arrived.
   async refreshDetails(apps, accessories) {
     const calls = apps.flatMap((app) => [
       ["app.accessories", { app: app.app }], ...app.sessions.map((session) => ["session.state", { session }]),

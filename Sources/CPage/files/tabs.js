@@ -1,4 +1,4 @@
-// A group of views, one of which is chosen by tabs.
+// A group of views with tabs, which choose the one that is shown.
 import { h } from "./dom.js";
 
 export class Tabs {
@@ -41,7 +41,7 @@ export class Tabs {
       view.tab.tabIndex = isShown ? 0 : -1;
       if (isShown) view.opened?.(); else view.closed?.();
     }
-    // A page opened from a file may have no storage.
+    // A page that was opened from a file may have no storage.
     try { sessionStorage.setItem(this.name, name); } catch { /* Without storage, the choice is not remembered. */ }
   }
 

@@ -1,6 +1,6 @@
-// A trace: runs that have ended, shown by the views of the live page without a server. The data is in the document.
-// Runs in the same group, such as a scenario with each of two clients, are shown side by side; the packets and the log
-// are those of the chosen run.
+// A trace: runs that have ended, shown by the views of the live page without a server. The page itself contains the
+// data. Runs in the same group, such as a scenario with each of two clients, are shown side by side; the packets and
+// the log are those of the chosen run.
 import { h, replace, seconds, setText, duration, oneLine } from "./dom.js";
 import { LaneModel } from "./model.js";
 import { LaneView, legend } from "./lanes.js";
@@ -93,7 +93,7 @@ class Run {
     return h("p", { class: "lost" }, all.length === 1 ? "Lost packet: " : `${all.length} lost packets: `, links, all.length > MOST_LOST ? " …" : null);
   }
 
-  // The card with the run's lanes. If there are several cards, each shows its own verdict.
+  // Returns the card with the run's lanes. If there are several cards, each shows its own verdict.
   get card() {
     if (this.element) return this.element;
     const { made } = this;
@@ -111,7 +111,7 @@ function verdict({ verdict: word, text }) {
   return [word ? h("b", {}, `${oneLine(word.slice(0, 1).toUpperCase() + word.slice(1))}: `) : null, oneLine(text || "no verdict")];
 }
 
-// Shows the packets and the log of a run.
+// Shows the packets and the log of the chosen run.
 function choose(run) {
   if (chosen === run) return;
   chosen = run;
@@ -143,7 +143,7 @@ function sign(group) { return made.find((one) => one.group === group).verdict ==
 const select = groups.length < 2 ? null
   : h("select", { id: "group", on: { change: () => show(select.value) } }, groups.map((one) => h("option", { value: one }, oneLine(`${sign(one)} ${one}`))));
 
-// The URL's fragment (after #) names a group, or contains words of an event.
+// Follows the URL's fragment (after #), which names a group or contains words from an event.
 function follow() {
   let words = "";
   try { words = decodeURIComponent(location.hash.slice(1)); } catch { /* A malformed fragment is ignored. */ }

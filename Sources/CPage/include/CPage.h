@@ -2,12 +2,12 @@
 
 #include <stddef.h>
 
-// The files of the live page, which are embedded in the program. Swift declares these functions itself.
+// The live page's files, which are embedded in the program. Swift code declares these functions by hand.
 
 /// The number of files.
 int cpage_count(void);
 
-/// The path in the URL of the file with an index from 0, such as "/" or "/main.js".
+/// The URL path of the file with the given index, counted from 0, such as "/" or "/main.js".
 const char *cpage_path(int index);
 
 /// The value of Content-Type.

@@ -1,7 +1,7 @@
 // sd-bus as Swift sees it. If its header is missing: apt-get install libsystemd-dev
 //
-// libsystemd brings six more libraries with it, and only Bluetooth needs them. The program is therefore not linked with
-// it: systemd.c defines the functions that easim calls, and they call those of the library, once csystemd_load has
+// libsystemd depends on six more libraries, and only Bluetooth needs them. The program is therefore not linked with
+// libsystemd: systemd.c defines the functions that easim calls, which call the library's own once csystemd_load has
 // loaded it.
 #if __has_include(<systemd/sd-bus.h>)
 #include <systemd/sd-bus.h>

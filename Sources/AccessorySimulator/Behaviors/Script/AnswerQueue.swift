@@ -10,8 +10,8 @@ enum ScriptStep: Equatable {
 
 /// An action of a script, other than sending in the script's own session.
 enum ScriptAction: Equatable {
-  /// Sends in the sessions of a protocol, whose scripts put the bytes into their own frames unless they are sent
-  /// unframed.
+  /// Sends bytes in a protocol's sessions. The sessions' scripts put the bytes into their own frames unless
+  /// `isUnframed` is set.
   case forward(to: String, [UInt8], isUnframed: Bool)
   case enter(String)
   case close(String)
@@ -24,8 +24,8 @@ enum ScriptAction: Equatable {
 /// request at a time. An answer with a short delay therefore does not overtake one with a long delay, and only the
 /// first answer needs to be checked.
 struct AnswerQueue {
-  /// The number of waiting answers at which no more requests are read. A device that sends requests without reading the
-  /// answers therefore blocks only its own session.
+  /// When this many answers are waiting, no more requests are read, so a device that does not read the answers blocks
+  /// only its own session.
   static let mostAnswers = 4_096
   static let mostBytes = 1_048_576
 
@@ -42,7 +42,7 @@ struct AnswerQueue {
 
   var count: Int { answers.count - first }
 
-  /// The time at which the next answer is sent; nil if none is waiting.
+  /// The time at which the next answer is due; nil if no answer is waiting.
   var deadline: Instant? { count == 0 ? nil : answers[first].due }
 
   mutating func add(_ bytes: [UInt8], at due: Instant) {

@@ -3,16 +3,16 @@ import AccessoryProfiles
 
 /// Splits the bytes of a session into requests.
 ///
-/// Only the framing decides what a request is (see ``AccessoryProfiles/Script/Framing``), not how the bytes were split
-/// in transit: the same stream gives the same requests, byte by byte or all at once.
+/// Only the framing decides what a request is (see ``AccessoryProfiles/Script/Framing``), so the same stream gives the
+/// same requests whether it arrives byte by byte or all at once.
 ///
 /// In the state `waiting` the matcher collects a request; in `skipping` it drops the remaining bytes of a request that
 /// is too long, up to the delimiter.
 ///
 /// Invariant: the matcher never holds more than ``longestRequest`` bytes and a delimiter.
 struct RequestMatcher {
-  /// The maximum size of a request, which is also the maximum size in a fixed framing. Only a request whose delimiter
-  /// never arrives can be longer.
+  /// The maximum size of a request, also in a fixed framing. Only a request whose delimiter never arrives can exceed
+  /// it.
   static let longestRequest = 65_536
 
   enum Request: Equatable {
@@ -31,7 +31,7 @@ struct RequestMatcher {
     case skipping
   }
 
-  /// What ends a request, in a form that can be checked quickly after every byte.
+  /// How a request ends, in a form that can be checked quickly after every byte.
   private enum Ending {
     case delimiter
     case count(Int)
@@ -46,7 +46,7 @@ struct RequestMatcher {
   private var state = State.waiting
   /// The request so far; while skipping, the last bytes that may be the beginning of a delimiter.
   private var buffer: [UInt8] = []
-  /// The rules whose requests begin with the buffer, for the framing `any`.
+  /// For the framing `any`, the rules whose requests begin with the bytes in the buffer.
   private var candidates: [Int]
 
   init(_ script: Script) {
@@ -132,8 +132,8 @@ extension Script.Frame {
     case tooLong(Int)
   }
 
-  /// Returns a frame with this content: the bytes between the header and the length, and then the payload. If the
-  /// content is too short for those bytes, it is padded with zeros.
+  /// Returns a frame with this content: the bytes between the header and the length, and then the payload. Content too
+  /// short to fill the bytes between header and length is padded with zeros.
   func encode(_ content: [UInt8]) throws(Fault) -> [UInt8] {
     let before = lengthAt - header.count
     let payload = content.dropFirst(before)
@@ -170,8 +170,8 @@ extension Script.Frame {
 /// In the state `seeking` the scanner waits for a header and a length; in `filling` it waits for the remaining bytes of
 /// a frame whose length is known; in `skipping` it drops a frame that is too long to be kept.
 ///
-/// Invariant: the scanner holds fewer bytes than the frame's `longest`, and never a complete frame. No memory is
-/// reserved for a length from the wire.
+/// Invariant: the scanner holds fewer bytes than the frame's `longest`, and never a complete frame. The scanner never
+/// reserves memory on the basis of a length from the wire.
 struct FrameScanner {
   private enum State {
     case seeking
@@ -208,7 +208,7 @@ struct FrameScanner {
     return nil
   }
 
-  /// Handles a byte that arrived while the length of the frame is still unknown.
+  /// Handles a byte that arrives while the frame's length is still unknown.
   private mutating func seek() -> RequestMatcher.Request? {
     let header = frame.header
     if buffer.count <= header.count {

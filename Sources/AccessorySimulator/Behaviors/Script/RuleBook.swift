@@ -3,20 +3,21 @@ import AccessoryProfiles
 
 /// Finds the rule that answers a request: the first rule that matches in the current state.
 ///
-/// Whole requests are looked up in a dictionary, so the number of such rules does not affect the speed.
+/// Rules for whole requests are looked up in a dictionary, so their number does not affect the speed.
 struct RuleBook {
-  /// A matching rule, and the ranges of its groups in the request; the first group is the request. The ranges are empty
-  /// if the whole request matches.
+  /// A matching rule and, if the rule is a pattern, the ranges of its groups in the request; the first group is the
+  /// whole request.
   struct Found: Equatable {
     var rule: Int
     var groups: [Range<Int>?]
   }
 
   private let rules: [Script.Rule]
-  /// The first rule for each whole request, and further rules for the same request.
+  /// The first of the rules for each whole request.
   private let firstByRequest: [[UInt8]: Int]
   private let othersByRequest: [[UInt8]: [Int]]
-  /// Whether each rule applies in every state and any number of times; most rules do, and need no further checks.
+  /// Whether each rule applies in every state and any number of times; such rules, which are the majority, need no
+  /// further checks.
   private let isPlain: [Bool]
   private let patterns: [Int]
 
@@ -50,7 +51,7 @@ struct RuleBook {
     return whole.map { Found(rule: $0, groups: []) }
   }
 
-  /// Describes the rule that comes closest to matching an unanswered request, and why the rule does not match: it
+  /// Describes the rule that comes closest to matching an unanswered request, and why that rule does not match: it
   /// applies in another state, or a byte differs. Returns nil if no rule begins like the request.
   func nearest(to request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> String? {
     if let rule = rules.first(where: { groups(of: $0, request) != nil || $0.request == request }) {

@@ -3,8 +3,8 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Answers requests according to rules: ``ScriptMachine`` makes the decisions, and ``ScriptHub`` connects the sessions
-/// of an accessory.
+/// Answers requests according to rules: ``ScriptMachine`` makes the decisions, and ``ScriptHub`` connects an
+/// accessory's sessions.
 ///
 /// A request that matches no rule gets the default answer. If there is no default answer, the request is not answered,
 /// and the timeline reports this. The same applies to a request that never becomes complete, which counts as unknown.
@@ -16,7 +16,7 @@ public struct ScriptBehavior: AccessoryBehavior {
     self.script = script
   }
 
-  /// Returns a handler that answers.
+  /// Returns a handler that answers requests according to the script.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     let answerer = Answerer(script, session, context)
     answerer.begin()
@@ -30,7 +30,7 @@ public struct ScriptBehavior: AccessoryBehavior {
     @exclusivity(unchecked) private var machine: ScriptMachine
     private var timer: LoopTimer?
     private let sending = OneAtATime()
-    /// Whether any answers are due for which the session has no room.
+    /// Whether answers are due for which the session has no room.
     private var isBlocked = false
     private var seenEntries: Int
 
@@ -69,7 +69,8 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     private func read() {
       let now = context.loop.now
-      // The loop repeats until nothing is left. Unread bytes are offered first; newer ones follow in the next round.
+      // The loop repeats until nothing is left, because a read first offers bytes left over earlier and newer ones only
+      // in the next round.
       while machine.mayRead(at: now), session.read({ machine.receive($0, now: now, &hub.memory) }) > 0 {}
     }
 
@@ -82,7 +83,7 @@ public struct ScriptBehavior: AccessoryBehavior {
       let wasFull = machine.isFull
       isBlocked = false
       while !isBlocked, session.isOpen, let step = machine.next(at: context.loop.now) { perform(step) }
-      // The session does not announce bytes that were left unread again, so they are read now.
+      // The session does not announce unread bytes a second time, so they are read now.
       if wasFull, !machine.isFull { read() }
       arm()
     }
@@ -138,7 +139,8 @@ public struct ScriptBehavior: AccessoryBehavior {
 
     func push(_ bytes: [UInt8], isUnframed: Bool) {
       machine.push(bytes, isUnframed: isUnframed, now: context.loop.now)
-      // The timer defers the work, because the sending session may be this one, or may be sending to it.
+      // The timer defers the work, because the session that forwards the bytes may be this one or may be in the middle
+      // of a call to it.
       if session.isOpen { timer?.arm(noLaterThan: context.loop.now) }
     }
 

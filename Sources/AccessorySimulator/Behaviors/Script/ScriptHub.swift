@@ -2,12 +2,12 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Connects the sessions of an accessory's scripts, which share a memory.
+/// Connects the sessions that an accessory's scripts serve, and which share a memory.
 ///
 /// The hub belongs to the accessory and outlives its sessions.
 final class ScriptHub {
   @exclusivity(unchecked) var memory: ScriptMemory
-  /// Performs actions that scripts request of the accessory; nil if there is no accessory.
+  /// Performs actions that scripts request of the accessory; nil if the hub has no accessory.
   var perform: ((AccessoryAction) -> Void)?
   /// The open sessions. They are not retained, because a forgotten session disappears without reporting that it ended.
   private var members: [Member] = []
@@ -22,7 +22,7 @@ final class ScriptHub {
 
   func leave(_ session: any ScriptSession) { members.removeAll { $0.session == nil || $0.session === session } }
 
-  /// Sends in all open sessions of a protocol; returns false if there are none.
+  /// Sends bytes in all of a protocol's open sessions; returns false if there are none.
   func forward(_ bytes: [UInt8], to protocolName: String, isUnframed: Bool) -> Bool {
     let targets = members.compactMap(\.session).filter { $0.protocolName == protocolName }
     for target in targets { target.push(bytes, isUnframed: isUnframed) }
@@ -34,7 +34,7 @@ final class ScriptHub {
   }
 }
 
-/// An open session of a script, as other sessions see it.
+/// A script's open session, as other sessions see it.
 protocol ScriptSession: AnyObject {
   var protocolName: String { get }
   func push(_ bytes: [UInt8], isUnframed: Bool)
@@ -62,21 +62,20 @@ struct ScriptMemory {
     (self.state, self.random, self.epoch) = (state, random, epoch)
   }
 
-  /// Enters the first of these states, unless the current state is among them: a replacement script may declare other
-  /// states. If the list is empty, the state stays unchanged.
+  /// Enters the first of these states, unless the current state is among them; a script that replaces another may
+  /// declare different states. If the list is empty, the state stays unchanged.
   mutating func begin(in states: [String]) {
     guard let first = states.first, !states.contains(where: { $0 == state }) else { return }
     enter(first)
   }
 
-  /// Enters a state, even the current one; rules with a limited number of answers restart.
+  /// Enters a state, even the current one; rules with a limited number of answers start counting again.
   mutating func enter(_ state: String) {
     self.state = state
     entries += 1
     uses = [:]
   }
 
-  /// Returns true if a rule or timer with these states applies now.
   func isIn(_ states: [String]) -> Bool { states.isEmpty || state.map(states.contains) ?? false }
 
   /// Returns how many times a rule has answered since the state was entered.

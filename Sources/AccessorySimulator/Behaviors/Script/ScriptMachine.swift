@@ -1,13 +1,13 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// One session of a script. The machine determines the answers to bytes and timers, and when the answers are sent.
+/// One session under a script: determines the answers to bytes and timers, and when to send them.
 ///
 /// Bytes, time and the shared memory of an accessory's sessions are parameters; ``next(at:)`` returns the resulting
 /// steps, one at a time. The same bytes at the same times give the same steps, however the bytes were split.
 ///
-/// Invariants: at most a request and a full ``AnswerQueue`` are kept, whatever arrives. Nothing is read while the queue
-/// is full. If a timer or another session cannot add to a full queue, this is reported.
+/// Invariants: whatever arrives, at most one request and a full ``AnswerQueue`` are kept. Nothing is read while the
+/// queue is full. If a timer or another session cannot add to a full queue, this is reported.
 struct ScriptMachine {
   private struct Timer {
     let timer: Script.Timer
@@ -147,13 +147,13 @@ struct ScriptMachine {
       }
       for number in unfit { notes.add(.unfit, "the number \(number) does not fit its field in an answer") }
       // If nothing is waiting, the state is entered immediately, so that it makes no difference whether the next
-      // request arrived together with this one.
+      // request arrives in the same read as this one.
       if let next = answer.next {
         if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
       }
       if let quirk = answer.quirk { answers.add(.accessory(.quirk(quirk)), at: due) }
-      // The accessory is unplugged in the next turn of the loop, so the session is closed first, and nothing is sent
-      // after that.
+      // The accessory is unplugged in the loop's next turn, so the session is closed first and nothing is sent after
+      // that.
       if let absence = answer.unplug { answers.add(.accessory(.unplug(absence)), at: due) }
       if let reason = answer.close { answers.add(.close(reason), at: due) }
     }
@@ -182,7 +182,7 @@ struct ScriptMachine {
     noticeState(now, memory)
   }
 
-  /// Starts and stops timers after a state was entered, here or in another session.
+  /// Starts and stops timers after a state was entered, in this session or another.
   mutating func noticeState(_ now: Instant, _ memory: ScriptMemory) {
     guard seenEntries != memory.entries else { return }
     seenEntries = memory.entries
@@ -200,7 +200,7 @@ struct ScriptMachine {
     for index in timers.indices {
       guard let due = timers[index].due, due <= now else { continue }
       let timer = timers[index].timer
-      // A late timer fires once, and keeps its schedule if possible.
+      // A late timer fires only once, and keeps to its schedule if possible.
       timers[index].due = timer.every.map { due + $0 > now ? due + $0 : now + $0 }
       if let next = timer.next { enter(next, now, &memory) }
       if answers.isFull {
@@ -220,7 +220,8 @@ struct ScriptMachine {
   mutating func didAct() { answers.didAct() }
 }
 
-/// Limits how many bytes an accessory reads per second; each step allows the bytes of a tenth of a second.
+/// Limits how many bytes an accessory reads per second; each step allows as many bytes as the rate gives in a tenth of
+/// a second.
 struct ReadPacer {
   private let bytesPerSecond: Int
   /// The time at which everything that was read has been processed.

@@ -3,8 +3,8 @@ import AccessoryProfiles
 
 /// Renders an answer from its template.
 ///
-/// Values are inserted from left to right; then the lengths, and then the checksums, also from left to right. A
-/// checksum can thus cover a length or another checksum.
+/// Values are inserted first, then lengths, then checksums, each from left to right. A checksum can thus cover a length
+/// or another checksum.
 struct TemplateRenderer {
   var request: [UInt8] = []
   var groups: [Range<Int>?] = []
@@ -16,8 +16,8 @@ struct TemplateRenderer {
     var place: Range<Int>
   }
 
-  /// Returns the bytes of an answer sent at `time`. Numbers that do not fit lose their leading digits and are added to
-  /// `unfit`.
+  /// Returns the bytes of an answer sent at `time`. Numbers too large for their fields lose their leading digits and
+  /// are added to `unfit`.
   func render(
     _ template: ScriptTemplate, at time: Instant, _ memory: inout ScriptMemory, unfit: inout [Int]
   ) -> [UInt8] {

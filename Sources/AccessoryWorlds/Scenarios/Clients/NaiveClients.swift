@@ -3,11 +3,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-// Apps that make one mistake each. All these mistakes were seen in the field. Each scenario names the client that it
-// breaks.
+// Apps that make one mistake each, all of which were seen in the field. Each scenario names the client that it breaks.
 
 /// A client that opens a session when an accessory connects with the client's protocol, unless the client already has
-/// one, and closes the session when that connection ends. The client reads the list of accessories at no other time.
+/// one, and closes the session when that connection ends. The client never reads the list of accessories at any other
+/// time.
 class NaiveClient: ScenarioClient {
   func opens(at accessory: PublishedAccessory) -> Bool { current == nil && offers(accessory) }
 
@@ -75,7 +75,7 @@ final class ResumesTheUpload: NaiveClient {
   override class var mistake: String { "continues where it stopped writing, as if everything written had arrived" }
   private var sent = 0
 
-  // The client considers the payload sent once it is written, whether or not it was received.
+  // The client considers the payload sent as soon as it is written, whether or not it is ever received.
   override func opens(at accessory: PublishedAccessory) -> Bool { offers(accessory) && sent < payload.count }
   override func closes(at accessory: PublishedAccessory) -> Bool { false }
   override var nextPayload: [UInt8] { Array(payload[sent...]) }
@@ -174,8 +174,8 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
     if let session = current?.session, let delegate { handle(session, with: delegate) }
   }
 
-  /// Handles a session through a delegate that streams do not retain. This detects the situation in which an app's
-  /// stream would access freed memory.
+  /// Handles a session through a delegate that streams do not retain. This detects when a real app's stream would
+  /// access freed memory.
   private func handle(_ session: Session, with delegate: Delegate) {
     let call = { [weak self, weak delegate] (body: (Exchange) -> Void) in
       guard let delegate else {
@@ -192,7 +192,7 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
 
 // MARK: - Clients that omit one precaution
 
-// Everything else works as in ``RobustClient``; only the subject of the scenario differs.
+// Everything else works as in ``RobustClient``; only the behavior that the scenario tests differs.
 
 final class WaitsWithoutEnd: RobustClient {
   override class var mistake: String { "waits for a reply without a timeout" }

@@ -18,7 +18,7 @@ public class ScenarioClient: AppHandler {
     /// Whether a session is open and its payload was verified.
     public var isServing = false
 
-    /// The app's result, worded to complete a sentence.
+    /// The client's result, worded to complete a sentence.
     public var text: String {
       "the app verified \(verified.counted("echo", "echoes")) and has \(isServing ? "a" : "no") working session at the end"
     }
@@ -72,10 +72,10 @@ public class ScenarioClient: AppHandler {
 
   func becameActive(_ app: AppView) {}
 
-  /// Does nothing by default when an accessory connects.
+  /// Does nothing when an accessory connects; subclasses override this.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// Does nothing by default when an accessory disconnects.
+  /// Does nothing when an accessory disconnects; subclasses override this.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   /// Called when the current session ended unexpectedly, or its echo was wrong.
@@ -92,10 +92,10 @@ public class ScenarioClient: AppHandler {
 
   var nextPayload: [UInt8] { payload }
 
-  /// The number of bytes that may be sent before their echo has come back.
+  /// How many bytes may be sent before their echo has come back.
   var window: Int { .max }
 
-  /// How long a new session only reads and discards bytes.
+  /// How long the client only reads and discards bytes in a new session.
   var quietTime: Duration { .zero }
 
   func begin(_ exchange: Exchange, on session: Session) {
@@ -197,7 +197,7 @@ public class ScenarioClient: AppHandler {
 
   // MARK: The process
 
-  /// Ends the app's process: its code is no longer called.
+  /// Ends the app's process, after which the client's code is no longer called.
   final func endProcess() {
     hasEnded = true
     exchange = nil
@@ -205,7 +205,7 @@ public class ScenarioClient: AppHandler {
     current?.session.handler = nil
   }
 
-  /// Crashes the process in a later turn of the loop, because other code is still running.
+  /// Crashes the app's process in a later turn of the loop, because other code is still running.
   final func crash(_ reason: String) {
     loop.schedule(after: .zero) { [weak self] in self?.onCrash(reason) }
   }

@@ -7,7 +7,7 @@ import AccessorySessions
 import AccessorySimulator
 import Certificates
 
-/// Plays the actions of a scenario on accessories and cables for a device in another process (``ScenarioDevice``).
+/// Plays a scenario's actions on accessories and cables, for a device in another process (``ScenarioDevice``).
 ///
 /// The scenario's clock pauses at the first plug-in until a device is connected. This process also simulates the delay
 /// and the faults on the scenario's cables.
@@ -25,7 +25,7 @@ public final class ScenarioAccessories {
   private let report: (TimelineEvent) -> Void
   private let scenario: Scenario
   private lazy var actions = {
-    // The other process plays all other actions.
+    // The other process performs all other actions.
     var actions = ActionPlayer()
     actions.accessory = { [unowned self] in parts[$0] }
     actions.pull = { [unowned self] name, _ in pull(name) }
@@ -55,7 +55,7 @@ public final class ScenarioAccessories {
     }
   }
 
-  /// Whether every step was played and the time after the last step has passed.
+  /// Whether every step has been played and the time after the last step has passed.
   public var isOver: Bool { timeline.isOver }
   /// Whether a device is connected to a cable.
   public var hasDevice: Bool { ports.values.contains(where: \.hasCable) }
@@ -93,7 +93,7 @@ extension World.Settings.CableSpeed {
   }
 }
 
-/// A port whose cable can be unplugged, and that reports when a device connects.
+/// A port that reports when a device connects, and whose cable can be unplugged.
 private final class ScenarioPort: Port {
   var onCable: () -> Void = {}
   private let inner: any Port
@@ -118,7 +118,7 @@ private final class ScenarioPort: Port {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return onEvent(event) }
       let severable = SeverableChannel(around: cable.main, on: loop)
-      // Only one cable is kept. The accessory refuses a second device, so that device's cable never needs to be
+      // Only one cable is kept. The accessory refuses any second device, whose cable therefore never needs to be
       // unplugged.
       if !hasCable { self.cable = severable }
       onCable()

@@ -4,7 +4,7 @@ import AccessorySessions
 import IAP2
 
 /// An app in a scenario, which the scenario's steps launch, suspend and kill; its client handles the events. The app's
-/// notifications also appear on the timeline, attributed to the app; those of the other app do not.
+/// notifications also appear on the timeline, attributed to the app, unless this is the scenario's other app.
 package final class ScenarioApp {
   private(set) var client: ScenarioClient
   /// Differences between the app's list of accessories and the steps' expectations, in the order of the steps.
@@ -23,7 +23,7 @@ package final class ScenarioApp {
   private var left: [AppView] = []
   private var hasRun = false
 
-  /// Creates an app on `device`, which is running unless its first step launches it.
+  /// Creates an app on `device`; the app runs from the start unless its first step launches it.
   package convenience init(
     _ scenario: Scenario, client: ScenarioClient.Type, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
@@ -33,7 +33,7 @@ package final class ScenarioApp {
     other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
   }
 
-  /// Creates another app, which is not running at first and opens a session only when a step says that its user wants
+  /// Creates another app, which is not running at first and opens a session only when a step makes its user ask for
   /// one.
   package convenience init(
     besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
@@ -109,7 +109,7 @@ package final class ScenarioApp {
 
   private func launch() {
     guard view == nil else { return }
-    // A new process does not have the state of the previous one.
+    // A new process does not keep the previous one's state.
     if hasRun { client = Self.makeClient(type, scenario, on: device) }
     hasRun = true
     client.onCrash = { [weak self, unowned client] reason in
@@ -123,7 +123,7 @@ package final class ScenarioApp {
     client.launched(view)
   }
 
-  /// Launches the only app at an accessory's request. The request has no effect if the app is already running.
+  /// Launches the app because an accessory requested it. The request has no effect if the app is already running.
   private func launch(for request: AppLaunchRequest) {
     guard view == nil else { return log(.note("the app \(request.bundleID) is running already")) }
     log(.note("the system launches the app \(request.bundleID), as the accessory asked"))
@@ -160,7 +160,7 @@ package final class ScenarioApp {
 
   // MARK: Notifications
 
-  /// The handler of the app's view. It is a separate object, because the app retains the view.
+  /// The handler for the app's view, a separate object because the app retains the view.
   private final class NotificationHandler: AppHandler {
     private weak var app: ScenarioApp?
 
@@ -182,7 +182,7 @@ package final class ScenarioApp {
     _ kind: TimelineEvent.Kind, _ accessory: PublishedAccessory, _ view: AppView, _ body: (ScenarioClient) -> Void
   ) {
     guard self.view === view else { return }
-    // Expectations concern only this app.
+    // Expectations concern only the app under test.
     if isWatched { log(kind, accessory) }
     body(client)
   }
@@ -204,7 +204,7 @@ extension AppState {
 }
 
 extension Scenario {
-  /// Whether the app runs before the first step: true unless its first step launches it.
+  /// Whether the app runs from the start: true unless its first step launches it.
   fileprivate var runsFromTheStart: Bool {
     for step in steps {
       guard case .app(let action, .tested) = step.action else { continue }
@@ -256,7 +256,7 @@ package final class ScenarioSDK {
       opened.handler = Discarder()
       session = opened
     } catch {
-      // The view has logged the reason.
+      // The view has already logged why opening failed.
       session = nil
     }
   }

@@ -7,10 +7,10 @@ import AccessorySessions
 import Certificates
 import LinuxIO
 
-/// Plays the actions of a scenario on the device and the app, while another process plays the accessories
+/// Plays a scenario's actions on the device and the app, while another process plays the accessories
 /// (``ScenarioAccessories``), and compares the app's events with the expected ones.
 ///
-/// The scenario's clock pauses at the first plug-in until there is a cable.
+/// The scenario's clock pauses at the first plug-in until the device has a cable.
 ///
 /// ```swift
 /// let side = ScenarioDevice(scenario, client: RobustClient.self, on: loop) { print($0.json) }
@@ -19,7 +19,7 @@ import LinuxIO
 /// side.comparison.difference
 /// ```
 public final class ScenarioDevice {
-  /// The device.
+  /// The simulated device.
   public var device: Device { player.world.device }
 
   private let scenario: Scenario
@@ -33,7 +33,7 @@ public final class ScenarioDevice {
 
   private struct Weak {
     weak var channel: SeverableChannel?
-    /// The accessory's index in the scenario, if each accessory has its own address.
+    /// The dialed accessory's index in the scenario, if each accessory has its own address.
     var accessory: Int?
   }
 
@@ -59,7 +59,7 @@ public final class ScenarioDevice {
 
   /// The app's client.
   public var client: ScenarioClient { player.client }
-  /// Whether all steps were played and the time after the last step has passed.
+  /// Whether all steps have been played and the time after the last step has passed.
   public var isOver: Bool { player.isOver }
   /// Whether there has been a cable; the first cable starts the scenario's clock.
   public private(set) var hasBegun = false
