@@ -54,7 +54,6 @@ package final class BluetoothHost {
     for attempt in attempts.values { attempt.cancel() }
   }
 
-  /// Starts the host. Calling it again does nothing.
   package func start() {
     blueZ.start()
     guard service == nil else { return }

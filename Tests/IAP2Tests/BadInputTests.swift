@@ -1,7 +1,8 @@
 import IAP2
 import Testing
 
-/// Each of a peer's mistakes leads to an event that shows the bytes, and the next correct bytes are understood.
+/// Checks that each of a peer's mistakes leads to an event that shows the bytes, and that later correct bytes are
+/// understood.
 @Suite struct BadInputTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
@@ -65,7 +66,7 @@ import Testing
     }
   }
 
-  /// Judging certificates is not this layer's task: any bytes are passed on unchanged.
+  /// This layer does not judge certificates, so any bytes are passed on unchanged.
   @Test func aCertificateThatIsNoneIsHandedOn() {
     var end = OneEnd.device()
     _ = end.told()
@@ -83,7 +84,7 @@ import Testing
     #expect(bytes.description == "3 bytes that belong to no packet: c0 ff ee")
   }
 
-  /// Times come from users: even the longest possible time must not overflow.
+  /// Users choose times, so even the longest possible time must not overflow.
   @Test func theLongestTimesThereAreAreTimes() {
     var settings = DevicePeer.Settings()
     settings.answerTimeout = Milliseconds(.max)

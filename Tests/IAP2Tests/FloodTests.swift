@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test func anEventIsSmall() {
-    // If an identification were stored inline, every event would be that large.
+    // If events stored identifications inline, every event would be as large as an identification.
     #expect(MemoryLayout<PeerEvent>.stride <= 72)
   }
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Plays random bytes and random calls, thousands of times: nothing traps, the peer always becomes idle again, and
-/// memory stays in proportion to the bytes. If a seed fails, it is printed.
+/// memory stays in proportion to the bytes. A seed that fails is printed.
 @Suite struct OperationFuzzTests {
   @Test func randomBytesDisturbNeitherPeer() {
     for seed: UInt64 in 0..<400 {
@@ -49,8 +49,8 @@ import Testing
     }
   }
 
-  /// Packets are changed, omitted, duplicated, moved and joined. Changed packets often get correct checksums again, so
-  /// that they pass the scanner.
+  /// Changes, omits, duplicates, moves and joins packets. Changed packets often get correct checksums again, so that
+  /// they pass the scanner.
   private static func spoil(_ packets: [[UInt8]], _ random: inout SeededRandom) -> [[UInt8]] {
     var spoiled: [[UInt8]] = []
     for packet in packets {

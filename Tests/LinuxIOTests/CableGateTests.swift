@@ -4,7 +4,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// A transcript that cannot be written pauses its cables in both directions, and loses nothing.
+/// Checks that a transcript that cannot be written pauses its cables in both directions, and that nothing is lost.
 @Suite struct CableGateTests {
   final class Rig {
     let loop = VirtualLoop()
@@ -81,7 +81,7 @@ import Testing
     #expect(rig.here.bytes == [2])
   }
 
-  /// One packet too many closes the gate, while a channel's handler is being called.
+  /// The line that exceeds the limit closes the gate while a channel's handler is running.
   @Test func itIsClosedByTheLineThatIsTooMany() throws {
     let rig = Rig()
     rig.here.onReceived = { [unowned rig] in rig.gate.close() }

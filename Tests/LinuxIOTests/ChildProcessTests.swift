@@ -6,8 +6,8 @@ import Testing
 
 @testable import LinuxIO
 
-/// Tests how the loop handles child processes: their pipes, how they end, and processes that they leave behind. The
-/// tests of the exec behavior cover sessions.
+/// Tests how the loop handles child processes: their pipes, how they end, and processes that they leave running. The
+/// exec behavior's tests cover sessions.
 @Suite(.waits) struct ChildProcessTests {
   private let loop: EpollLoop
 
@@ -56,7 +56,7 @@ import Testing
     let child = try shell("sleep 1000 & echo $!", witness)
     wait("the program's exit is reported") { witness.endings == [.exited(0)] }
     let background = try #require(Int32(witness.printed.dropLast()))
-    // The process must be gone before its end is reported, so that there is nothing left to wait for.
+    // The background process must be gone before the program's end is reported, so that nothing is left to wait for.
     #expect(kill(background, 0) == -1 && errno == ESRCH)
     withExtendedLifetime(child) {}
   }
@@ -81,7 +81,7 @@ import Testing
     let witness = Witness()
     let child = try shell("exec <&-; echo closed; sleep 0.05; exit 2", witness)
     wait("the program has closed its input") { witness.printed == "closed\n" }
-    // A process that another test is starting may hold the pipe until it runs its program.
+    // A process that another test is launching may hold a copy of the pipe until its exec.
     wait("the closed input is reported") {
       _ = child.write([UInt8](repeating: 1, count: 10).span.bytes)
       return witness.inputClosings == 1
@@ -147,8 +147,8 @@ import Testing
     #expect(objection("/bin/sh", ["-c", "cd /; X=1 ./missing"]) == nil, "only a first word is certain")
   }
 
-  /// A shell script that leaves a daemon behind: in its own session, without a parent, ignoring SIGTERM. The daemon's
-  /// process ID is in the file before "up" is printed.
+  /// A shell script that leaves a daemon running, in its own session, without a parent, ignoring SIGTERM. The daemon's
+  /// process ID is in the file before the script prints "up".
   private static func daemon(_ file: String) -> String {
     "(setsid sh -c 'trap \"\" TERM; echo $$ > \(file); while :; do sleep 1000; done' &); "
       + "while [ ! -s \(file) ]; do :; done; echo up; "

@@ -57,7 +57,7 @@ import Testing
     other.close()
     let before = loop.turns
     #expect(!loop.run(until: { recorder.end != nil }, limit: .milliseconds(10)))
-    // The loop reports the hang-up twice; the third turn ended the wait.
+    // The loop reports the hang-up twice, and a third turn ends the wait.
     #expect(loop.turns - before <= 3)
     channel.resumeReading()
     #expect(loop.run(until: { recorder.end != nil }, limit: hangLimit))
@@ -114,7 +114,7 @@ import Testing
     #expect(recorder.end == .lost("Connection reset by peer"))
   }
 
-  /// The peer could still send, but it no longer accepts bytes.
+  /// The peer could still send, but no longer accepts bytes.
   @Test(arguments: [false, true]) func anOtherEndThatTakesNothingAnyMoreEndsTheChannel(isPaused: Bool) {
     let recorder = channel.startRecording()
     other.write("last words")
@@ -130,7 +130,7 @@ import Testing
     #expect(recorder.end == .lost("Broken pipe"))
   }
 
-  /// There are unread bytes between the reads, so the refused send alone does not end the channel.
+  /// Bytes are still unread after each read but the last, so the refused send alone does not end the channel.
   @Test func aChannelThatCanSendNoMoreEndsAfterTheLastOfSeveralReads() {
     let recorder = channel.startRecording()
     other.writeAll(160_000)
@@ -172,7 +172,7 @@ import Testing
     other.write("I did not hear that")
     #expect(other.read() == "good-bye")
     #expect(other.read() == "")
-    // The channel reads and drops bytes until its time limit; then writing to it fails.
+    // The closed socket reads and drops bytes until its time limit; after that, the peer's writes fail.
     #expect(loop.run(until: { other.isBroken }, limit: hangLimit))
   }
 
@@ -219,7 +219,7 @@ import Testing
       let holders = (Holder(), Holder())
       (first, second) = holders
       holders.0.watch = try loop.watch(pipe.reading, for: .readable, holders.0)
-      // This descriptor is polled.
+      // The loop polls this descriptor, because epoll refuses it.
       holders.1.watch = try loop.watch(file, for: .readable, holders.1)
     }
     #expect(first == nil)

@@ -49,7 +49,7 @@ import Testing
     for watch in watches { watch.cancel() }
   }
 
-  /// The test runs in a separate process, where no other test opens descriptors in between.
+  /// The test runs in a separate process, in which no other test opens descriptors in between.
   @Test func aDescriptorNumberUsedAgainInTheSameTurnGetsNoStaleEvent() async {
     await #expect(processExitsWith: .success) {
       let loop = try EpollLoop()
@@ -59,7 +59,7 @@ import Testing
       var told = 0
       for index in 0..<2 {
         // Both descriptors are ready in one turn; the handler called first closes the other descriptor, and an idle
-        // pipe gets its number.
+        // pipe gets the closed one's number.
         let handler = Handler { _ in
           told += 1
           let number = pipes[1 - index].reading
@@ -160,7 +160,7 @@ import Testing
     watch.change(to: [.readable, .writable])
     let before = loop.now
     #expect(loop.run(until: { calls == 5 }, limit: hangLimit))
-    // In five ticks of a millisecond, the loop polls the descriptor without spinning.
+    // The loop polls the descriptor five times, once a millisecond, without spinning.
     #expect(loop.now - before >= .milliseconds(5))
     watch.change(to: [])
     #expect(!loop.run(until: { calls > 5 }, limit: .milliseconds(5)))

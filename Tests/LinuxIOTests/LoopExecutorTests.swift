@@ -72,7 +72,7 @@ import Testing
   @Test func elsewhereTheActorIsNotToBeTouched() async {
     await #expect(processExitsWith: .failure) {
       func touch(_ counter: Counter) { _ = counter.assumeIsolated { $0.add() } }
-      // Nothing but the expected trap may make this process fail.
+      // Only the expected trap may make this process fail.
       guard let loop = try? EpollLoop() else { return }
       touch(Counter(on: loop))
     }

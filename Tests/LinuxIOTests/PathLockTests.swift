@@ -4,14 +4,14 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// The lock next to a path admits only one of two accessories at that path.
+/// Checks that the lock next to a path admits only one of two accessories at that path.
 @Suite(.waits) struct PathLockTests {
   let directory = TemporaryFolder()
   var path: String { directory.path + "/a.sock" }
   var lock: String { path + ".lock" }
   var address: Address { .unix(path: path) }
 
-  /// The files of a process that was killed, or that has created its socket but does not listen yet.
+  /// Leaves the files of a process that was killed, or that has created its socket but is not listening yet.
   private func leaveSocket() throws {
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(socket) }

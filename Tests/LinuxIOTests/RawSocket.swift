@@ -28,7 +28,7 @@ final class RawSocket: @unchecked Sendable {
     }
   }
 
-  /// A nonblocking descriptor for a channel, and its peer.
+  /// Creates a nonblocking descriptor for a channel, and its peer.
   static func pair() throws -> (nonBlocking: Int32, other: RawSocket) {
     var ends: [Int32] = [0, 0]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -48,7 +48,7 @@ final class RawSocket: @unchecked Sendable {
     var sent = 0
     while sent < count {
       let taken = bytes[sent...].withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      // The test library's signals may arrive on any thread.
+      // Signals from the test library may interrupt any thread.
       guard taken > 0 || errno == EINTR else { return }
       sent += max(0, taken)
     }

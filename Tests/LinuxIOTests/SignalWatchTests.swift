@@ -9,15 +9,14 @@ import Testing
     let loop = try EpollLoop()
     var heard: [Int32] = []
     let watch = try SignalWatch([SIGUSR1, SIGTERM], on: loop) { heard.append($0) }
-    // These signals are blocked in this thread; the loop reads them instead.
+    // The signals are blocked in this thread, so the loop reads them instead.
     pthread_kill(pthread_self(), SIGUSR1)
     pthread_kill(pthread_self(), SIGTERM)
     #expect(loop.run(until: { heard.count == 2 }, limit: hangLimit))
     #expect(heard.sorted() == [SIGUSR1, SIGTERM].sorted())
     watch.close()
     watch.close()
-    // The signal is still blocked, so a late signal does no harm. At the end it is unblocked, to restore the thread's
-    // state.
+    // The signal is still blocked, so a late signal does no harm. Unblocking it at the end restores the thread's state.
     pthread_kill(pthread_self(), SIGUSR1)
     var set = sigset_t()
     sigemptyset(&set)

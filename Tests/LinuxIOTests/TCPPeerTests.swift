@@ -4,14 +4,14 @@ import Testing
 
 @testable import LinuxIO
 
-/// Tests how the peer's user is found in the kernel's tables for a TCP connection.
+/// Tests how a TCP peer's user is found in the kernel's tables.
 @Suite(.waits) struct TCPPeerTests {
   static let near = TCPEndpoint(host: [127, 0, 0, 1], port: 0xA3C4)
   static let far = TCPEndpoint(host: [127, 0, 0, 1], port: 3240)
   static let heading =
     "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 
-  /// A line from a little-endian machine, such as the one the tests run on.
+  /// A table line in little-endian form, as on the machines that run the tests.
   static func line(_ ends: String, user: String = " 1000", inode: String = "4711", state: String = "01") -> String {
     "   7: \(ends) \(state) 00000000:00000000 00:00000000 00000000 \(user)        0 \(inode) 1 0000000000000000 20 4 30\n"
   }
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  /// Sets only this thread's user, as the kernel records it with a new socket.
+  /// Sets the user of this thread alone, which the kernel records in each new socket.
   private func setUser(_ user: uid_t) throws {
     typealias SetUser = @convention(c) (uid_t) -> Int32
     _ = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)(user)

@@ -26,7 +26,7 @@ import Testing
     both.close()
   }
 
-  /// In the kernel's table the timer of a connection is 02 while it waits for its keep-alive.
+  /// In the kernel's table, a connection's timer is 02 while the connection waits for its keep-alive.
   @Test func bothEndsOfAConnectionAreKeptAlive() throws {
     let meeting = try Meeting(at: Self.anyPort)
     guard case .tcp(_, let port) = meeting.listener.address else { return }
@@ -39,7 +39,7 @@ import Testing
       guard line.count > 5, line[3] == "01" else { return false }
       return line[1] == name || line[2] == name
     }
-    // The kernel lists a connection twice if the table changes while it is read.
+    // The kernel lists a connection twice if the table changes while the test reads it.
     #expect(Set(lines.map { $0[1] }).count == 2)
     #expect(lines.allSatisfy { $0[5].hasPrefix("02:") })
     both.close()
@@ -76,7 +76,7 @@ import Testing
     #expect(throws: TransportError.self) { try Meeting(at: address) }
   }
 
-  /// The longest part of a name has 63 letters, so the resolver refuses this one without a query.
+  /// A label in a host name is limited to 63 letters, so the resolver refuses this name without a query.
   @Test func aNameWithoutAnAddressIsReported() throws {
     var remote = TransportOptions()
     remote.allowsRemote = true
@@ -138,7 +138,7 @@ import Testing
     for channel in connected { channel.close() }
   }
 
-  /// A reset first detected by `send` is still reported as a reset.
+  /// A reset that `send` is the first to detect is still reported as a reset.
   @Test func aResetThatASendRunsIntoIsStillALoss() throws {
     let loop = try EpollLoop()
     let pair = try DescriptorEnd.pair(.tcp)

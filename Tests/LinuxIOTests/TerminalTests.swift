@@ -25,7 +25,7 @@ import Testing
     close(host)
   }
 
-  /// The program does not know about raw terminals: it only opens, writes and reads.
+  /// The host program does not set up the terminal; it only opens, writes and reads.
   @Test func bytesPassUntouchedEvenBeforeAHostSetsTheTerminalUp() throws {
     let meeting = try Meeting(at: address)
     let host = open(path, O_RDWR | O_NOCTTY)
@@ -108,8 +108,8 @@ import Testing
     try meeting.connect().close()
   }
 
-  /// A killed accessory leaves its link behind, and the kernel gives the terminal's number to the next process that
-  /// requests one.
+  /// A killed accessory leaves its link, and the kernel gives the terminal's number to the next process that requests a
+  /// terminal.
   private func leaveLink(to terminal: String) {
     symlink(terminal, path)
     let longAgo = [timespec(tv_sec: 1_000_000, tv_nsec: 0), timespec(tv_sec: 1_000_000, tv_nsec: 0)]
@@ -125,7 +125,7 @@ import Testing
     #expect(throws: TransportError.nobodyThere(address, "the program that created the link is gone")) {
       try answer.get()
     }
-    // Otherwise the terminal's owner would have received a hang-up by now.
+    // If the host had opened the terminal, its new owner would have received a hang-up by now.
     var byte: UInt8 = 0
     #expect(read(other, &byte, 1) == -1)
     #expect(errno == EAGAIN)
@@ -140,7 +140,7 @@ import Testing
     try meeting.connect().close()
   }
 
-  /// Names next to the path that easim could mistake for its own.
+  /// These names next to the path are ones that easim could mistake for its own.
   @Test func noFileBesideThePathIsTouched() throws {
     let names = ["line.\(getpid())", "line.lock", "line.tmp"]
     for name in names { close(open(directory.path + "/" + name, O_CREAT | O_WRONLY, 0o600)) }
@@ -186,7 +186,7 @@ import Testing
     mkdir(folder, 0o700)
     let address = Address.pty(path: folder + "/line")
     let meeting = try Meeting(at: address)
-    // The host has the terminal open under its other name when the link's directory disappears.
+    // The host has opened the terminal by its device name when the link's directory disappears.
     let host = open(try #require(readLink(folder + "/line")), O_RDWR | O_NOCTTY)
     unlink(folder + "/line")
     rmdir(folder)

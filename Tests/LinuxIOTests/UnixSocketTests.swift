@@ -202,8 +202,8 @@ import Testing
     listener.close()
   }
 
-  /// The descriptor limit applies to the whole process, so the test runs in a separate one. Other threads may release a
-  /// descriptor at any time; then one more connection is accepted, and the next problem counts as new.
+  /// The descriptor limit applies to the whole process, so the test runs in a separate one. If another thread releases
+  /// a descriptor, one more connection is accepted, and the next failure counts as a new problem.
   @Test func withoutDescriptorsAListenerSaysSoOnceAndTriesAgain() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryFolder()
@@ -221,7 +221,7 @@ import Testing
     }
   }
 
-  /// A socket file of a dead process (not listening), or of one that never accepts.
+  /// Creates the socket file of a dead process or, if `listening` is set, of one that never accepts.
   @discardableResult
   private func leaveASocketFile(listening: Bool) throws -> Int32 {
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -3,7 +3,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// A file has either its old contents or all of its new contents, never only a part.
+/// Checks that a file has either its old contents or all of its new contents, never a part of them.
 @Suite struct WholeFileTests {
   private let place = TemporaryFolder()
   private let new = Array("the new text".utf8)

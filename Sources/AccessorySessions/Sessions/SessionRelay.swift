@@ -80,8 +80,8 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   /// - Parameters:
   ///   - linger: how long the session must be quiet after the input has ended before it is closed.
   ///   - closingReason: the reason that this side's timeline shows when the relay closes the session.
-  ///   - ended: called after each session, when the output has accepted its last byte; also called once, without a
-  ///     session, if the stream breaks while there is none.
+  ///   - ended: called after each session, when the output has accepted the session's last byte; also called once,
+  ///     without a session, if the stream breaks while there is none.
   package init(
     _ stream: any ByteStream, linger: Duration, whenReaderLeaves: WhenReaderLeaves, on loop: any EventLoop,
     closingReason: @escaping (Ending) -> String? = { _ in nil }, ended: @escaping (SessionRelay, Ending) -> Void

@@ -96,7 +96,7 @@ int clinux_terminal_hold_keys(int descriptor);
 int clinux_terminal_is_ours(int descriptor);
 
 /// Restores the terminal, its main screen and its cursor. The call blocks while the terminal accepts no output, and
-/// does nothing if no terminal was changed. It may be made from a signal handler.
+/// does nothing if no terminal was changed. A signal handler may call this function.
 void clinux_terminal_release(void);
 
 /// A context for kernel AIO (io_setup) with at most `count` operations at once; returns 0, or -1 with errno.

@@ -22,7 +22,7 @@ import Testing
     #expect(warnings.first?.hasPrefix("authentication: an Apple device would refuse this accessory: ") == true)
   }
 
-  /// The challenge has 20 bytes for certificates of more than 800 bytes, and 32 bytes for others.
+  /// The challenge has 20 bytes for certificates of more than 800 bytes, and 32 bytes for all others.
   @Test(arguments: [(0, 32), (469, 32), (908, 20)])
   func aCertificateThatCannotBeReadIsChallengedAllTheSame(_ count: Int, _ expected: Int) throws {
     let certificate = [UInt8](repeating: 0xCE, count: count)

@@ -24,7 +24,7 @@ import Testing
   @Test func soundDEROfAnotherKindIsNoEnvelope() {
     // SEQUENCE { INTEGER 1 }
     #expect(throws: CertificateError.self) { try AccessoryCertificate([0x30, 3, 2, 1, 1]) }
-    // ContentInfo of type data: valid PKCS#7, but not signed data.
+    // A ContentInfo of type data is valid PKCS#7, but not signed data.
     let data = bytes("300f06092a864886f70d010701a0020400")
     #expect(throws: CertificateError.notAnEnvelope(reason: "the content is pkcs7-data", first: Array(data.prefix(16))))
     {
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func anEnvelopeWithoutACertificateIsNamed() {
-    // SignedData of version 1 without algorithms, certificates and signers.
+    // These bytes are SignedData, version 1, without algorithms, certificates or signers.
     let empty = bytes("302306092a864886f70d010702a0163014020101" + "3100300b06092a864886f70d010701" + "3100")
     #expect(throws: CertificateError.wrongNumber(of: 0, limit: 8)) { try AccessoryCertificate(empty) }
   }
@@ -71,7 +71,7 @@ import Testing
 
   @Test func aWrongLengthDeepInsideIsFoundWhereItStands() {
     var damaged = Sample.current.certificate
-    // The serial number, whose tag is byte 58 and whose length is byte 59.
+    // The test damages the serial number, whose tag is byte 58 and whose length is byte 59.
     #expect(Array(damaged[58..<60]) == [0x02, 0x10])
     damaged[59] = 0xFF
     #expect(

@@ -47,7 +47,7 @@ import Testing
       do throws(CertificateError) {
         let accepted = try Self.presented(bytes, generation, to: verifier)
         read += 1
-        // The envelope is not signed, but the certificate inside it must be.
+        // The envelope is not signed, so it may differ, but the certificate inside must be the original one.
         if let accepted { #expect(accepted.serial == Sample.of(generation).certificateSerial, "round \(round)") }
       } catch {
         refused += 1
@@ -82,22 +82,21 @@ import Testing
   @Test func deepAndEndlessNestingIsRefused() {
     let deep = [UInt8](repeating: 0x30, count: 60_000).enumerated().map { $0.offset % 2 == 0 ? 0x30 : 0x80 as UInt8 }
     #expect(throws: CertificateError.self) { try AccessoryCertificate(deep) }
-    // Each value contains all the following values, and its length is correct.
+    // Each value contains all of the following values, and its length is correct.
     var honest: [UInt8] = []
     for _ in 0..<60 { honest = [0x30, 0x82, UInt8(honest.count >> 8), UInt8(honest.count & 0xFF)] + honest }
     #expect(DERFault.first(in: honest) == DERFault(offset: 96, what: "values nested deeper than 24"))
     #expect(throws: CertificateError.self) { try AccessoryCertificate(honest) }
   }
 
-  // Runs in a separate process, because parallel tests also allocate. The same work is repeated: a leak grows every
+  // Runs in a separate process, because parallel tests also allocate. The work is repeated, because a leak grows every
   // time, while random effects and the allocator's caches even out.
   @Test func nothingThatIsReadSignedOrRefusedLeavesMemoryBehind() async {
     await #expect(processExitsWith: .success) {
       var used = [Int(mallinfo2().uordblks)]
       let (window, rounds) = (5, 60)
       var growth = Int.max
-      // The smallest allocation is 32 bytes, so a leak in each round would amount to at least 32 bytes a round; the
-      // limit is half of that.
+      // The smallest allocation is 32 bytes, so a leak costs at least 32 bytes a round; the limit is half of that.
       while growth >= window * rounds * 16 {
         precondition(used.count < 60, "bytes in use after each time: \(used)")
         CertificateFuzzTests.useEverything(rounds: UInt64(rounds))

@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func aDigestAboveTheOrderIsReducedBeforeItChoosesTheNonce() {
-    // The curve's order plus 5. Modulo the order, this value is 5, so both values have the same nonces.
+    // This value is the curve's order plus 5, which is 5 modulo the order, so both values have the same nonces.
     var above = P256Key.order
     above[31] += 5
     let five = [UInt8](repeating: 0, count: 31) + [5]

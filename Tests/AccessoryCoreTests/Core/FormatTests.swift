@@ -2,7 +2,7 @@ import Testing
 
 @testable import AccessoryFormats
 
-/// A format used only in this test. Everything below is derived from these few lines.
+/// A format used only in this test. All outputs that the test compares are derived from these few lines.
 private struct Lamp: Equatable {
   enum Color: String, CaseIterable { case red, green }
 

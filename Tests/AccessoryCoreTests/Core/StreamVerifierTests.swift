@@ -31,13 +31,13 @@ import Testing
   func aWrongAnswerIsCalledWhatItIs(wrong: WrongAnswer, piece: Int) {
     for other in Self.others {
       let findings = Self.find(wrong.answer(Self.request, Self.before, other), piece: piece)
-      // Until the next answer arrives, a second copy looks like a stale answer to the next burst.
+      // Until the next answer arrives, a second copy of an answer looks like a stale answer to the next burst.
       let kind = wrong.description == "the whole answer twice" ? "stale" : wrong.kind
       #expect(findings.first?.kind.rawValue == kind, "\(wrong): \(findings.text())")
     }
   }
 
-  /// The answer that follows is correct and does not change the classification.
+  /// A correct answer after the wrong one does not change the classification.
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func itIsCalledTheSameWhenTheNextAnswerFollows(
     wrong: WrongAnswer
   ) {

@@ -73,7 +73,7 @@ import Testing
     #expect(matched < 16, "no block of one session is in another")
   }
 
-  /// A sender that holds a stretch of bytes may receive a notification that makes it send more.
+  /// While a sender still uses a stretch of bytes, a notification may make it send more.
   @Test func aStretchThatIsShownStaysWhileAnotherIsMade() {
     let scratch = UniqueScratch()
     let (outer, inner) = (Self.stream.bytes(0..<100), Self.stream.bytes(500..<600))

@@ -39,7 +39,7 @@ import Testing
     (false, packet([.syn, .ack], seq: 50, ack: 10, parameters)),
     (true, packet(.ack, seq: 10, ack: 50)),
   ]
-  /// This message is StartExternalAccessoryProtocolSession for protocol 1, session 7.
+  /// The message StartExternalAccessoryProtocolSession, for protocol 1 and session 7.
   private static let start: [UInt8] = [
     0x40, 0x40, 0, 17, 0xEA, 0, 0, 5, 0, 0, 1, 0, 6, 0, 1, 0, 7,
   ]
@@ -97,8 +97,7 @@ import Testing
     #expect(Self.findings(try Self.analyze(packets).1) == [])
   }
 
-  /// The SYN requests no retransmissions at all, which a link treats as one retransmission, so the session table is
-  /// still valid.
+  /// The SYN requests no retransmissions at all, which a link corrects to one, so the session table is still valid.
   @Test func aSynWithAValueOutOfRangeTellsItsSessions() throws {
     var offer = Self.parameters
     offer[8] = 0
@@ -122,7 +121,7 @@ import Testing
   @Test func aSynThatNoLinkCanUseChangesNothing() throws {
     var packets = Self.beginning
     packets.append((false, Self.packet(.ack, seq: 51, ack: 10, session: 1, Self.start)))
-    // The table lists session 2 as a control session, and one byte of it is missing.
+    // The session table lists session 2 as a control session, and lacks one byte.
     packets.append((true, Self.packet(.syn, seq: 99, ack: 51, Array(Self.parameters.prefix(10)) + [2, 0, 1, 1, 0])))
     packets.append((true, Self.packet(.ack, seq: 11, ack: 51, session: 2, [0, 7, 1, 2])))
     let events = try Self.analyze(packets).1

@@ -49,7 +49,7 @@ import Testing
     let order = isLittle ? ByteOrder.little : .big
     var bytes = Fixture.section(order)
     bytes += Fixture.interface(order, linkType: 1)
-    // A time resolution of 2 to the power of -10 seconds, and an offset of half an hour.
+    // These options are a time resolution of 2 to the power of -10 seconds, and an offset of half an hour.
     let options = Fixture.number(9, 2, order) + Fixture.number(1, 2, order) + [0x8A, 0, 0, 0]
     bytes += Fixture.interface(order, linkType: 147, options: options)
     bytes += Fixture.block(0x0BAD, order, [1, 2, 3, 4])
@@ -95,7 +95,7 @@ import Testing
         // Each transfer is split, and the halves for the two devices are interleaved.
         frames.append(
           Fixture.usb(isFromAccessory ? "C" : "S", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, vector))
-        // The other half of a transfer carries no data.
+        // The transfer's other half, its completion or submission, carries no data.
         frames.append(
           Fixture.usb(isFromAccessory ? "S" : "C", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, []))
       }
@@ -186,7 +186,7 @@ import Testing
   }
 
   @Test func theChecksumOfRFCOMMIsThatOfTheStandard() {
-    // SABM on channel 0 and its answer, which start every connection.
+    // Every connection starts with SABM on channel 0 and its answer.
     #expect(RFCOMMFrame.checksum([0x03, 0x3F, 0x01]) == 0x1C)
     #expect(RFCOMMFrame.checksum([0x03, 0x73, 0x01]) == 0xD7)
   }

@@ -3,7 +3,7 @@ import IAP2
 
 @testable import AccessoryCaptures
 
-/// Files and frames that were written by hand, byte by byte, to test readers.
+/// Files and frames written by hand, byte by byte, to test the readers.
 enum Fixture {
   /// Captured packets: detection, a SYN, its answer, StartIdentification, EA00.
   static let vectors: [[UInt8]] = [
@@ -18,7 +18,7 @@ enum Fixture {
     "DATA seq=65 ack=1 session=1 1D00 StartIdentification",
     "DATA seq=67 ack=4 session=1 EA00 StartExternalAccessoryProtocolSession protocol=177 session=1",
   ]
-  /// Which of these packets were sent by the accessory.
+  /// Which of these packets the accessory sent.
   static let isFromAccessory = [true, true, false, false, false]
 
   static func number(_ value: Int, _ count: Int, _ order: ByteOrder) -> [UInt8] {

@@ -103,7 +103,7 @@ import Testing
   ].joined()
 
   static func stored(_ bytes: [UInt8]) -> [UInt8] {
-    // The gzip checksum, computed one bit at a time.
+    // This is the gzip checksum, computed one bit at a time.
     let check = ~bytes.reduce(UInt32.max) { sum, byte in
       (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value >> 1 ^ (value & 1 == 1 ? 0xEDB8_8320 : 0) }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryCaptures
 
-/// Each dump contains the same 19 bytes in the output format of a tool.
+/// Each dump contains the same 19 bytes in one tool's output format.
 @Suite struct HexDumpTests {
   private static let bytes: [UInt8] = [
     0x6A, 0x75, 0x6E, 0x6B, 0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10, 0xFF, 0x5A, 0x00, 0x09, 0x40, 0x63, 0x05, 0x00, 0xF6,

@@ -125,7 +125,7 @@ import Testing
     #expect(times == [0, 1, 3.5])
   }
 
-  /// sigrok-cli prints no direction, so each decoder stands for one direction.
+  /// sigrok-cli prints no direction, so each decoder's name counts as a direction.
   @Test func aDecoderOfSigrokIsADirection() throws {
     let lines = Self.pairs(Self.detection).map { "uart-1: \($0)\nuart-1: Stop bit\nuart-2: \($0)" }
     let (decoder, entries) = try decode(lines.joined(separator: "\n") + "\n")

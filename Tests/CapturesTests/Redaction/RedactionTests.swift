@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  /// A capture whose records cut packets anywhere, with comments that name the accessory.
+  /// A capture whose records split packets at arbitrary positions, with comments that name the accessory.
   private static func pcapng(_ exchange: Exchange) -> [UInt8] {
     var writer = PcapngWriter(program: "test")
     var file = writer.begin(comments: ["recorded from Anna's phone"])
@@ -215,7 +215,7 @@ import Testing
     return text
   }
 
-  /// The bytes that each side sent, without the parts of the file between those bytes.
+  /// The bytes that each side sent, without the rest of the file.
   private static func contents(_ file: [UInt8], _ form: Form) throws -> [UInt8] {
     guard [.pcapng, .raw, .log, .dump].contains(form) else { return [] }
     var ends: [String: [UInt8]] = [:]
@@ -232,7 +232,7 @@ import Testing
     for text in [Hex.plain(secret), Hex.spaced(secret)] { forms += [Array(text.utf8), Array(text.uppercased().utf8)] }
     for offset in 0..<3 where inBase64 {
       let shifted = base64([UInt8](repeating: 0, count: offset) + secret + [0, 0, 0])
-      // The search uses only those base64 digits to which no other byte contributes.
+      // The search uses only base64 digits to which no other bytes contribute.
       let first = offset == 0 ? 0 : offset + 1
       forms.append(Array(shifted.utf8.dropFirst(first).prefix(max(4, secret.count * 4 / 3 - 2))))
     }
@@ -246,7 +246,7 @@ import Testing
     let written = try redaction.finish()[0]
     let redacted = try written + Self.contents(written, form)
     for (kind, secret) in Self.secrets {
-      // A transcript shows only the first bytes of certificates.
+      // A transcript shows only a certificate's first bytes.
       let shown = form == .transcript && kind == .certificate ? Array(secret.prefix(8)) : secret
       #expect(!Self.finds(shown, in: redacted), "\(kind) \(Hex.plain(shown.prefix(12)))")
       // With so few base64 digits, a match could be a coincidence.
@@ -345,7 +345,7 @@ import Testing
   @Test func whatIsNotUnderstoodIsRefused() throws {
     let capture = try Self.file(.pcapng)
     var foreign = capture
-    // A block of names, as Wireshark writes it.
+    // This is a block of names, as Wireshark writes it.
     foreign += [4, 0, 0, 0, 12, 0, 0, 0, 12, 0, 0, 0]
     let transcript = try Self.file(.transcript) + Array("and Anna says hello\n".utf8)
     let refused: [(String, [UInt8])] = [

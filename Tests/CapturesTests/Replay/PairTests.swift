@@ -42,7 +42,7 @@ import Testing
     #expect(wildcard.answer(Array("12:00".utf8), Array("12:07".utf8)) == nil)
   }
 
-  /// The script made from both recordings answers a third run of the app with the number that the app sent this time.
+  /// The script made from two recordings answers a third run of the app with the number that the app sends in that run.
   @Test func theScriptOfTwoRecordingsAnswersAThird() throws {
     var lamp = try ProfileLibrary().profile("scripted")
     lamp.behavior = .script(
@@ -127,8 +127,8 @@ import Testing
 
   // MARK: Every shipped profile
 
-  /// For every behavior, a replay of its recording satisfies the app that made it, and the recorded app finds a single
-  /// changed byte in any answer.
+  /// For every behavior, a replay of the recording satisfies the app that was recorded, and that app, when replayed,
+  /// finds a single changed byte in any answer.
   @Test(arguments: ProfileLibrary().names.map(\.name).sorted())
   func everyShippedProfileIsReplayedAndEachMutantIsFound(name: String) throws {
     let profile = try ProfileLibrary().profile(name)

@@ -60,14 +60,14 @@ final class ReplayRig {
     return settings
   }
 
-  /// Runs until a condition holds, and then a little longer.
+  /// Runs the loop until a condition holds, and then a little longer.
   func run(_ condition: () -> Bool) throws {
     #expect(try loop.run(until: condition))
     try loop.advance(by: .milliseconds(10))
   }
 }
 
-/// An app that sends each of its requests when the previous answer has arrived, and then closes the session.
+/// An app that sends each request once the previous answer has arrived, and finally closes the session.
 final class AskingApp: AppHandler, SessionHandler {
   private let requests: [String]
   private let protocolName: String?

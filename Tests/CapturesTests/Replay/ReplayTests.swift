@@ -67,7 +67,7 @@ import Testing
   }
 
   /// A recording of a replay has the same sessions as the original recording. The bytes are the same at every speed; at
-  /// the recorded speed, the times are also the same, within the delays of the link.
+  /// the recorded speed, the times are also the same, within the link's delays.
   @Test(arguments: [ReplaySettings.Speed.times(1), .times(2), .max])
   func bothEndsOfARecordingMakeTheSameRecording(speed: ReplaySettings.Speed) throws {
     let (first, _) = try record(profile(flickers: true))

@@ -11,7 +11,7 @@ import Testing
 /// Every shipped scenario is recorded, and then the recording is replayed ten times in each role.
 @Suite struct ScenarioReplayTests {
   /// Scenarios in which the device ends a session for a reason that a recording does not contain: the app is suspended,
-  /// or keeps an old accessory. Replays of these scenarios always end at the same difference.
+  /// or keeps an old accessory. Replays of such a scenario always fail at the same difference.
   static let notReproducible: Set<String> = ["coalesced-while-suspended", "retry-with-the-old-accessory"]
 
   private func record(_ name: String) throws -> Recording? {

@@ -82,7 +82,7 @@ final class BluetoothLab {
     (blueZ.adapters, blueZ.devices) = (adapters, devices)
   }
 
-  /// Lets another BlueZ take over the name; the bus reports this in one signal.
+  /// Lets another BlueZ take over the name, which the bus reports in a single signal.
   func replaceService() throws {
     let old = blueZ
     blueZ = try MockBlueZ(.address(address), on: loop, replaces: true)
@@ -98,7 +98,7 @@ final class BluetoothLab {
     sockets.blueZ = blueZ
   }
 
-  /// Creates a medium on this bus. Each role needs its own medium, as it would in a separate process.
+  /// Creates a medium on this bus. Each role needs its own medium, as if the roles were in separate processes.
   func medium() -> BluetoothMedium { BluetoothMedium(.address(address), sockets: sockets) }
 
   func run(

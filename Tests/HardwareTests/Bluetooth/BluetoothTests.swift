@@ -282,13 +282,13 @@ import Testing
     try lab.blueZ.pairAdapters()
     try lab.blueZ.addDevice("hci0", "00:AA:01:00:00:05", paired: false, services: [AccessoryService.accessory])
     try lab.blueZ.addDevice("hci0", "00:AA:01:00:00:06", services: ["0000110b-0000-1000-8000-00805f9b34fb"])
-    // Runs on another thread, because it blocks until the mock on this loop has answered.
+    // The look-up runs on another thread, because it blocks until the mock on this loop has answered.
     let (medium, loop) = (lab.medium(), lab.loop)
     let answer = Locked<Result<Sighting?, any Error>?>(nil)
     Thread.detachNewThread {
       let seen = Result { try medium.look(at: .bluetooth(.init())) }
       answer.withLock { $0 = seen }
-      // This wakes the loop, which then finds the answer.
+      // The empty block wakes the loop, which then finds the answer.
       loop.execute {}
     }
     lab.run(until: { answer.withLock { $0 != nil } })

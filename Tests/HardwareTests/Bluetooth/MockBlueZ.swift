@@ -29,16 +29,16 @@ final class MockBlueZ {
   var onScan: ((_ mock: MockBlueZ) -> Void)?
   private var exported: Set<String> = []
 
-  /// - Parameter replaces: whether to take over the name from another mock, like a daemon that starts before the old
+  /// - Parameter replaces: whether to take over the name from another mock, as a daemon does that starts before the old
   ///   one has exited.
   init(_ place: MessageBus.Place, on loop: EpollLoop, replaces: Bool = false) throws {
     self.loop = loop
     let bus = try MessageBus(place, on: loop) { _ in }
     self.bus = bus
-    // 1: replace the owner; 2: allow replacement.
+    // The flags are 1 to replace the owner of a name, and 2 to allow replacement.
     var result: Int32 = 0
-    // A mock that has disconnected may keep the name until the bus notices. Each attempt takes one turn of the bus; the
-    // limit only keeps the test from hanging.
+    // A mock that has disconnected may keep the name until the bus notices. Each attempt is one round trip on the bus;
+    // the limit only keeps the test from hanging.
     for _ in 0..<20_000 {
       result = sd_bus_request_name(bus.raw, "org.bluez", replaces ? 3 : 2)
       if result != -EEXIST { break }
@@ -200,7 +200,7 @@ final class MockBlueZ {
     }
   }
 
-  /// Calls that get no answer. The mock retains these calls, because releasing an unanswered call sends an error.
+  /// Calls that the mock never answers. They are retained, because releasing an unanswered call sends an error.
   private var forgotten: [BusCall] = []
 
   private func register(_ call: BusCall) {
@@ -215,10 +215,10 @@ final class MockBlueZ {
   }
 }
 
-/// Sockets between the adapters of a ``MockBlueZ``. A connection reaches the process that offers a service on its
+/// Sockets between the adapters of a ``MockBlueZ``. A connection reaches whichever process offers a service on that
 /// channel.
 final class MockSockets: BluetoothSockets, @unchecked Sendable {
-  // Used only on the loop.
+  // This property is used only on the loop.
   private let loop: EpollLoop
   weak var blueZ: MockBlueZ?
   var failures: [Int32] = []

@@ -20,8 +20,8 @@ import Testing
     #expect(try USBIPAnswers.list([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0, 0]) == [])
   }
 
-  /// A host has several addresses, and trying the first one may have used up the time. A timeout of zero would mean no
-  /// limit to the system.
+  /// A host may have several addresses, and trying the first may use up the time. To the system, a timeout of zero
+  /// would mean no limit.
   @Test func noAddressIsTriedWhenTheTimeIsUp() {
     let problem = #expect(throws: PlugProblem.self) {
       try USBIPSocket(host: "127.0.0.1", port: 1, limit: .zero)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// The server notices that a client has died, whatever state it was in: the accessory loses its cable, and the next
-/// client gets the device.
+/// Checks that the server notices a client's death in any state: the accessory loses its cable, and the next client
+/// gets the device.
 @Suite(.waits) struct USBIPDeathTests {
   enum Leaving: String, CaseIterable {
     case idle
@@ -57,7 +57,7 @@ import Testing
     var accessory: AccessoryEnd?
     export.plugIn { accessory = AccessoryEnd($0.main) }
     let client = try importing(example.family)
-    // This request starts the cable.
+    // This is the client's first bulk transfer, which starts the cable.
     client.send(USBIPBytes.submit(2, incoming: true, endpoint: 1, length: 16_384))
     try run("the cable begins") { accessory != nil }
     let end = try #require(accessory)

@@ -2,8 +2,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// The server waits only for a limited time for whatever a client must do next. After that, others can use the
-/// connection slot and the device.
+/// Checks that the server waits only a limited time for whatever a client must do next, after which other clients can
+/// use the connection slot and the device.
 @Suite struct USBIPDebtTests {
   let rig = USBIPRig()
 

@@ -106,7 +106,7 @@ import Testing
     #expect(end.told() == [.answerTimedOut(.authentication)])
   }
 
-  /// While the device itself processes a certificate, no answer of the accessory is due.
+  /// While the device itself processes a certificate, no answer from the accessory is due.
   @Test func theAccessoryIsNotBlamedForTheOwnersTime() {
     var settings = DevicePeer.Settings()
     settings.answerTimeout = 5_000
@@ -136,7 +136,7 @@ import Testing
     _ = end.told()
     end.receives(says(2, UInt16(message), "0102", ack: 1))
     #expect(end.told() == [.malformed("\(name) arrived unrequested")])
-    // The authentication in progress is unaffected.
+    // A message that arrived unrequested does not affect the authentication in progress.
     end.peer.challenge(Self.challenge, now: end.now)
     #expect(end.says().count == 1)
   }

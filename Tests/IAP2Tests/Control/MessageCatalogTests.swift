@@ -54,7 +54,7 @@ import Testing
     #expect(MessageCatalog.entry(MessageID(rawValue: 0x1D04)) == nil)
   }
 
-  /// A parameter whose description cannot be read would be missing from every transcript.
+  /// A parameter whose description cannot be parsed would be missing from every transcript.
   @Test func everyParameterOfTheDataIsUnderstood() {
     for entry in MessageCatalog.all {
       var seen: Set<UInt16> = []

@@ -6,7 +6,7 @@ import IAP2
 /// var end = OneEnd(AccessoryPeer(identification: .example))
 /// end.start()                              // ["ff550200ee10"]
 /// end.receives(Sheet.detection)               // the packets it answers with
-/// end.passes(1_000)                        // "1000 …" for each packet sent meanwhile
+/// end.passes(1_000)                        // "1000 …" for each packet sent in that time
 /// ```
 struct OneEnd<Role: PeerRole>: ~Copyable {
   var peer: Peer<Role>
@@ -96,7 +96,7 @@ extension OneEnd where Role == AccessoryRole {
     return end
   }
 
-  /// An accessory with its link up: the accessory's numbers begin at `settings.initialSequence`, the device's at
+  /// Creates an accessory with its link up; its sequence numbers begin at `settings.initialSequence`, the device's at
   /// `device`.
   static func accessory(
     _ settings: LinkSettings = LinkSettings(), identification: Identification = .example, device: UInt8 = 0x40,
@@ -129,7 +129,7 @@ extension OneEnd where Role == DeviceRole {
     return end
   }
 
-  /// A device whose link is up and whose first request was sent. The accessory's sequence numbers begin at
+  /// Creates a device whose link is up and whose first request was sent. The accessory's sequence numbers begin at
   /// `accessory`.
   static func device(
     _ settings: DevicePeer.Settings = DevicePeer.Settings(), accessory: UInt8 = 0,
@@ -142,8 +142,8 @@ extension OneEnd where Role == DeviceRole {
     return end
   }
 
-  /// A device that has identified and authenticated its accessory; the accessory's next number is 4, and the device
-  /// has sent its own up to 5 (AA00, AA02, AA05, 1D00, 1D02 after a SYN numbered 0), acknowledged.
+  /// Creates a device that has identified and authenticated its accessory. The accessory's next sequence number is 4.
+  /// The device's packets up to 5 (AA00, AA02, AA05, 1D00, 1D02 after a SYN numbered 0) have been acknowledged.
   static func readyDevice(
     _ settings: DevicePeer.Settings = DevicePeer.Settings(), identification: String = Sheet.identification,
     offer: String = Sheet.parameters()

@@ -2,7 +2,7 @@ import IAP2
 
 /// Packets and messages assembled byte by byte, without the code under test.
 ///
-/// These tests use hex text throughout, because a failure shows it in the same form.
+/// These tests use hex text throughout, so that a failure shows bytes in the form in which the test has them.
 enum Sheet {
   static let detection = "ff550200ee10"
   static let syn: UInt8 = 0x80
@@ -11,7 +11,8 @@ enum Sheet {
   static let rst: UInt8 = 0x10
   static let slp: UInt8 = 0x08
 
-  /// FF 5A, length, control, sequence, acknowledgement, session, checksum; then the payload and its checksum.
+  /// A packet consists of FF 5A, length, control, sequence, acknowledgement, session and checksum, then the payload and
+  /// its checksum.
   static func packet(
     _ control: UInt8, _ sequence: UInt8, _ acknowledgement: UInt8, session: UInt8 = 0, _ payload: String = ""
   ) -> String {
@@ -46,7 +47,7 @@ enum Sheet {
     return hex(bytes + unhex(sessions))
   }
 
-  /// The message consists of 40 40, length, number, parameters.
+  /// A message consists of 40 40, length, number and parameters.
   static func message(_ number: UInt16, _ parameters: String = "") -> String {
     let body = unhex(parameters)
     let length = body.count + 6
@@ -54,7 +55,7 @@ enum Sheet {
       [0x40, 0x40, UInt8(length / 256), UInt8(length % 256), UInt8(number / 256), UInt8(number % 256)] + body)
   }
 
-  /// The parameter consists of length, number, value.
+  /// A parameter consists of length, number and value.
   static func parameter(_ id: UInt16, _ value: String = "") -> String {
     let bytes = unhex(value)
     let length = bytes.count + 4

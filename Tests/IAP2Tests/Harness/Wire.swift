@@ -14,7 +14,7 @@ struct Wire: ~Copyable {
   var toAccessory: [[UInt8]] = []
   var accessoryEvents: [PeerEvent] = []
   var deviceEvents: [PeerEvent] = []
-  /// Authentication is answered with these values, which have the sizes of a real authenticator.
+  /// The accessory answers authentication with these values, which are as long as a real coprocessor's.
   var certificate = [UInt8](repeating: 0xCE, count: 607)
   private var narrator = PacketNarrator()
 
@@ -49,7 +49,7 @@ struct Wire: ~Copyable {
     fatalError("the peers never fall silent")
   }
 
-  /// Jumps to the next deadline and handles everything that happens then; returns false if neither peer has a deadline.
+  /// Jumps to the next deadline and handles everything that happens then; returns false if no peer has a deadline.
   mutating func step() -> Bool {
     let next = [accessory.core.deadline, device.core.deadline].compactMap { $0 }.min()
     guard let next else { return false }

@@ -28,7 +28,7 @@ import Testing
     "0015 0012 000600000007 000600014b00 0005000201",  // HID, 7, "K", media remote
     "0018 0018 000600000009 000600015700 00040002 00040004",  // wireless CarPlay, 9, "W"
     "0015 0022 3031323334353637383941424344454600",  // product plan
-    "0008 0014 deadbeef",  // 20, for which there is no property
+    "0008 0014 deadbeef",  // parameter 20, for which there is no property
     "0004 0026",  // 38, which only says "present"
   ]
 
@@ -74,7 +74,7 @@ import Testing
     let message = Self.identification.message
     #expect(message.id.rawValue == 0x1D01)
     let written = try? ParameterReader.read(message.body).map { Sheet.parameter($0.id, Sheet.hex($0.value)) }
-    // The bytes are tested one by one, so that a failure shows the wrong byte.
+    // The parts are compared one by one, so that a failure shows the wrong one.
     #expect(written == Self.parts.map { Sheet.hex(Sheet.unhex($0)) })
     #expect(Sheet.hex(message.body) == Sheet.hex(Self.parts.flatMap(Sheet.unhex)))
   }

@@ -25,7 +25,7 @@ import Testing
   @Test func anAcceptedIdentificationIsToldAndAnswered() {
     var end = asking()
     let answer = end.receives(says(1, 0x1D01, Sheet.identification))
-    // 1D02, immediately followed by AA00.
+    // The device answers with 1D02, immediately followed by AA00.
     #expect(
       answer == [
         Sheet.packet(0x40, 2, 1, session: 1, "404000061d02"), Sheet.packet(0x40, 3, 1, session: 1, "40400006aa00"),

@@ -237,7 +237,7 @@ import Testing
     #expect(reading.identification.supportedLanguages == ["en", "de"])
   }
 
-  /// Number 4 has a meaning only in groups 16 and 24; one accessory has a string there in group 17.
+  /// Parameter 4 has a meaning only in groups 16 and 24; one accessory has a string as parameter 4 of group 17.
   @Test func aNumberWithoutMeaningInItsGroupIsIgnored() {
     var body = Self.good
     Self.add(
@@ -271,8 +271,8 @@ import Testing
     #expect(Set(verdict.errors.map(\.parameter)) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13])
   }
 
-  /// The refusal has the form of vector M05: it names each parameter once, and 6 and 7 together with the offending
-  /// messages.
+  /// The refusal has the form of vector M05: it names each parameter once, and lists the offending messages for
+  /// parameters 6 and 7.
   @Test func theRefusalNamesEachParameterOnceAndTheMessages() {
     let body = Self.all.first { $0.check == .reservedMessage && $0.parameter == 7 }.map(\.body) ?? ""
     #expect(Sheet.hex(judge(body).rejection.encoded) == "4040000e1d03" + "00080007aa001d02")

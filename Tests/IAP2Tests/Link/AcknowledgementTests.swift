@@ -68,7 +68,7 @@ import Testing
     end.receives(data(0x41), data(0x42))
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says() == [Sheet.packet(0x40, 1, 0x42, session: 1, "404000064e01")])
-    // The packet that was sent awaits an acknowledgement; no received packet does.
+    // The sent packet is waiting for an acknowledgement, but no received packet is.
     end.receives(Sheet.packet(0x40, 0x42, 1))
     #expect(end.peer.core.deadline == nil)
     // The count of received packets starts over as well.
@@ -98,7 +98,7 @@ import Testing
 
   @Test func theNumberOfABareAckIsNotJudged() {
     var end = accessory(acks: 1)
-    // These are the last number sent, the next unsent number, and a number that makes no sense.
+    // The three sequence numbers are the last one sent, the next unsent one, and one that makes no sense.
     #expect(end.receives(bare(0, sequence: 0x40), bare(0, sequence: 0x41), bare(0, sequence: 0x99)) == [])
     #expect(end.receives(data(0x41)) == [bare(0x41)])
   }

@@ -17,7 +17,8 @@ import Testing
 
   @Test(arguments: [UInt8(0x60), 0x20])
   func everythingUpToTheHighestNumberNamedIsSentAgain(_ control: UInt8) {
-    // By one interpretation, 3 was received out of order, and 1 and 2 are missing; by the other, only 3 is missing.
+    // By one interpretation, packet 3 was received out of order, and 1 and 2 are missing; by the other, only 3 is
+    // missing.
     var end = waiting()
     #expect(end.receives(Sheet.packet(control, 0x40, 0, "03")) == [message(1), message(2), message(3)])
     #expect(end.peer.core.counters.hastened == 3)
@@ -64,7 +65,7 @@ import Testing
     #expect(end.receives(Sheet.packet(0x60, 0, 0, "01")) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
   }
 
-  /// The shortest packets allowed have room for 14 numbers.
+  /// The shortest packets allowed have room for 14 sequence numbers.
   @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
   func theListIsNoLongerThanThePacketsThatTheOtherEndTakes(_ meaning: LinkSettings.ExtendedAcknowledgement) {
     var settings = DevicePeer.Settings()
@@ -96,7 +97,7 @@ import Testing
       #expect(accessory.writes([byte], to: 1) == 1)
       packets += accessory.says()
     }
-    // The device has counted 3 packets of the accessory: send it 4, 5, 6 and lose 4.
+    // The device has counted 3 packets from the accessory, so it is sent packets 4, 5 and 6, of which 4 is lost.
     let renumbered = (0..<3).map { index in Sheet.packet(0x40, UInt8(4 + index), 5, session: 2, "00010\(index + 1)") }
     var lists: [String] = device.receives(renumbered[1])
     lists += device.receives(renumbered[2])
@@ -104,7 +105,7 @@ import Testing
     #expect(lists.allSatisfy { $0.hasPrefix("ff5a000") && Sheet.unhex($0)[4] == 0x60 })
     let listed = Sheet.unhex(lists[1])
     #expect(Array(listed[9..<listed.count - 1]) == (meaning == .received ? [5, 6] : [4]))
-    // The same list, in the accessory's numbers, causes the missing packet to be retransmitted.
+    // The same list, converted to the accessory's sequence numbers, makes the accessory retransmit the missing packet.
     let own = listed[9..<listed.count - 1].map { $0 - 3 }
     let again = accessory.receives(Sheet.packet(0x60, 0x41, 0, Sheet.hex(own)))
     #expect(again.first == packets[0])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IAP2
 
-/// No operation changes the packets on the tape.
+/// Checks that no operation changes the packets already on the tape.
 @Suite struct PacketTapeTests {
   private struct Written {
     var tape = PacketTape()

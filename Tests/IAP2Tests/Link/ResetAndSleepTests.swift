@@ -7,7 +7,7 @@ import Testing
     var end = OneEnd.accessory()
     end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01)))
     #expect(end.says().count == 1)
-    // The SYN had the number 0, and the message had the number 1.
+    // The SYN had sequence number 0 and the message number 1, so the next SYN has number 2.
     #expect(end.receives(Sheet.packet(0x10, 0x40, 0)) == [Sheet.packet(0x80, 2, 0, Sheet.parameters())])
     #expect(end.told() == [.linkDown(.reset)])
     #expect(

@@ -77,7 +77,7 @@ import Testing
   }
 
   /// Seed 681 of the lossy world found this: if a device gives up on the link silently, an accessory with nothing to
-  /// send keeps a link that no longer exists at the device.
+  /// send keeps a link that no longer exists on the device.
   @Test func theDeviceGivesUpWithAResetAndListens() {
     var settings = DevicePeer.Settings()
     settings.answerTimeout = 1_000_000
@@ -119,7 +119,7 @@ import Testing
   @Test func extendedAcknowledgementsDoNotUseUpTheRepetitions() {
     var end = accessory(repeats: 2)
     _ = send(&end)
-    // Receiving one packet in every timeout shows that the peer is alive: only timeouts without a packet count towards
+    // A packet received within the timeout shows that the peer is alive, so only timeouts without one count towards
     // giving up.
     #expect(end.receives(Sheet.packet(0x60, 0x40, 0, "01")) == [message(1)])
     #expect(end.passes(1_000).count == 1)

@@ -14,7 +14,7 @@ import Testing
 
   @Test func aDeviceAnnouncesWhatTheLineCarriesInHalfTheOfferedTimeout() {
     var end = device(lineRate: 7_500)
-    // In half of 2,000 ms the line carries 7,500 bytes, which is enough for three packets of 2,048 bytes. As always,
+    // In half of the 2,000 ms timeout, the line carries 7,500 bytes, enough for three packets of 2,048 bytes. As usual,
     // the other values are the accessory's.
     #expect(
       end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 2_000)))
@@ -23,7 +23,7 @@ import Testing
 
   @Test func aTimeoutThatIsLongLeavesRoomForMore() {
     var end = device(lineRate: 7_500)
-    // The limit of 37,500 bytes allows four packets of a quarter each.
+    // The limit of 37,500 bytes allows four packets of a quarter of that size.
     #expect(
       end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(timeout: 10_000)))
         == [Sheet.packet(0xC0, 0, 0, Sheet.parameters(window: 4, length: 9_375, timeout: 10_000))])

@@ -14,8 +14,8 @@ import Testing
     Sheet.parameters(timeout: 65_535), Sheet.parameters(hold: 10), Sheet.parameters(hold: 32_767),
     Sheet.parameters(repeats: 1), Sheet.parameters(repeats: 30), Sheet.parameters(sessions: "ff0001"),
     Sheet.parameters(sessions: "010002 020102 030201 040901"),
-    // Longer than half the retransmission timeout, as in the Canon Ivy's SYN: one source refuses this, but devices do
-    // not.
+    // This acknowledgement delay is longer than half the retransmission timeout, as in the Canon Ivy's SYN: one source
+    // refuses that, but devices do not.
     Sheet.parameters(timeout: 1_500, hold: 4_169),
     Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0),
   ]
@@ -68,7 +68,7 @@ import Testing
     #expect(end.told().count == 1)
   }
 
-  /// A count above the window could never be reached, so only the timer would send acknowledgements.
+  /// A count of cumulative acknowledgements above the window could never be reached, so only the timer would send any.
   static let refusedAsOffer = Case(
     payload: Sheet.parameters(window: 5, acks: 6),
     problem: "maximum cumulative acknowledgements is 6; allowed are 0 to 5")
@@ -96,7 +96,7 @@ import Testing
     #expect(end.peer.core.isLinkUp == false)
   }
 
-  /// In an answer, the window is the device's own and the other values are the accessory's: they need not be
+  /// In an answer, the window is the device's own and the other values are the accessory's, so they need not be
   /// consistent.
   @Test func anAnswerMayHaveASmallerWindowThanCumulativeAcknowledgements() {
     let end = OneEnd.accessory(answer: Sheet.parameters(window: 1, acks: 3))
@@ -152,7 +152,7 @@ import Testing
 
   // MARK: Values out of range
 
-  /// A device answered only after versions 3 and 2 had been offered and then version 1, which every peer understands.
+  /// One device did not answer link versions 3 and 2, and answered only version 1, which every peer understands.
   @Test(arguments: [2, 3]) func laterVersionsAreAnsweredWithOne(_ version: Int) {
     var end = OneEnd.listening()
     let answer = end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(version: version)))

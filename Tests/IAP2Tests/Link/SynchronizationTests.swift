@@ -165,7 +165,7 @@ import Testing
   @Test func theNumberOfTheBareAckIsNotJudged() {
     var end = listening()
     end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
-    // One known accessory sends bare acknowledgements with the next unsent number.
+    // One known accessory sends bare acknowledgements with the next unsent sequence number.
     #expect(end.receives(Sheet.packet(0x40, 10, 0)).count == 1)
     #expect(end.peer.core.isLinkUp == true)
   }
@@ -213,7 +213,7 @@ import Testing
     #expect(end.peer.core.deadline == nil)
   }
 
-  /// Each repeated SYN postpones the device's own timer, so the repetitions themselves must be counted.
+  /// Each repeated SYN postpones the device's own timer, so the device must count the repetitions themselves.
   @Test func anAccessoryThatRepeatsItsSynForEverIsGivenUp() {
     var end = listening()
     var answers = 0

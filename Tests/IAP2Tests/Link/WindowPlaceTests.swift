@@ -10,7 +10,7 @@ import Testing
     settings.parameters.maximumOutstandingPackets = 127
     settings.parameters.maximumCumulativeAcknowledgements = 127
     var end = OneEnd.accessory(settings, device: first)
-    // Receives the whole window in reverse: all packets but the first are ahead of the gap.
+    // The whole window arrives in reverse order, so all packets except the first are ahead of the gap.
     for distance in stride(from: UInt8(127), through: 1, by: -1) {
       let body = Sheet.parameter(0, Sheet.hex([distance]))
       end.receives(Sheet.packet(0x40, first &+ distance, 0, session: 1, Sheet.message(0x4155, body)))

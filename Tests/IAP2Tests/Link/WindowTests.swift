@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// The peer's announcements limit what is sent, and small writes share packets up to these limits.
+/// Checks that the peer's announcements limit what is sent, and that small writes share packets up to these limits.
 @Suite struct WindowTests {
   private func accessory(window: Int = 127, length: Int = 65_535, bound: Int = 1 << 20) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests lines that lose bytes: a packet whose last bytes are lost, and what follows that packet.
+/// Tests lines that lose bytes: a packet whose last bytes are lost, and the bytes after that packet.
 @Suite struct CutPacketTests {
   private func device() -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
@@ -22,7 +22,7 @@ import Testing
     #expect(end.told().contains(.certificateReceived([0xCE, 0xCE])))
   }
 
-  /// The next packet had already arrived and was mistaken for the rest of the cut-off packet.
+  /// The next packet has already arrived, and was mistaken for the rest of the truncated packet.
   @Test func whatFollowedTheCutIsReadAgain() {
     var end = device()
     let long = Sheet.packet(

@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func aTruePacketHidesOneByteBehindAFalseBeginning() {
-    // FF 5A and a header with a wrong checksum; a packet begins at its second byte.
+    // FF 5A begins a header with a wrong checksum; a valid packet begins within that header.
     #expect(find("ff", "5a", Self.ack) == [skipped("ff5a"), packet(Self.ack)])
     #expect(find("ff5a00", Self.ack, Self.ack) == [skipped("ff5a00"), packet(Self.ack), packet(Self.ack)])
     #expect(find("ff5a0009400140", Self.message) == [skipped("ff5a0009400140"), packet(Self.message)])
@@ -93,7 +93,7 @@ import Testing
     #expect(find(empty, Self.ack) == [packet(empty), packet(Self.ack)])
     let one = Sheet.packet(0x40, 1, 2, session: 3, "7f")
     #expect(find(one, Self.ack) == [packet(one), packet(Self.ack)])
-    // The wrong byte is the last one: a payload byte, or the checksum if there is no payload.
+    // The wrong byte is the last one, which is a payload byte, or the checksum if there is no payload.
     #expect(
       find("ff5a000a400706024e01", Self.ack) == [.spoiled(Sheet.unhex("ff5a000a400706024e01")), packet(Self.ack)])
   }

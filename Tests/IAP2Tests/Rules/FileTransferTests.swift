@@ -3,7 +3,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// A received file is either complete or absent.
+/// Checks that a file is received either completely or not at all.
 @Suite struct FileTransferTests {
   private func receive(_ receiver: inout FileReceiver, _ packets: String...) -> [FileReceiver.Action] {
     packets.flatMap { receiver.receive(Sheet.unhex($0)) }

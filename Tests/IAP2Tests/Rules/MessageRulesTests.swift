@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests rules about control messages: which messages a peer sends unsolicited, and when.
+/// Tests rules about control messages: which messages a peer sends unprompted, and when.
 @Suite struct MessageRulesTests {
   static let subscribe = MessageID(rawValue: 0xAE00)
   static let update = MessageID(rawValue: 0xAE01)

@@ -102,7 +102,7 @@ import Testing
     #expect(end.told() == [.sessionRequested(id: 1, protocolID: 1), .sessionEnded(1, .closedByDevice)])
     end.peer.acceptSession(1, reportingStatus: true)
     #expect(end.peer.core.isOpen(1) == false)
-    // Bytes that had arrived can still be read; an ended session is not reported.
+    // Bytes that had arrived can still be read, but the ended session is not reported.
     #expect(end.reads(1) == Array("hello".utf8))
     #expect(end.reads(1) == [])
     #expect(end.told() == [])
@@ -208,7 +208,7 @@ import Testing
     #expect(end.told() == [])
   }
 
-  /// A device may request a session on a link that has no External Accessory session at all, which can never carry its
+  /// A device may request an External Accessory session although the link has no link session that could carry its
   /// data.
   @Test func aRequestOnALinkWithoutSuchASessionIsTold() {
     var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, sessions: "010001"))
@@ -255,7 +255,7 @@ import Testing
       end.receives(stop(id, sequence: next()))
       #expect(end.told().contains(.sessionEnded(id, .closedByDevice)))
     }
-    // The latest session can still be read; the first was dropped long ago.
+    // The latest session can still be read, but the first was dropped long ago.
     #expect(end.reads(600) == [1])
     #expect(end.reads(1) == [])
   }

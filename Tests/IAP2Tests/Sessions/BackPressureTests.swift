@@ -1,11 +1,11 @@
 import IAP2
 import Testing
 
-/// An unread session's packets are no longer acknowledged. Before the device would give up on the link, only that
-/// session is ended.
+/// An unread session's packets are no longer acknowledged. Before the device can give up on the link, the accessory
+/// ends only that session.
 @Suite struct BackPressureTests {
-  /// An accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is 43. Packets
-  /// are retransmitted 4 times, after a second each, so 3 s are three quarters of the device's patience.
+  /// An accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is number 43
+  /// (hex). Packets are retransmitted 4 times, after a second each, so 3 s are three quarters of the device's patience.
   private func accessory(bound: Int = 10) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     settings.sessionReceiveBound = bound
@@ -43,7 +43,8 @@ import Testing
     var end = OneEnd.accessory(settings)
     end.opens(1, sequence: 0x41)
     end.passes(22)
-    // This is the first of three packets: its acknowledgement waits for the third packet, not yet because of the limit.
+    // This is the first of three packets. Its acknowledgement is delayed until the third packet, not withheld because
+    // the session is full.
     let filled = end.receives(data(1, 10, sequence: 0x42))
     #expect(end.reads(1).count == 10)
     let rest = end.says() + end.passes(100)
@@ -122,7 +123,7 @@ import Testing
     #expect(end.peer.core.deadline != .milliseconds(3_000))
   }
 
-  /// Each session has its own time limit: a session that fills late is not ended together with a session that was never
+  /// Each session has its own time limit: a session that fills late is not ended at the same time as one that was never
   /// read. Everything received by then is acknowledged, so that the device's time limit starts again for the remaining
   /// packets.
   @Test func aSessionThatFilledLaterHasItsOwnTime() {
@@ -147,7 +148,8 @@ import Testing
     end.passes(2_500)
     end.receives(data(2, 10, sequence: 0x44))
     #expect(end.reads(1).count == 10)
-    // The first session is read again, so its bytes are acknowledged; the second session withholds the rest.
+    // The first session is read again, so its bytes are acknowledged; the acknowledgement of the remaining bytes is
+    // withheld because of the second session.
     #expect(end.says() == [ack(0x44)])
     #expect(end.receives(data(1, 1, sequence: 0x45)) == [])
     #expect(end.peer.core.deadline == .milliseconds(5_500))
@@ -156,8 +158,8 @@ import Testing
     #expect(end.told() == [.sessionEnded(2, .notRead(bytes: 10))])
   }
 
-  /// A session that is read only once does not keep an unread session alive: the unread session's packets beyond twice
-  /// the limit are never acknowledged and would end the link.
+  /// A session that is read only once does not keep an unread session alive: packets beyond twice the unread session's
+  /// limit are never acknowledged, and would end the link.
   @Test func aSleeperIsEndedInItsTimeWhateverItsNeighboursDo() {
     var end = accessory()
     end.receives(data(1, 10, sequence: 0x43))
@@ -199,7 +201,7 @@ import Testing
     #expect(end.reads(2).count == 5)
   }
 
-  /// On a link without acknowledgements, only a paused cable slows the other side down.
+  /// On a link without acknowledgements, only pausing the cable slows the other side down.
   @Test func withoutAcknowledgementsTheCableIsNotReadUntilTheSessionIs() {
     var end = silent(bound: 10)
     end.receives(data(1, 9, sequence: 0x42))
@@ -224,7 +226,7 @@ import Testing
     #expect(end.reads(1).count == 13)
   }
 
-  /// An accessory on a link without acknowledgements, with session 1 open; the device's next packet is 42.
+  /// An accessory on a link without acknowledgements, with session 1 open; the device's next packet is number 42 (hex).
   private func silent(bound: Int) -> OneEnd<AccessoryRole> {
     var settings = LinkSettings()
     settings.sessionReceiveBound = bound
@@ -246,7 +248,7 @@ import Testing
     #expect(end.told() == [.sessionEnded(1, .notRead(bytes: 10))])
   }
 
-  /// A session that is requested but neither accepted nor refused must not fill the memory either.
+  /// A session that is requested but neither accepted nor refused must not fill up the memory either.
   @Test func aRequestNobodyAnswersIsBoundedLikeASession() {
     var end = accessory()
     end.receives(Sheet.packet(0x40, 0x43, 0, session: 1, Sheet.startSession(protocolID: 1, session: 3)))
@@ -259,7 +261,8 @@ import Testing
     #expect(end.peer.core.isOpen(3) == false)
   }
 
-  /// Both peers have an unread session and one that is read: the link survives, and the second session completes.
+  /// Both peers have one unread session and one that is read: the link survives, and the session that is read
+  /// completes.
   @Test func aSleepingNeighbourCostsTimeAndNothingElse() {
     var settings = LinkSettings()
     settings.sessionReceiveBound = 2_000

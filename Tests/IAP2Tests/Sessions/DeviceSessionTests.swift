@@ -3,7 +3,8 @@ import Testing
 
 /// Tests sessions from the side of the device, which opens sessions and chooses their numbers.
 @Suite struct DeviceSessionTests {
-  /// A ready device that opened session 1; its next packet is 7, the accessory's next is 4.
+  /// Creates a ready device that has opened session 1; the device's next packet is number 7, and the accessory's is
+  /// number 4.
   private func opened(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
     var settings = DevicePeer.Settings()
     change(&settings)

@@ -1,7 +1,8 @@
 import IAP2
 import Testing
 
-/// Every captured or computed packet is read correctly, and encoding its meaning yields the packet again.
+/// Checks that every captured or computed packet is read correctly, and that encoding its meaning yields the packet
+/// again.
 @Suite struct LinkVectorTests {
   @Test(arguments: LinkVector.synchronizations + LinkVector.others)
   func thePacketIsReadAsWhatItIs(_ vector: LinkVector) {

@@ -6,7 +6,7 @@ struct LinkVector: Sendable, CustomTestStringConvertible {
   let number: String
   let bytes: [UInt8]
   let line: String
-  /// The header's fields, read from the hex text by a human.
+  /// The header's fields, decoded by hand from the hex text.
   let header: PacketHeader
   /// The payload as easim's encoders produce it; nil if easim never sends the packet.
   let encoded: [UInt8]?
@@ -26,8 +26,8 @@ struct LinkVector: Sendable, CustomTestStringConvertible {
     self.encoded = encoded
   }
 
-  /// A SYN, with or without ACK; its parameters are both the meaning and the input from which easim's encoder must
-  /// produce the bytes.
+  /// Creates a vector for a SYN, with or without ACK. The SYN's parameters are both its meaning and the input from
+  /// which easim's encoder must produce the bytes.
   init(
     synchronization number: String, _ hex: String, _ control: ControlBits, _ sequence: UInt8,
     _ acknowledgement: UInt8, _ parameters: LinkParameters, _ shown: String

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// In the situation of a capture, the two peers send exactly the bytes of the capture.
+/// Checks that easim's peers, in the situation that a capture shows, send exactly the captured bytes.
 @Suite struct SpokenVectorTests {
   @Test(arguments: LinkVector.synchronizations.filter { $0.header.control == .syn && $0.header.acknowledgement == 0 })
   func anAccessoryWithTheseParametersOffersThem(_ vector: LinkVector) throws {
@@ -13,14 +13,15 @@ import Testing
     #expect(end.receives(Sheet.detection) == [Sheet.hex(vector.bytes)])
   }
 
-  /// V05 is BOYA's SYN, V07 its acknowledgement, and V08 what the host sends to it.
+  /// V05 is BOYA's SYN, V07 is BOYA's acknowledgement, and V08 is what the host sends to BOYA.
   @Test func v08IsWhatADeviceSaysToBoya() {
     var settings = DevicePeer.Settings()
     settings.link.initialSequence = 0x40
     settings.order = .identificationFirst
     var end = OneEnd.listening(settings)
     let answer = end.receives("ff5a001a80011000fc01050400138800ff1e0301000102020134")
-    // The SYN equals V06 except for the window and the length, which a device announces as its own: 7F and FFFF.
+    // The SYN equals V06 except for the window and the length, for which a device announces its own values, 7F and
+    // FFFF.
     #expect(
       answer == [Sheet.packet(0xC0, 0x40, 0x01, "01 7f ffff 1388 00ff 1e 03 010001 020201")])
     #expect(end.receives("ff5a0009400140001d") == ["ff5a00104041010114404000061d005d"])

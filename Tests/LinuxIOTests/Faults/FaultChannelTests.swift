@@ -5,7 +5,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests the properties of every chain of faults.
+/// Tests properties that every chain of faults has.
 @Suite struct FaultChannelTests {
   @Test func bytesPassTheFaultsInTheOrderOfTheList() throws {
     // Splitting before joining leaves one chunk; the other order leaves pieces.
@@ -135,7 +135,8 @@ import Testing
     #expect(rig.left.isOver)
   }
 
-  /// Otherwise, the owner would not read the last bytes, and would wait forever for room to send.
+  /// Unless told that the channel has ended, the owner would never read the last bytes, and would wait forever for room
+  /// to send.
   @Test(arguments: [false, true]) func aPausedReaderThatWaitsToSendHearsOfTheEnd(pausesFirst: Bool) throws {
     let rig = try FaultRig("latency,delay=10ms,in", capacity: 1_000)
     rig.right.send("late")

@@ -25,7 +25,7 @@ import Testing
     #expect(fault.length == nil)
     #expect(fault == Fault(.latency(Fault.Latency())))
     #expect(try Fault("half-dead").directions == [.out])
-    // Every delay in the catalogue has an explanation.
+    // The delay is required, because every delay in the catalogue has an explanation.
     #expect(throws: SourceProblems.self) { try Fault("latency") }
   }
 
@@ -41,7 +41,7 @@ import Testing
     for field in kind.fields {
       #expect(!field.summary.isEmpty && !field.shape.range.isEmpty)
       if field.isRequired { continue }
-      // A default that is written explicitly is read as the same value.
+      // A default that is written out is read as the same value.
       let standard = try #require(field.standard)
       #expect(try Fault("\(least),\(field.key)=\(standard.word)") == Fault(least))
     }
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  /// The number of bytes that pass within this many seconds at the rate that users reported.
+  /// Each case is a preset, a number of seconds, and how many bytes pass in that time at the rate that users reported.
   @Test(arguments: [("bluetooth", 10, 75_000), ("bluetooth-scanning", 10, 48_750), ("bluetooth-scanning", 40, 247_500)])
   func aBluetoothLinkPassesWhatWasMeasured(name: String, seconds: Int, bytes: Int) throws {
     let faults = try LinkPreset.faults(name).map(\.description)

@@ -120,7 +120,7 @@ import Testing
 @Suite struct CorruptTests {
   let payload = (0..<50).map { UInt8($0) }
 
-  /// Sends one packet through one fault many times, and returns what happened to each of its bytes.
+  /// Sends one packet through one fault many times, and returns what happened to the packet each time.
   func results(_ fault: String, times: Int = 200) throws -> [(changed: [Int], bits: Int, read: [UInt8], spoiled: Int)] {
     try (0..<times).map { seed in
       let rig = try FaultRig(fault, seed: UInt64(seed))
@@ -179,7 +179,7 @@ import Testing
       rig.left.send((0..<8).flatMap { FaultRig.packet(UInt8($0)) })
       try rig.loop.advance(by: .milliseconds(1))
       let sequences = FaultRig.read(rig.atRight.bytes).sequences
-      // A seed whose random choice selects exactly one packet, early enough for three to follow.
+      // Only a seed that selects exactly one packet, early enough for three to follow, is used.
       guard rig.count().hits == 1, sequences.count == 8 else { continue }
       let late = try #require((0..<8).first { sequences[$0] != $0 })
       var expected = Array(UInt8(0)..<8)
@@ -190,7 +190,7 @@ import Testing
     #expect(places == [0, 1, 2, 3, 4])
   }
 
-  /// One packet is still held when the fault ends. Only the beginning of another packet arrived before the fault ended.
+  /// When the fault ends, one packet is still held, and only the beginning of another has arrived.
   @Test func aPacketThatIsCutByTheEndOfTheTimeArrivesWhole() throws {
     let rig = try FaultRig("reorder,chance=100%,by=5,wait=1s,for=1s,out")
     try rig.loop.advance(by: .milliseconds(900))

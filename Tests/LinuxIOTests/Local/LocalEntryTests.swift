@@ -9,7 +9,7 @@ import Testing
   let temporary = TemporaryFolder()
   var local: LocalDirectory { LocalDirectory(temporary.path) }
 
-  /// An entry whose process died: its socket exists, but nothing listens on it.
+  /// Creates an entry whose process has died: its socket exists, but nothing listens on it.
   func leaveBehind(_ name: String, _ suffixes: [String]) throws -> LocalEntry {
     let entry = try #require(LocalEntry(name, in: local))
     for suffix in suffixes where suffix != "sock" { touch("\(temporary.path)/\(name).\(suffix)") }
@@ -23,7 +23,7 @@ import Testing
     link(path, path + ".kept")
     listener.close()
     rename(path + ".kept", path)
-    // A process that another test is starting holds the descriptor until it runs its program.
+    // A process that another test is launching holds a copy of the descriptor until its exec.
     while UnixListener.isListened(at: path) { sched_yield() }
   }
 

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// One kind of channel, as the suite sees it: how to create two connected ends, and how to let time pass for them.
+/// One kind of channel for the suite to check: how to create two connected ends, and how to let time pass for them.
 public struct ChannelFactory: Sendable, CustomStringConvertible {
   /// What the medium guarantees. Checks that need a trait are skipped for media without it.
   public struct Traits: OptionSet, Sendable {
@@ -14,7 +14,7 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     public static let leftCloseDelivers = Traits(rawValue: 1)
     /// Bytes that the right end sent before closing arrive at the left end.
     public static let rightCloseDelivers = Traits(rawValue: 2)
-    /// The rig has a cable that ``ChannelRig/cut`` can pull.
+    /// The rig has a cable that ``ChannelRig/cut`` can unplug.
     public static let canBeCut = Traits(rawValue: 4)
     /// Even if one side closes with unread bytes, the other side sees an orderly close.
     public static let closesInOrderUnread = Traits(rawValue: 8)
@@ -23,13 +23,13 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     /// accessory that closes is unplugged.
     public static let rightClosesInOrder = Traits(rawValue: 16)
 
-    /// All traits, which are the guarantees that memory and sockets give.
+    /// All traits, which in-memory channels and sockets guarantee.
     public static let all: Traits = [
       .leftCloseDelivers, .rightCloseDelivers, .canBeCut, .closesInOrderUnread, .rightClosesInOrder,
     ]
   }
 
-  /// The name of the medium, and of the loop if that matters.
+  /// The medium's name, and the loop's if that matters.
   public let name: String
   /// What the medium guarantees in addition to the order of bytes.
   public let traits: Traits
@@ -43,7 +43,7 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     self.make = make
   }
 
-  /// The name.
+  /// The factory's name.
   public var description: String { name }
 }
 
@@ -53,10 +53,10 @@ public final class ChannelRig {
   public let left: any Channel
   /// The right end.
   public let right: any Channel
-  /// Pulls the cable, so that both channels report ``ChannelEnd/lost(_:)``.
+  /// Unplugs the cable, so that both channels report ``ChannelEnd/lost(_:)``.
   public let cut: (() -> Void)?
-  /// Runs the loop until the condition holds. Returns false if the condition can never hold, or has not held within a
-  /// generous limit.
+  /// Runs the loop until the condition holds. Returns false if the condition can never hold, or does not hold within a
+  /// generous time limit.
   public let run: (_ condition: () -> Bool) -> Bool
   private let tearDown: () -> Void
 

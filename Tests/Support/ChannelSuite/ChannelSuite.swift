@@ -3,14 +3,14 @@ import AccessoryCore
 /// The checks that every kind of channel must pass. The checks are the same for memory, sockets, ptys, USB/IP and
 /// FunctionFS.
 ///
-/// A check is a plain function that throws a sentence, so a program without a test library (inside a virtual machine)
-/// can run the suite as well:
+/// A check is a plain function that throws a sentence, so the suite can also run in a program without a test library,
+/// such as one inside a virtual machine:
 ///
 /// ```swift
 /// for example in ChannelSuite.cases(for: [factory]) { try example.run() }
 /// ```
 public enum ChannelSuite {
-  /// One check of one kind of channel.
+  /// One check on one kind of channel.
   public struct Case: Sendable, CustomStringConvertible {
     /// What to check.
     public let check: ChannelCheck
@@ -38,7 +38,7 @@ public enum ChannelSuite {
     }
   }
 
-  /// Every combination of a check and a factory whose medium guarantees what the check needs.
+  /// Returns every combination of a check and a factory whose medium guarantees what the check needs.
   public static func cases(for factories: [ChannelFactory]) -> [Case] {
     factories.flatMap { factory in
       checks.filter { factory.traits.contains($0.needs) }.map { Case(check: $0, factory: factory) }

@@ -10,7 +10,7 @@ public enum Death: String, CaseIterable, Sendable {
   case cut
 }
 
-/// The peer that dies. It never reads.
+/// The peer that dies; it never reads.
 public protocol RemoteEnd: AnyObject {
   func send(_ bytes: [UInt8])
   /// Makes the peer die. May be called again after ``Death/halfClose``.
@@ -58,9 +58,9 @@ public struct Situation: Sendable, CustomStringConvertible {
   ]
 }
 
-/// A kind of channel, with the ways in which its peer can die.
+/// A kind of channel, and the ways in which its peer can die.
 public struct DeathFactory: Sendable, CustomStringConvertible {
-  /// The medium, and any channels wrapped around it.
+  /// The names of the medium and of any channels wrapped around it.
   public let name: String
   let deaths: [Death]
   /// Whether unread bytes are lost when the peer dies, as on a terminal whose master closes.
@@ -80,7 +80,7 @@ public struct DeathFactory: Sendable, CustomStringConvertible {
     self.make = make
   }
 
-  /// The name.
+  /// The factory's name.
   public var description: String { name }
 }
 
@@ -95,8 +95,9 @@ public struct DeathRig {
   /// Creates a rig.
   ///
   /// - Parameters:
-  ///   - run: runs the loop until the condition holds; returns false if it has not held within a generous limit.
-  ///   - turns: runs an idle loop for a moment and returns the number of its turns; nil if time is virtual.
+  ///   - run: runs the loop until the condition holds; returns false if the condition does not hold within a generous
+  ///     time limit.
+  ///   - turns: runs an idle loop for a moment and returns how many turns it made; nil if time is virtual.
   public init(
     channel: any Channel, other: any RemoteEnd, run: @escaping (() -> Bool) -> Bool, turns: @escaping () -> Int?,
     tearDown: @escaping () -> Void = {}

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// Checks that a channel notices the death of its peer, for every kind of channel, every state and every kind of death.
+/// Checks that a channel notices its peer's death, for every kind of channel, every state and every kind of death.
 ///
 /// ```swift
 /// for example in DeathSuite.cases(for: [factory]) { try example.run() }
@@ -50,7 +50,7 @@ extension DeathSuite.Case {
     }
   }
 
-  /// The number of unread bytes, and the number of sends in which they arrive. On USB, these are enough to use up all
+  /// The number of unread bytes, and the number of sends in which they arrive. On USB, so many sends use up all
   /// transfers in flight.
   private static let unreadCount = 700
   private static let unreadSends = 4
@@ -72,7 +72,7 @@ extension DeathSuite.Case {
     rig.other.die(death)
     if situation.use == .notStarted { probe.start() }
     if situation.sendsAfterwards {
-      // Before the second send, the kernel has already answered the first one, for example with a reset.
+      // By the second send, the kernel has already answered the first one, for example with a reset.
       probe.send(100)
       try requireIdle(rig)
       probe.send(100)
@@ -132,7 +132,7 @@ extension DeathSuite.Case {
       guard case .lost = probe.end else { throw CheckFailure("a loss was heard as '\(String(describing: probe.end))'") }
       return
     }
-    // The peer had not read everything, so the peer's close may look like a reset.
+    // The peer had not read everything, so its close may look like a reset.
     if situation.isFull { return }
     try require(probe.end == factory.closing, "a close was heard as '\(String(describing: probe.end))'")
     if situation.isUnread, !factory.forgetsUnread {
@@ -143,7 +143,7 @@ extension DeathSuite.Case {
 
   private func requireIdle(_ rig: DeathRig) throws(CheckFailure) {
     for _ in 0..<1_000 {
-      // The loop may make only one turn, the one that ended the wait.
+      // The loop may make only a single turn, the one that ended the wait.
       guard let turns = rig.turns(), turns > 1 else { return }
     }
     throw CheckFailure("the loop does not sleep")

@@ -1,8 +1,8 @@
 import AccessoryCore
 import Glibc
 
-/// One end of a channel, operated by the suite. The probe sends a known pattern, compares received bytes with that
-/// pattern, and in every check enforces the rules that hold for all channels.
+/// One end of a channel, operated by the suite. The probe sends a known pattern, compares received bytes with it, and
+/// enforces, in every check, the rules that hold for all channels.
 final class Probe: ChannelHandler {
   /// The period of the pattern. The period is a prime, so that lost or duplicated blocks of any round size are noticed.
   static let period = 65_521

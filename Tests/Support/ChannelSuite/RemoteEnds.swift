@@ -20,7 +20,7 @@ public final class DescriptorEnd: RemoteEnd {
 
   deinit { dispose() }
 
-  /// Creates a connected pair with small buffers. One is for a channel; the other is the peer.
+  /// Creates a connected pair with small buffers. One descriptor is for a channel; the other is the peer.
   public static func pair(_ family: Family) throws -> (nonBlocking: Int32, other: DescriptorEnd) {
     let pair =
       switch family {
@@ -129,7 +129,7 @@ public final class ChannelledEnd: RemoteEnd {
   private let cut: (() -> Void)?
   private let probe: Probe
 
-  /// Starts the channel but does not read. `cut` pulls the cable.
+  /// Starts the channel but does not read from it. `cut` unplugs the cable.
   public init(_ channel: any Channel, cut: (() -> Void)?) {
     self.channel = channel
     self.cut = cut

@@ -3,10 +3,10 @@ import AccessoryCore
 import ChannelSuite
 import LinuxIO
 
-/// RFCOMM between two paired adapters of this machine. The left end is the host, on hci0; the right end is the
+/// RFCOMM between two paired adapters on this machine. The left end is the host, on hci0; the right end is the
 /// accessory, on hci1.
 final class BluetoothRig {
-  /// The time limit is long, because an emulated processor that is shared with other guests is slow.
+  /// The time limit is generous, because an emulated processor that is shared with other guests is slow.
   static let hangLimit = Duration.seconds(60)
 
   private let loop: EpollLoop
@@ -57,7 +57,7 @@ final class BluetoothRig {
         if left == nil, !isTrying, let device = host.blueZ.devices.first(where: { $0.adapter == "hci0" && $0.isPaired })
         {
           isTrying = true
-          // The accessory's service cannot be found until the accessory has been registered.
+          // The accessory's service cannot be found until it has been registered.
           attempt = host.connect(to: device) { result in
             isTrying = false
             switch result {

@@ -36,7 +36,7 @@ private final class USBIPEnd: AccessoryEnd {
     var pair: [Int32] = [-1, -1]
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw RigError("there is no pair of sockets: \(errno)") }
-    // The kernel keeps a reference of its own to the socket.
+    // The kernel keeps its own reference to the socket.
     defer { close(pair[1]) }
     server.accept(DescriptorChannel(taking: pair[0], as: .socket, on: loop), from: "the suite")
     let request = USBIPAnswers.importRequest(export.busID)

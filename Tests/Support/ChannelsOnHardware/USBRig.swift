@@ -15,8 +15,8 @@ struct RigError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// Two ends of one USB cable on one loop. The left end is the host's, which uses libusb. libudev notifies the host of
-/// the accessory.
+/// Two ends of one USB cable on one loop. The left end is the host's, which uses libusb. libudev reports the accessory
+/// to the host.
 final class USBRig {
   /// The time limit for one check. The limit is long, because an emulated processor that is shared with other guests is
   /// slow.
@@ -50,8 +50,8 @@ final class USBRig {
     ChannelFactory(name, traits: traits) { try connected(on: try EpollLoop(), makeAccessory) }
   }
 
-  /// Creates a factory for `DeathSuite`. The channel is the host's. The accessory either closes or is unplugged; to the
-  /// host, both look the same. In both cases unread bytes are lost.
+  /// Creates a factory for `DeathSuite`. The channel under test is the host's. The accessory either closes or is
+  /// unplugged, which look the same to the host; in both cases, unread bytes are lost.
   static func deathFactory(
     _ name: String, _ makeAccessory: @escaping @Sendable (EpollLoop) throws -> any AccessoryEnd
   ) -> DeathFactory {
@@ -105,7 +105,7 @@ final class USBRig {
       cable = nil
       var opened: Result<USBCable, USBHostError>?
       let opening = USBOpening(usable, on: loop) { opened = $0 }
-      // This has no effect once the transfer has completed.
+      // Cancelling has no effect once the device is open.
       defer { opening.cancel() }
       try wait("the accessory was opened") { opened != nil }
       guard let left = try opened?.get().cable.main else { throw RigError("there is no cable") }
@@ -120,7 +120,7 @@ final class USBRig {
     }
   }
 
-  /// The accessory, if it is configured. Until then, no interface can be claimed.
+  /// The accessory, once it is configured; before that, no interface can be claimed.
   private var usable: USBAccessory? {
     here.values.first { $0.trouble == nil && $0.activeConfiguration != nil }
   }
@@ -135,7 +135,7 @@ final class USBRig {
     }
   }
 
-  /// Releases the device, and waits until it is gone before the next check begins.
+  /// Releases the device, and waits until the device is gone before the next check begins.
   private func tearDown() {
     let end = loop.now + Self.tearDownLimit
     func settle(until condition: () -> Bool) {

@@ -13,7 +13,7 @@ let media: [String: (ChannelFactory, DeathFactory)] = [
   "bluetooth": (BluetoothRig.channels, BluetoothRig.deaths),
 ]
 
-/// Writes a line immediately, because a later check may hang or trap, and the output must show the checks before it.
+/// Writes a line immediately, because a check may hang or trap, and the output must show the checks that ran before it.
 func say(_ line: String) {
   let bytes = Array("\(line)\n".utf8)
   _ = write(STDOUT_FILENO, bytes, bytes.count)
@@ -39,7 +39,7 @@ guard !cases.isEmpty else {
 enum Watchdog {
   /// More time than a check and its cleanup may take.
   static let limit: UInt32 = 120
-  /// What to write when the limit is reached. Set only while no alarm is pending.
+  /// What to write when the limit is reached. The property is set only while no alarm is pending.
   nonisolated(unsafe) private static var verdict: [UInt8] = []
 
   static func watch(_ name: String) {
@@ -52,7 +52,7 @@ enum Watchdog {
   }
 }
 
-/// A guest's time is limited, and failures that reach a time limit take long.
+/// A guest's time is limited, and failures by timeout take long.
 let mostFailures = 3
 var (ran, failures) = (0, 0)
 for example in cases where failures < mostFailures && !USBRig.isStuck {

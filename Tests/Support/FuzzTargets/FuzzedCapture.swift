@@ -1,6 +1,6 @@
 import AccessoryCaptures
 
-/// The target of the capture fuzzer: a file in each format.
+/// The capture fuzzer's target: a file in each format.
 public enum FuzzedCapture {
   /// Decodes `bytes` in the format that the first byte selects, as a whole and in parts. Traps if the results differ.
   public static func play(_ bytes: [UInt8]) {

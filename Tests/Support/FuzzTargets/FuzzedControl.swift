@@ -2,9 +2,9 @@ import AccessoryControl
 import AccessoryCore
 import LinuxIO
 
-/// The target of the control fuzzer: a client sends lines, time passes, and the connection is closed.
+/// The control protocol fuzzer's target: a client sends lines, time passes, and the connection is closed.
 public enum FuzzedControl {
-  /// Sends `bytes` to a server. Traps if something forbidden happens.
+  /// Sends `bytes` to a server, and traps if the server breaks a rule.
   public static func play(_ bytes: [UInt8]) {
     let loop = VirtualLoop(seed: 1)
     let server = ControlServer(ControlServer.Settings(), on: loop)

@@ -1,6 +1,6 @@
 import IAP2
 
-/// The target of the message fuzzer: a message number and parameters, passed to every reader.
+/// The message fuzzer's target: a message number and parameters, passed to every reader.
 public enum FuzzedMessage {
   /// Reads `bytes` as a control message in every possible way.
   public static func play(_ bytes: [UInt8]) {

@@ -1,9 +1,9 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// The target of the profile fuzzer: the text of a profile, a quirk, a behavior, a pattern and a script's template.
+/// The profile fuzzer's target: the text of a profile, a quirk, a behavior, a pattern and a script's template.
 public enum FuzzedProfile {
-  /// Reads `bytes` in every way in which a user's text is read.
+  /// Parses `bytes` with every parser for text that users write.
   public static func play(_ bytes: [UInt8]) {
     _ = try? ProfileLibrary().template(text: bytes, file: "fuzz.json5", name: "fuzz")
     let text = String(decoding: bytes.prefix(4_096), as: UTF8.self)

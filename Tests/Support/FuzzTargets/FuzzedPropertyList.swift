@@ -1,6 +1,6 @@
 import AccessoryProfiles
 
-/// The target of the property list fuzzer: an Info.plist, and changes to a valid binary one.
+/// The property list fuzzer's target: an Info.plist, and changes to a valid binary one.
 public enum FuzzedPropertyList {
   /// Reads `bytes` as a file, and as a list of changes: two bytes for each position, and one for its new value.
   public static func play(_ bytes: [UInt8]) {

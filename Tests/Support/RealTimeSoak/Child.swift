@@ -1,10 +1,9 @@
 import Glibc
 import TestSupport
 
-/// A process of the soak. The process's output goes to a file that is read line by line. The process is ended only by
-/// its process ID.
+/// A process in the soak. Its output goes to a file that is read line by line, and it is ended only by its process ID.
 ///
-/// The file is kept until the soak has ended, so that the output can be examined however the process ended.
+/// The file is kept until the soak has ended, so that the output can be examined no matter how the process ended.
 final class Child {
   enum Ending: Equatable, CustomStringConvertible {
     case exit(Int32)
@@ -58,7 +57,7 @@ final class Child {
     _ = hasEnded(options: 0)
   }
 
-  /// Whether the process has ended. The property is read often, so it does not wait.
+  /// Whether the process has ended. The property is read often, so reading it does not block.
   func hasEnded() -> Bool { hasEnded(options: WNOHANG) }
 
   private func hasEnded(options: Int32) -> Bool {

@@ -9,8 +9,8 @@ import Glibc
 ///                            accessory ──kill -9──▶ a while without ──▶ another at the same place …
 /// ```
 ///
-/// Whenever a host is gone, the accessory must report within some seconds why each of its sessions ended. The accessory
-/// must have read at least as many bytes as the host last reported as acknowledged.
+/// Whenever a host has ended, the accessory must report within a few seconds why each of the host's sessions ended. The
+/// accessory must have read at least as many bytes as the host last reported as acknowledged.
 final class Couple {
   enum Kind: String, CaseIterable {
     case echo = "host, echo"
@@ -42,11 +42,11 @@ final class Couple {
   private var accessoryFacts = Facts()
   private var host: Child?
   private var hostFacts = Facts()
-  /// What the accessory had reported by the time the current host started.
+  /// The accessory's totals at the time when the current host started.
   private var before = (bytes: 0, closed: 0)
   private var number = 0
   private var isLoadTest = true
-  /// Whether a host's faults have flipped bits. Flipped bits may also affect bytes that do not belong to packets.
+  /// Whether a host's faults have flipped bits. Flipped bits may also turn up in bytes outside packets.
   private var flipsBits = false
 
   struct Setting {
@@ -131,9 +131,9 @@ final class Couple {
 
   private func takeWrongs() {
     tally.wrongs += (accessoryFacts.takeWrongs() + hostFacts.takeWrongs()).filter { wrong in
-      // The lost burst is counted as `lost`.
+      // A burst that was in flight is counted as `lost` instead.
       if kind == .accessory, wrong.contains("a burst in flight was lost") { return false }
-      // The accessory has not noticed yet that the previous host was killed. The new host tries again.
+      // The accessory has not noticed yet that the previous host was killed, so the new host tries again.
       if kind != .accessory, medium != .pty, wrong.contains("another device is already connected") {
         return false
       }
@@ -186,7 +186,7 @@ final class Couple {
   }
 
   private func accounting(_ since: Double, _ now: Double) {
-    // Leaves time for an incomplete last line to be finished.
+    // The delay leaves time for an incomplete last line to be finished.
     guard now - since > 0.5 else { return }
     if accessoryFacts.opened > accessoryFacts.closed {
       if now - since > Self.patience {
@@ -228,8 +228,8 @@ final class Couple {
 
   // MARK: The end
 
-  /// Asks the host to end, as Ctrl-C would. If the accessory is away, it is started again first, because a host cannot
-  /// end properly without one.
+  /// Asks the host to end, as Ctrl-C would. If the accessory is not running, it is started again first, because a host
+  /// cannot end properly without one.
   func askHostToLeave() {
     guard !isBroken else { return }
     if case .working = phase { host?.send(SIGINT) } else if kind == .accessory { host?.send(SIGINT) }
@@ -254,7 +254,7 @@ final class Couple {
     takeWrongs()
     if let host, host.sent == SIGINT {
       tally.ended(host, hostFacts)
-      // A load test that is asked to stop has not completed its plan, and reports that it has not.
+      // A load test that is told to stop early reports that its plan is not complete.
       let wasStopped = hostFacts.last.contains("stopped by Ctrl-C") && host.ending == .exit(1)
       if host.ending != .exit(0), !wasStopped {
         tally.wrongs.append("\(host.name): \(host.ending.map(\.description) ?? ""), \(hostFacts.last)")

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What a process has so far reported about itself in JSON lines.
+/// What a process has reported about itself so far, in JSON lines.
 struct Facts {
   private(set) var address: String?
   private(set) var opened = 0
@@ -29,7 +29,8 @@ struct Facts {
       closed += 1
       bytesRead += line.count("bytesRead")
       if line["reason"]?.text?.isEmpty != false { unexplained += 1 }
-    // A busy machine delays acknowledgements, and packets are sent again. Nothing is wrong until bytes are missing.
+    // On a busy machine, acknowledgements are late and packets are retransmitted. That is no error unless bytes are
+    // missing.
     case "warning" where last.wholeMatch(of: #/warning: the line so far: \d+ packets? sent again/#) != nil: break
     case "warning": wrongs.append(last)
     case "progress":

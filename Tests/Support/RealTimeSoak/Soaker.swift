@@ -20,7 +20,7 @@ final class Soaker {
   init(_ options: Options) throws {
     self.options = options
     folder.isKept = true
-    // Retransmissions happen early, so that a lost packet does not block traffic for long.
+    // The retransmission timeout is short, so that a lost packet does not block traffic for long.
     for (name, behavior) in [("echo", "'echo'"), ("sink", "{ type: 'sink', check: true }")] {
       folder.write(
         """
@@ -64,7 +64,7 @@ final class Soaker {
     return "\(Int(now - begin)) of \(Int(options.minutes * 60)) s, \(kills) killed, \(wrongs) wrong"
   }
 
-  /// Ends the hosts first, like users who do not unplug an accessory in use.
+  /// Ends the hosts before the accessories, as users do who never unplug an accessory in use.
   private func leave() {
     for couple in couples { couple.askHostToLeave() }
     wait { $0.hasNoHost }

@@ -7,9 +7,9 @@ struct Tally {
   var sessions = 0
   var kills = 0
   var reconnections = 0
-  /// Bursts that were in flight when the accessory was killed, and that were not acknowledged.
+  /// The number of bursts that were in flight when the accessory was killed, and were never acknowledged.
   var lost = 0
-  /// Bytes whose receipt was acknowledged to hosts, counting only those for which the accessory could still be queried.
+  /// The number of bytes acknowledged to hosts, in sessions whose accessory survived to report what it read.
   var acknowledged = 0
   var missing = 0
   var wrongs: [String] = []
@@ -28,11 +28,11 @@ struct Tally {
     let role = child.name.split(separator: "-").last.map(String.init) ?? child.name
     let by = child.sent.map { $0 == SIGKILL ? "kill -9" : "Ctrl-C" } ?? "its own"
     ends["\(role)|\(by)|\(ending)|\(Self.shape(facts.last))", default: 0] += 1
-    // Being killed before printing anything is counted as a kind of ending, too.
+    // A process that was killed before it printed anything also counts as ended.
     if facts.last == "nothing", child.sent != SIGKILL { wrongs.append("\(child.name) ended without a word: \(ending)") }
   }
 
-  /// The text is reduced to its words, so that endings that differ only in numbers are counted together.
+  /// Reduces a text to its words, so that endings that differ only in numbers are counted together.
   static func shape(_ text: String) -> String {
     var out = ""
     for character in text {

@@ -4,9 +4,9 @@ import AccessoryCore
 public final class ChannelRecorder: ChannelHandler {
   /// All received bytes.
   public private(set) var bytes: [UInt8] = []
-  /// The length of each reception.
+  /// The number of bytes in each reception.
   public private(set) var receptions: [Int] = []
-  /// How many times the channel reported room to send.
+  /// How many times the channel reported that there was room to send.
   public private(set) var writableCalls = 0
   /// How the channel ended.
   public private(set) var end: ChannelEnd?
@@ -17,7 +17,7 @@ public final class ChannelRecorder: ChannelHandler {
   /// Called when the channel has ended.
   public var onEnd: (() -> Void)?
 
-  /// Creates a recorder. Start a channel with it as the handler.
+  /// Creates a recorder, with which a channel is then started as its handler.
   public init() {}
 
   /// The received bytes as text.

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Variants of a text with extreme numbers, to test the arithmetic on numbers in files.
+/// Creates variants of a text with extreme numbers, to test the arithmetic on numbers in files.
 public enum ExtremeNumbers {
   /// Numbers near the limits of all numeric types, and text that resembles a number but is not one.
   public static let spellings = [
@@ -19,15 +19,15 @@ public enum ExtremeNumbers {
 
   /// Replaces each number in turn by each of `spellings`. Numbers in quotes, as in `'250ms'`, are replaced as well, but
   /// digits at the end of a word are not. With a `step` of 4, each number is replaced by only a quarter of the
-  /// spellings, and the next number by another quarter.
+  /// spellings, a different quarter from one number to the next.
   public static func one(of text: String, spellings: [String] = spellings, step: Int = 1) -> [Variant] {
     numbers(in: Array(text.utf8)).enumerated().flatMap { index, place in
       stride(from: index % step, to: spellings.count, by: step).map { variant(text, [(place, spellings[$0])]) }
     }
   }
 
-  /// Returns `count` texts in which about a third of the numbers are replaced, each by any of the spellings. The same
-  /// `seed` gives the same texts.
+  /// Returns `count` texts in which about a third of the numbers are replaced, each by a random one of the spellings.
+  /// The same `seed` gives the same texts.
   public static func several(of text: String, count: Int, seed: UInt64, spellings: [String] = spellings) -> [Variant] {
     let places = numbers(in: Array(text.utf8))
     var random = SeededRandom(seed: seed)
@@ -60,7 +60,7 @@ public enum ExtremeNumbers {
         continue
       }
       var end = index
-      // Both parts of 1.5 belong to one number, and so do all digits of 0x12.
+      // Both parts of 1.5 belong to one number, as do all digits of 0x12.
       while isDigit(end) || end < bytes.count && bytes[end] == 0x2E && isDigit(end + 1) { end += 1 }
       if end == index + 1, bytes[index] == 0x30, end < bytes.count, bytes[end] | 0x20 == 0x78 {
         end += 1

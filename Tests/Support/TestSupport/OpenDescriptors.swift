@@ -2,7 +2,7 @@ import Foundation
 
 /// This process's open descriptors.
 public enum OpenDescriptors {
-  /// The target of each descriptor by its number, for example `socket:[4711]`.
+  /// What each descriptor refers to, for example `socket:[4711]`, keyed by its number.
   public static var targets: [String: String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     return names.reduce(into: [:]) { targets, name in

@@ -11,8 +11,8 @@ public struct Spawn {
   /// The process ID.
   public let pid: pid_t
 
-  /// Starts the program at `path`. It writes to the descriptors `out` and `err`, and reads the file `input`, which is
-  /// empty by default.
+  /// Starts the program at `path`. The program writes to the descriptors `out` and `err`, and reads the file `input`,
+  /// which is empty by default.
   public init(
     _ path: String, _ words: [String], environment: [String: String], input: String = "/dev/null", out: Int32,
     err: Int32
@@ -23,7 +23,7 @@ public struct Spawn {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO)
-    // Descriptors opened by libraries, and the pipe of the test runner, are not always close-on-exec.
+    // Descriptors opened by libraries, and the test runner's pipe, are not always close-on-exec.
     if let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") {
       let closeFrom = unsafeBitCast(
         symbol, to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self)
@@ -49,14 +49,14 @@ public struct Spawn {
     self.pid = pid
   }
 
-  /// A minimal environment. The user's profiles, local directory and colors must not affect a test; a sanitizer's
-  /// settings must.
+  /// A minimal environment. The user's profiles, local directory and colors must not affect a test, but a sanitizer's
+  /// settings must apply.
   private static var environment: [String: String] {
     var out = ["HOME": "/nonexistent", "EASIM_LOCAL": "/nonexistent/local", "LC_ALL": "C.UTF-8"]
     for name in ["PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"] {
       if let value = getenv(name) { out[name] = String(cString: value) }
     }
-    // The tests themselves run without these options. If an option occurs twice, the last one counts.
+    // The tests themselves run without leak detection. If an option occurs twice, the last occurrence counts.
     if let options = out["ASAN_OPTIONS"] { out["ASAN_OPTIONS"] = "\(options):detect_leaks=1" }
     return out
   }

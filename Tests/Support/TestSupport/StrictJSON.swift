@@ -14,29 +14,29 @@ public enum StrictJSON: Equatable, Sendable {
     self = try JSONDecoder().decode(StrictJSON.self, from: Data(text.utf8))
   }
 
-  /// A member of an object; nil if there is none.
+  /// An object's member with this key; nil if there is none.
   public subscript(key: String) -> StrictJSON? {
     if case .object(let members) = self { members[key] } else { nil }
   }
 
-  /// The keys of an object.
+  /// The object's keys; empty for any other value.
   public var keys: Set<String> {
     if case .object(let members) = self { Set(members.keys) } else { [] }
   }
 
-  /// The string, if it is one.
+  /// The value if it is a string; otherwise nil.
   public var text: String? {
     if case .text(let text) = self { text } else { nil }
   }
 
-  /// The number, if it is one.
+  /// The value if it is a number; otherwise nil.
   public var number: Double? {
     if case .number(let number) = self { number } else { nil }
   }
 }
 
 extension StrictJSON: Decodable {
-  /// Tries one JSON type after another; the decoder is strict about each type.
+  /// Tries one JSON type after another; the decoder accepts a value only as its own type.
   public init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
     if value.decodeNil() {

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A test's own folder, which is deleted with all its contents when the last reference is gone.
+/// A test's own folder, which is deleted with all of its contents when the last reference is gone.
 ///
 /// ```swift
 /// let folder = TemporaryFolder()
 /// let plist = folder.write("<plist/>", to: "Info.plist")
 /// ```
 ///
-/// If there is no place to write, the tests are meaningless, so an error here ends the run with a message.
+/// Without a writable folder the tests are meaningless, so an error ends the run with a message.
 public final class TemporaryFolder {
   /// The path of the folder. The path is short, so that the path of a socket in the folder is not too long.
   public let path: String
@@ -27,7 +27,7 @@ public final class TemporaryFolder {
 
   // MARK: Reading its contents
 
-  /// The path of something in the folder.
+  /// The path of a file in the folder.
   public func file(_ name: String) -> String { "\(path)/\(name)" }
 
   /// Whether something with this name exists, even if it is a broken link.
@@ -43,7 +43,7 @@ public final class TemporaryFolder {
     ((try? FileManager.default.contentsOfDirectory(atPath: file(folder))) ?? []).sorted()
   }
 
-  /// The bytes of a file; nil if there is none.
+  /// A file's bytes; nil if the file does not exist.
   public func bytes(_ name: String) -> [UInt8]? {
     FileManager.default.contents(atPath: file(name)).map { Array($0) }
   }
@@ -51,8 +51,8 @@ public final class TemporaryFolder {
   // MARK: Adding to it
 
   /// Creates an executable file in the folder. A process that another test has just started may still have the file
-  /// open for writing, and until that process closes it the kernel refuses to execute the file. The kernel also refuses
-  /// a read lease for just as long, so this function waits for a lease.
+  /// open for writing, and until that process closes it the kernel refuses to execute the file. The kernel refuses a
+  /// read lease for just as long, so this function waits until it gets a lease.
   public func writeProgram(_ text: String, to name: String) {
     demand("write \(file(name))") { try Data(text.utf8).write(to: URL(fileURLWithPath: file(name))) }
     chmod(file(name), 0o755)
@@ -66,7 +66,7 @@ public final class TemporaryFolder {
   public func makeFolder(_ name: String, mode: Int = 0o700) {
     demand("make \(file(name))") {
       try FileManager.default.createDirectory(atPath: file(name), withIntermediateDirectories: true)
-      // Set separately, because the process's umask affects the mode of a new folder.
+      // The mode is set separately, because the process's umask affects that of a new folder.
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file(name))
     }
   }

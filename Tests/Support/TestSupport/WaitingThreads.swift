@@ -7,7 +7,7 @@ import Testing
 /// descriptor or another thread occupies one of those few threads. An async test that is already running then has to
 /// wait for a free thread at each `await`.
 public struct Waits: SuiteTrait, TestTrait, TestScoping {
-  /// The trait applies to each test in a suite, not to the suite as a whole.
+  /// Applies the trait to each test in a suite, not to the suite as a whole.
   public let isRecursive = true
   fileprivate var isLong = false
 
@@ -27,13 +27,13 @@ extension Trait where Self == Waits {
   /// The trait for suites whose tests wait for programs, descriptors, threads or real time.
   public static var waits: Self { Self() }
 
-  /// The trait for tests that take a minute but do little. Such tests start before the others, so that they do not
-  /// delay the end of the whole run.
+  /// The trait for tests that take a minute but do little. They start before other tests, so that they do not delay the
+  /// end of the whole run.
   public static var waitsLong: Self { Self(isLong: true) }
 }
 
-/// Runs a blocking call of an async test on a separate thread, because it would otherwise occupy a thread of Swift's
-/// pool.
+/// Runs an async test's blocking call on a separate thread, because the call would otherwise occupy one of Swift's pool
+/// threads.
 public func onItsOwnThread<Result>(_ body: @escaping @Sendable () throws -> sending Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
@@ -44,7 +44,7 @@ public func onItsOwnThread<Result>(_ body: @escaping @Sendable () throws -> send
 private final class Lane: TaskExecutor {
   let isLong: Bool
   private let condition = NSCondition()
-  // Guarded by the condition.
+  // The condition's lock guards this list of jobs.
   nonisolated(unsafe) private var jobs: [UnownedJob] = []
   nonisolated(unsafe) private var hasThread = false
   nonisolated(unsafe) private var isOver = false
@@ -71,7 +71,7 @@ private final class Lane: TaskExecutor {
     while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// The next job; nil after the test has ended. Jobs that arrive later get a new thread.
+  /// The next job; nil after the test has ended. Jobs that arrive after that get a new thread.
   private func next() -> UnownedJob? {
     condition.withLock {
       while jobs.isEmpty, !isOver { condition.wait() }
@@ -81,13 +81,13 @@ private final class Lane: TaskExecutor {
   }
 }
 
-/// Limits the number of threads for these tests in this process. If there were more threads, programs that measure real
-/// time would disturb each other.
+/// Limits the number of threads for these tests in this process. With more threads, programs that measure real time
+/// would disturb each other.
 private final class WaitingThreads: Sendable {
   static let shared = WaitingThreads(count: 8)
 
   private let condition = NSCondition()
-  // Guarded by the condition.
+  // The condition's lock guards this list of lanes.
   nonisolated(unsafe) private var lanes: [Lane] = []
 
   private init(count: Int) {

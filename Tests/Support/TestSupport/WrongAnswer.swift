@@ -1,12 +1,12 @@
-/// Wrong answers from an accessory that is supposed to echo. A verifier must report a certain kind of mistake for each
-/// wrong answer.
+/// A wrong answer from an accessory that is supposed to echo, and the kind of mistake that a verifier must report for
+/// it.
 public struct WrongAnswer: Sendable, CustomStringConvertible {
   /// What is wrong with the answer.
   public let description: String
   /// The kind of mistake that must be reported, such as `lost` or `stale`.
   public let kind: String
   /// Returns the answer to a request of at least 160 bytes. `before` is the previous request, of the same length, and
-  /// `other` contains bytes that belong elsewhere.
+  /// `other` contains bytes from another session or run.
   public let answer: @Sendable (_ request: [UInt8], _ before: [UInt8], _ other: [UInt8]) -> [UInt8]
 
   private init(
@@ -40,7 +40,7 @@ public struct WrongAnswer: Sendable, CustomStringConvertible {
     },
     WrongAnswer("the whole answer twice", "repeated") { request, _, _ in request + request },
     WrongAnswer("without its beginning", "lost") { request, _, _ in
-      // The answer is long enough, but shifted, like the contents of a ring buffer that was overwritten.
+      // This answer has the right length but is shifted, like the contents of an overwritten ring buffer.
       Array(request[48...])
     },
     WrongAnswer("without 48 bytes of its middle", "lost") { request, _, _ in Array(request[..<32] + request[80...]) },

@@ -1,5 +1,5 @@
 // Simulates a USB device. umockdev gives a program its own /sys and /dev, and this mock answers the requests that
-// libusb makes to the kernel there.
+// libusb would make to the kernel.
 //
 //   umockdev-wrapper usb_mock [options] -- program arguments…
 //
@@ -122,7 +122,7 @@ static gpointer readCable(gpointer number) {
   return NULL;
 }
 
-// To the accessory behind the socket, a claim looks like a cable being plugged in.
+// To the accessory at the other end of the socket, a claim looks like a cable being plugged in.
 static void plugCable(void) {
   struct sockaddr_un name = {.sun_family = AF_UNIX};
   if (!socketPath || cable >= 0) return;
@@ -351,7 +351,7 @@ static gboolean plug(gpointer unused) {
     g_autofree char *root = umockdev_testbed_get_root_dir(bed);
     g_autofree char *path = g_strconcat(root, NODE, NULL);
     chmod(path, 0);
-    // Otherwise an ordinary user would not see the device at all.
+    // Without this mode, an ordinary user would not see the device at all.
     chmod(root, 0755);
   }
   if (unplugAfter) g_timeout_add((guint)unplugAfter, unplug, NULL);

@@ -13,8 +13,8 @@ static void configure(guint8 value) {
   memset(claimed, 0, sizeof claimed);
 }
 
-// With an address: the packet size of that endpoint if it can currently be used. Without one: whether the selected
-// configuration has this alternate setting. 0 means no.
+// With an address, returns that endpoint's packet size if the endpoint can currently be used; without one, returns
+// whether the selected configuration has this alternate setting. 0 means no.
 static guint find(guint8 interface, guint8 alternate, guint8 address) {
   gboolean isChosen = FALSE, isThere = FALSE;
   for (guint at = 18; at + 1 < shape->len && shape->data[at] && at + shape->data[at] <= shape->len; at += shape->data[at]) {

@@ -1,5 +1,5 @@
 // The mock as a host controller for USB/IP. It passes requests on to the device with bus ID 1-1 of 'easim run --on
-// usbip:'. Everything here is called with the lock held, unless stated otherwise.
+// usbip:'. These functions are called with the lock held, unless stated otherwise.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -23,7 +23,7 @@ static gboolean readWhole(int file, void *into, size_t count) {
 static void writeWhole(int file, const void *from, size_t count) {
   for (size_t done = 0; done < count;) {
     ssize_t step = send(file, (const char *)from + done, count - done, MSG_NOSIGNAL);
-    if (step <= 0) return; // The reader notices this as well.
+    if (step <= 0) return; // The reader thread also notices the broken connection.
     done += (size_t)step;
   }
 }
@@ -74,7 +74,7 @@ static int control(guint8 type, guint8 number, guint16 value, guint16 index) {
   return bus < 0 ? ENODEV : -controlStatus;
 }
 
-// Reads one answer. Returns whether it could be read. Called without the lock.
+// Reads one answer, and returns whether that succeeded. Called without the lock.
 static gboolean hear(int file) {
   guint32 head[12];
   if (!readWhole(file, head, sizeof head)) return FALSE;
@@ -100,7 +100,7 @@ static gboolean hear(int file) {
     if (request) {
       g_autofree guint8 *data = g_malloc(count + 1);
       gboolean carries = request->reads && count;
-      // The data is on its way, and no other thread reads from this socket.
+      // The data is already on its way, and no other thread reads from this socket.
       if (carries && !readWhole(file, data, count)) status = -EPROTO;
       else if (carries) umockdev_ioctl_data_update(request->buffer, request->offset, data, count);
       complete(request, status, count);

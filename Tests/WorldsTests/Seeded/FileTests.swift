@@ -5,7 +5,7 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// A plan is converted to a scenario file and back, and each mistake in a file is reported.
+/// Checks that a plan can be converted to a scenario file and back, and that each mistake in a file is reported.
 @Suite struct FileTests {
   static func read(_ text: String) throws(SourceProblems) -> ScenarioFile {
     try ScenarioFile(ScenarioSource(name: "f", path: "f", bytes: Array(text.utf8)), profiles: ProfileLibrary())

@@ -12,7 +12,7 @@ import Testing
     var profile = plan.accessories[0].profile
     profile.quirks = []
     profile.link = .init()
-    // The shortest packets in which authentication fits; each holds 40 bytes of a session.
+    // These are the shortest packets in which authentication fits; each holds 40 session bytes.
     profile.link.maximumPacketLength = 52
     profile.link.maximumOutstandingPackets = 127
     profile.link.retransmissionTimeout = .milliseconds(200)

@@ -5,8 +5,8 @@ import Testing
 
 /// Plays thousands of random worlds, once for all the tests that check the results.
 ///
-/// `EASIM_SEEDS=100000 swift test --filter SeedsTests` plays more of them. Under sanitizers a world takes many times as
-/// long, so fewer are played, and no test expects every case to be reached.
+/// `EASIM_SEEDS=100000 swift test --filter SeedsTests` plays more worlds. Under sanitizers, a world takes many times as
+/// long, so fewer worlds are played, and no test expects every case to be reached.
 @Suite struct SeedsTests {
   static let everyday: UInt64 = 2_000
   static let seeds = 0..<(getenv("EASIM_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? everyday)
@@ -36,7 +36,7 @@ import Testing
     #expect(Set(hashes).count == hashes.count)
   }
 
-  /// A plan is a value: it can be examined, changed and played without its seed.
+  /// A plan is a value, so it can be examined, changed and played without its seed.
   @Test func aPlanCanBeMadeShorterAndPlayed() throws {
     var plan = SoakPlan(seed: 3)
     #expect(plan == SoakPlan(seed: 3))

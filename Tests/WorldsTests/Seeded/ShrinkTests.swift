@@ -6,10 +6,11 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Shrinking turns a failing world into a small one that fails for the same reason, and the scenario file written for
-/// that world fails in the same way.
+/// Checks that shrinking turns a failing world into a small one that fails for the same reason, and that the scenario
+/// file written for it fails in the same way.
 ///
-/// The failure comes from a rule that is stricter than the built-in ones: it forbids a case that worlds may reach.
+/// The failure comes from a rule that is stricter than the built-in ones: it forbids a case that worlds may
+/// legitimately reach.
 @Suite struct ShrinkTests {
   private var crowded: SoakPlan {
     var plan = SoakPlan(seed: 5)
@@ -75,8 +76,8 @@ import Testing
     #expect(again.hash == shrinker.outcome.hash)
   }
 
-  /// A failure that depends on random choices may disappear because removing something shifted those choices. The
-  /// failure is then found again with another seed.
+  /// A failure that depends on random choices may disappear when removing something shifts those choices; another seed
+  /// then reproduces the failure.
   @Test(arguments: [
     (SoakCoverage.Corner.giveUp, 300), (.cutInAuthentication, 300), (.windowFull, 60), (.sessionRefused, 200),
   ]) func everyFailureIsShrunkToOneThatBreaksTheSameRule(corner: SoakCoverage.Corner, seeds: Int) throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccessorySoak
 
-/// Each of the remaining watches reports the kind of mistake that it is meant to detect.
+/// Checks that each watch without its own test suite reports the kind of mistake that it is meant to detect.
 @Suite struct WatchTests {
   private func event(_ kind: TimelineEvent.Kind, id: Int? = nil, _ protocols: [String] = []) -> TimelineEvent {
     TimelineEvent(

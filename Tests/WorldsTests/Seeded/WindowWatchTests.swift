@@ -5,10 +5,10 @@ import Testing
 
 @testable import AccessorySoak
 
-/// The watch on the cable reports each mistake that it detects, and nothing else.
+/// Checks that the watch on the cable reports each mistake that it detects, and nothing else.
 @Suite struct WindowWatchTests {
-  /// One side of an established link: its SYN had number 10, and the peer's SYN had number 50; the peer accepts two
-  /// packets of 40 bytes.
+  /// Watches one side of an established link, whose SYN had number 10. The peer's SYN had number 50, and the peer
+  /// accepts two packets of 40 bytes.
   private func linkThatIsUp(at end: Cable.End = .accessory) -> WindowWatch {
     var watch = WindowWatch(end: end)
     let own = LinkParameters().encoded

@@ -7,8 +7,8 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// Runs soak sessions with an accessory that echoes incorrectly: the rule `bytes` is reported as broken, and so is the
-/// kind of mistake.
+/// Runs soak sessions with an accessory that echoes incorrectly: the rule `bytes` is reported as broken, with the kind
+/// of mistake.
 @Suite struct WrongBytesTests {
   private static let size = 320
 
@@ -52,7 +52,7 @@ import Testing
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func aWrongEchoIsCalledWhatItIs(wrong: WrongAnswer) throws {
     let violations = try Self.violations(Self.accessory(wrong)).filter { $0.rule == .bytes }
     let text = violations.map(\.text).joined(separator: "; ")
-    // A stream has no bursts, so bytes of an earlier burst count as repeated.
+    // This stream has no bursts, so bytes from an earlier burst count as repeated.
     let kind = wrong.kind == "stale" ? "repeated" : wrong.kind
     let isInPlace = kind == "foreign" && text.contains(": corrupted: ")
     #expect(text.contains(": \(kind): ") || isInPlace, "\(wrong): \(text)")

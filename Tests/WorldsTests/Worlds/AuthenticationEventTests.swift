@@ -5,7 +5,7 @@ import AccessoryWorlds
 import LinuxIO
 import Testing
 
-/// Each step of authentication is an event on both sides, and the event has a reason.
+/// Checks that each step of authentication is an event with a reason on both sides.
 @Suite struct AuthenticationEventTests {
   private func steps(_ side: TimelineEvent.Side, quirk: String? = nil) throws -> [TimelineEvent.Authentication] {
     let loop = VirtualLoop(seed: 7)

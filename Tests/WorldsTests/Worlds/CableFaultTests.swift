@@ -29,7 +29,7 @@ import Testing
       faults.first?.kind
         == .fault("cut,packets=5,direction=out (out): the cable is pulled after the last packet allowed"))
     #expect(faults.first?.subject?.serial == "EW1-0001")
-    // The fault cuts each new cable as well.
+    // The fault also cuts each new cable.
     try accessory.plugIn()
     try loop.runUntilQuiet()
     #expect(!accessory.isAttached)

@@ -6,8 +6,8 @@ import AccessoryWorlds
 import LinuxIO
 import Testing
 
-/// No part of a cable remains in memory once the device and the accessory have been released, regardless of what the
-/// accessory was doing.
+/// Checks that no part of a cable remains in memory once the device and the accessory have been released, regardless of
+/// what the accessory was doing.
 @Suite struct LeakTests {
   final class Opener: AppHandler {
     func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {

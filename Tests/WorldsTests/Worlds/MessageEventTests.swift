@@ -7,7 +7,7 @@ import IAP2
 import LinuxIO
 import Testing
 
-/// Control messages appear as events on both sides; messages that an accessory did not declare cause warnings.
+/// Checks that control messages appear as events on both sides, and that undeclared messages cause warnings.
 @Suite struct MessageEventTests {
   private func messages(_ tellsMessages: Bool) throws -> [TimelineEvent] {
     let loop = VirtualLoop(seed: 1)

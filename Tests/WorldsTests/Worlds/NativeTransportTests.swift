@@ -175,7 +175,7 @@ import Testing
       written += asleep.write(Self.tenK)
       try rig.pass(.milliseconds(10))
     }
-    // Once two inboxes, two directions and the waiting echo are full, no more bytes are accepted.
+    // Once two inboxes, both directions of the cable and the waiting echo are full, no more bytes are accepted.
     #expect((200_000...2_000_000).contains(written))
     let taken = written
     #expect(asleep.write(Self.tenK) == 0)
@@ -252,7 +252,7 @@ import Testing
   }
 
   @Test func aDeviceThatOpensWhatIsNotOfferedIsTurnedAway() throws {
-    // During the first half of a flicker no protocols are offered, even if the descriptors declare some.
+    // During the first half of a flicker no protocols are offered, even if the USB descriptors declare some.
     let loop = VirtualLoop(seed: 1)
     let port = PairPort(on: loop, accessoryHasNativeChannels: true, deviceHasNativeChannels: true)
     let camera = try port.plugCamera()

@@ -12,7 +12,8 @@ import Testing
 /// Tests accessories that support only one order of authentication and identification, and a device that finds out
 /// which order that is.
 @Suite struct OrderTests {
-  /// A world with an accessory that supports only identification first, and refuses the other order in the given way.
+  /// A world with an accessory that supports only identification first, and that rejects the other order in the way
+  /// that `quirk` describes.
   private func world(_ quirk: String, _ order: HostOrder) throws -> (World, SimulatedAccessory, VirtualLoop) {
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()
@@ -46,7 +47,7 @@ import Testing
     #expect(switches(world).isEmpty)
   }
 
-  /// The device resets the link, so that the accessory starts over on the same cable.
+  /// Here the device resets the link, so that the accessory starts over on the same cable.
   @Test func anAccessoryThatIgnoresTheFirstMessageGetsTheOtherOrderOnItsNextLink() throws {
     let (world, accessory, loop) = try world("ignore-first", .auto)
     try accessory.plugIn()
@@ -59,7 +60,7 @@ import Testing
     #expect(loop.now.seconds >= 10, "the time for its first answer")
   }
 
-  /// In events, each cable of a world has its own name, but the address is the same.
+  /// Events name each of a world's cables differently, although the address is the same.
   @Test func anAccessoryThatHangsUpGetsTheOtherOrderAtItsNextAttachmentAndEverAfter() throws {
     let (world, accessory, loop) = try world("hangup", .auto)
     for _ in 0..<3 {
@@ -88,7 +89,7 @@ import Testing
     #expect(refusals == [.unanswered(.authentication)])
   }
 
-  /// To publish an accessory before it is ready, the device needs its name.
+  /// To publish an accessory before it is ready, the device needs the accessory's name.
   @Test func anEarlyPublicationAsksForIdentificationFirst() throws {
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// Tests every message that the device sends by itself, as seen by both sides: only an accessory that declares the
+/// Tests every message that the device sends automatically, as seen by both sides: only an accessory that declares the
 /// message gets it.
 @Suite struct ReadyAnswersTests {
   /// What one accessory declares and does, and which messages must pass over the cable besides identification and
@@ -170,7 +170,7 @@ import Testing
     #expect(lines(try events(row, declares: false), .device, .sent) == [])
   }
 
-  /// The table contains every built-in rule of the device.
+  /// Checks that the table contains each of the device's built-in rules.
   @Test func noReadyMadeMessageIsMissingInTheTable() {
     let tested = Self.rows.flatMap(\.fromDevice).map { String($0.prefix(4)) }
     let all = DeviceProfile().messageRules.map { Hex.number($0.message.rawValue) }

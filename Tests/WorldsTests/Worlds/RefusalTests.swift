@@ -71,7 +71,7 @@ import Testing
     #expect(connects(events))
   }
 
-  /// At the wrong line speed, the accessory's bytes become noise.
+  /// At the wrong line speed, the accessory's bytes look like noise.
   @Test func noiseIsToldBeforeTheCableIsGivenUp() throws {
     let loop = VirtualLoop(seed: 1)
     var events: [TimelineEvent] = []

@@ -119,7 +119,7 @@ import Testing
     let (player, app) = try play(steps)
     #expect(app == ["connect", "session.open", "session.close", "session.open"])
     #expect(player.client.report.verified == 2)
-    // A second client replaces the first client.
+    // Starting a second client replaces the first one.
     #expect(try play(plugIn + "{ at: '1s', app: 'openSession' }").app == app)
   }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryWorlds
 
-/// docs/scenarios.md lists every scenario as its file describes it. `EASIM_REWRITE=1` rewrites the list.
+/// Checks that docs/scenarios.md lists every scenario as its file describes it; `EASIM_REWRITE=1` rewrites the list.
 @Suite struct ScenarioIndexTests {
   @Test func theDocumentListsEveryScenario() throws {
     let entries = try ScenarioLibrary().names.map { entry(try ScenarioLibrary().scenario($0)) }

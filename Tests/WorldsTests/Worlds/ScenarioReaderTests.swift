@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  /// A complete scenario: its steps start on line 2 at column 8, other keys on line 3.
+  /// Returns a complete scenario, whose steps start on line 2 at column 8, and its other keys on line 3.
   func document(
     _ steps: String = "", _ keys: String = "", accessories: String = "glasses: { profile: 'echo' }"
   )
@@ -210,7 +210,7 @@ import Testing
 
   @Test(arguments: ScenarioLibrary().names) func everyShippedScenarioIsReadBackAsItWasWritten(name: String) throws {
     var scenario = try ScenarioLibrary().scenario(name)
-    // A profile inside the file gets the name of its accessory.
+    // A profile that is written inline gets its accessory's name.
     for index in scenario.accessories.indices {
       scenario.accessories[index].profile.name = scenario.accessories[index].name
     }

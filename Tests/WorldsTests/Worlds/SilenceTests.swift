@@ -19,7 +19,8 @@ import Testing
 
   enum Outcome {
     case closed
-    /// The silence is reported, but the cable stays, because a real device does not unplug an accessory either.
+    /// The silence is reported, but the cable stays connected, because a real device does not unplug an accessory
+    /// either.
     case reported
     /// Nothing happens.
     case nothing
@@ -45,7 +46,7 @@ import Testing
     }
   }
 
-  /// Both ends of a cable outside a world. The cable has handshake timeouts and can be cut without either side
+  /// Both ends of a cable outside any world, with handshake timeouts. The cable can be cut without either side
   /// noticing.
   final class Rig {
     let loop = VirtualLoop()
@@ -60,7 +61,7 @@ import Testing
       var texts: [String] = []
     }
 
-    /// Both ends of a line. Once the line is cut, neither side notices what the other does, not even that the other
+    /// Both ends of a line. Once the line is cut, neither side notices what the other does, not even when the other
     /// closes.
     struct Wire {
       let ends: [SeverableChannel]
@@ -217,7 +218,7 @@ import Testing
     #expect(rig.accessory.phase == .detection && rig.device.phases == [.detection])
   }
 
-  /// Commands set this limit, so that a link that is not established in time becomes a refusal.
+  /// Commands set this limit, so that a link that is not established in time counts as a refusal.
   @Test func aDeviceCanLimitFixedEndsToo() throws {
     let rig = try Rig(isDedicated: true) { settings in
       settings.handshakeTimeouts.detection = .seconds(2)

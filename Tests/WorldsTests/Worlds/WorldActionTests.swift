@@ -29,8 +29,7 @@ import Testing
     }
   }
 
-  /// Every action that the table allows in scenarios is a word in scenario steps, and a step with that word is read as
-  /// that action.
+  /// For every action that the table allows in scenarios, a step with the action's word is read as that action.
   @Test func eachActionOfScenariosIsAStep() throws {
     let rows = WorldAction.kinds(names, for: .scenarios).filter { $0.tools.contains(.scenarios) }
     #expect(rows.count > 25)

@@ -186,7 +186,7 @@ struct FrameScanner {
 
   init(_ frame: Script.Frame) { self.frame = frame }
 
-  /// Returns the next event that `bytes` complete, starting at `offset`; nil if all bytes are used.
+  /// Returns the next frame or error that `bytes` complete, starting at `offset`; nil if all bytes are used.
   mutating func next(in bytes: RawSpan, at offset: inout Int) -> RequestMatcher.Request? {
     while offset < bytes.byteCount {
       switch state {

@@ -2,8 +2,8 @@ import Testing
 
 @testable import AccessoryUSB
 
-/// Compares the description of an accessory for FunctionFS, and the events that FunctionFS reports, with bytes written
-/// by hand.
+/// Compares an accessory's description for FunctionFS, and the events that FunctionFS reports, with bytes written by
+/// hand.
 @Suite struct FunctionFSImageTests {
   let shape = USBAccessoryShape(manufacturer: "Lawaken", name: "Glasses", serial: "A1")
 
@@ -12,7 +12,8 @@ import Testing
       [9, 4, 0, 0, 2, 0xFF, 0xF0, 0x00, 1] + [7, 5, 0x81, 2, 64, 0, 0] + [7, 5, 0x02, 2, 64, 0, 0]
     let highSpeed: [UInt8] =
       [9, 4, 0, 0, 2, 0xFF, 0xF0, 0x00, 1] + [7, 5, 0x81, 2, 0, 2, 0] + [7, 5, 0x02, 2, 0, 2, 0]
-    // The magic number of version 2; 66 bytes in total; full and high speed; every request, even before configuration.
+    // The header: the magic number of version 2, 66 bytes in total, and flags for full and high speed, every request,
+    // and requests before configuration.
     let head: [UInt8] = [3, 0, 0, 0, 66, 0, 0, 0, 0xC3, 0, 0, 0]
     #expect(FunctionFSImage.descriptors(shape) == head + [3, 0, 0, 0, 3, 0, 0, 0] + fullSpeed + highSpeed)
   }

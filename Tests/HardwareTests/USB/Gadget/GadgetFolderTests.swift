@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func aMissingFunctionFSIsNamedWithItsModule() {
-    // Without the functions folder mkdir fails, as it does if the kernel finds no module.
+    // Without the functions folder, mkdir fails just as it does if the kernel finds no module.
     let error = #expect(throws: GadgetError.self) {
       try tree.gadget("g").make(GadgetLayout(steps: [.folder("functions/ffs.x")]))
     }

@@ -22,7 +22,7 @@ import TestSupport
 /// ```
 ///
 /// The rules are those of the soak, except that one is stricter: because these media lose nothing, no link may go down
-/// before the world ends. Time is not measured; limits only stop what hangs.
+/// before the world ends. Time is not measured; limits only stop a world that hangs.
 final class DescriptorWorld {
   enum Medium: CaseIterable {
     case unix
@@ -69,7 +69,7 @@ final class DescriptorWorld {
   }
 
   /// The seed's plan without anything that depends on virtual time (faults, quirks, long pauses), and with link
-  /// settings that survive on a busy machine.
+  /// settings that work on a busy machine.
   private static func plan(seed: UInt64, _ random: inout PlanRandom) -> SoakPlan {
     var plan = SoakPlan(seed: seed)
     plan.accessories = [plan.accessories[0]]
@@ -199,7 +199,7 @@ final class DescriptorWorld {
       record, on: loop)
   }
 
-  /// Dials until it succeeds, because another host may have the device.
+  /// Dials repeatedly until it succeeds, because another host may still have the device.
   private func dialUSBIP(_ address: Address) {
     guard !isEnding, case .usbip(let host, let port) = address else { return }
     dialing = Transports.connect(to: .tcp(host: host, port: port), on: loop) { [unowned self] result in

@@ -4,7 +4,7 @@ import Testing
 
 /// Plays seeded worlds over Unix sockets, TCP and USB/IP, including hostile peers.
 ///
-/// `EASIM_DESCRIPTOR_WORLDS=2000 swift test --filter DescriptorWorldTests` plays more of them.
+/// `EASIM_DESCRIPTOR_WORLDS=2000 swift test --filter DescriptorWorldTests` plays more worlds.
 @Suite(.waits, .serialized) struct DescriptorWorldTests {
   static let everyday: UInt64 = 24
   static let seeds =

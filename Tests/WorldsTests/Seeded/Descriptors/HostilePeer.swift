@@ -26,7 +26,7 @@ final class HostilePeer {
   private let language: Language
   private var toFlood = 2 << 20
 
-  /// Connects immediately; nil if nothing is listening there.
+  /// Connects immediately; nil if nothing is listening at `address`.
   init?(_ kind: Kind, to address: Address, speaking language: Language, seed: UInt64, on loop: any EventLoop) {
     guard let connected = Self.connect(to: address) else { return nil }
     descriptor = connected

@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// The host's side of a USB/IP connection as a channel: what a kernel and its driver do with one accessory, but over a
-/// socket.
+/// The host's side of a USB/IP connection as a channel, which does over a socket what a kernel and its driver do with
+/// one accessory.
 final class USBIPHost: Channel, ChannelHandler {
   private static let bulkIn: UInt32 = 1
   private static let bulkOut: UInt32 = 2
@@ -25,7 +25,7 @@ final class USBIPHost: Channel, ChannelHandler {
   private var senderWaits = false
   private var unread: [[UInt8]] = []
 
-  /// Creates a host that imports the device with this bus ID when it is started.
+  /// Creates a host that, when started, imports the device with this bus ID.
   init(_ wire: any Channel, busID: String, on loop: any EventLoop) {
     self.wire = wire
     self.busID = busID
@@ -95,7 +95,7 @@ final class USBIPHost: Channel, ChannelHandler {
       guard input.count >= 320 else { return false }
       input.removeFirst(320)
       isImported = true
-      // SET_CONFIGURATION 1.
+      // This request is SET_CONFIGURATION for configuration 1.
       _ = submit(0, incoming: false, length: 0, setup: [0x00, 0x09, 0x01, 0, 0, 0, 0, 0])
       return true
     }
