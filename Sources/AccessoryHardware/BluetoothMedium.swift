@@ -177,7 +177,6 @@ private final class BluetoothFinder: AccessoryFinder {
   }
 }
 
-/// Creates ports on an adapter.
 private final class BluetoothHub: PortHub {
   private let selector: Address.BluetoothSelector
   private let blueZ: BlueZ

@@ -64,7 +64,6 @@ final class GadgetPort: Port {
   /// The accessory's address, such as "gadget:fe980000.usb".
   var place: String { "\(Address.gadget(controller: gadget.controller))" }
 
-  /// Connects the accessory to the bus.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     let place = place
     try gadget.plugIn { news in
@@ -75,7 +74,6 @@ final class GadgetPort: Port {
     }
   }
 
-  /// Disconnects the accessory from the bus.
   func close() {
     gadget.unplug()
   }

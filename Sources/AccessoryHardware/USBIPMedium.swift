@@ -68,7 +68,6 @@ final class USBIPBus: PortHub {
     server.close()
   }
 
-  /// A place on the bus for one accessory.
   func makePort(for profile: Profile, number: Int = 1) -> any Port {
     var shape = USBAccessoryShape(profile)
     shape.nativeProtocols = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)
@@ -76,7 +75,6 @@ final class USBIPBus: PortHub {
   }
 }
 
-/// One place on a USB/IP bus.
 final class USBIPPort: Port {
   // The bus is retained, so that the server exists as long as something can be plugged into it.
   private let bus: USBIPBus

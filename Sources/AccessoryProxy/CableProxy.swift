@@ -128,7 +128,6 @@ public final class CableProxy: CableOwner {
     unplug(end == .device ? "the device disconnected" : "\(reason)")
   }
 
-  /// Unplugs the accessory's cable and the device's cable.
   private func unplug(_ reason: String) {
     guard let plugged else { return }
     self.plugged = nil

@@ -39,7 +39,6 @@ final class JoinedCable {
 
     init(_ channel: any Channel, _ end: Cable.End) { (self.channel, self.end) = (channel, end) }
 
-    /// Pauses or resumes receiving.
     func pause(_ pauses: Bool) {
       guard pauses != isPaused else { return }
       isPaused = pauses

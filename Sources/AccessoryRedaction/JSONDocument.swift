@@ -13,7 +13,6 @@ struct JSONDocument: RedactedDocument {
 
   init(_ bytes: [UInt8]) throws(RedactionRefusal) { try self.init(bytes, in: 0..<bytes.count) }
 
-  /// Reads the JSON in part of a file.
   init(_ bytes: [UInt8], in range: Range<Int>) throws(RedactionRefusal) {
     self.bytes = bytes
     pieces = try JSONText(bytes[range]).pieces

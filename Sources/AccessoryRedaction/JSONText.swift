@@ -28,7 +28,6 @@ struct JSONText {
   private var place: Int
   private static let mostDepth = 100
 
-  /// Reads all values in `bytes`.
   init(_ bytes: ArraySlice<UInt8>) throws(RedactionRefusal) {
     (self.bytes, place) = (bytes, bytes.startIndex)
     skipBlanks()

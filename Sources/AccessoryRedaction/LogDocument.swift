@@ -13,7 +13,6 @@ struct LogDocument: RedactedDocument {
   private var streams: [String: WireStream] = [:]
   private var lines: [Line] = []
 
-  /// One line with bytes.
   private struct Line {
     let stream: String
     let range: Range<Int>

@@ -2,14 +2,12 @@ import IAP2
 
 /// The positions of secrets, data and checksums in the bytes that one side sent.
 struct WireLayout {
-  /// A parameter value that must be replaced.
   struct Value {
     let kind: SecretKind
     let isText: Bool
     let ranges: [Range<Int>]
   }
 
-  /// The values to replace.
   private(set) var values: [Value] = []
   /// The positions of all control messages.
   private(set) var control: [Range<Int>] = []

@@ -187,7 +187,6 @@ struct StreamSegments {
   private let stream: UniqueStream
   private(set) var all: [Segment] = []
 
-  /// Divides `bytes`, which should belong to `stream`.
   init(_ bytes: [UInt8], of stream: UniqueStream) {
     self.bytes = bytes
     self.stream = stream

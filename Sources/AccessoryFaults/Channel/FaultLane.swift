@@ -64,7 +64,6 @@ final class FaultLane {
 
   var waitsForSink: Bool { isSinkFull }
 
-  /// When to call ``advance(now:)``.
   var deadline: Instant? {
     if isDiscarded { return nil }
     var earliest: Instant?

@@ -167,7 +167,6 @@ struct ChunkQueue {
     }
   }
 
-  /// Passes on every chunk that is due at `now`.
   mutating func pass(to step: inout FaultStep, until now: Instant = .distantFuture) {
     drain(until: now) { bytes in
       step.pass(bytes)

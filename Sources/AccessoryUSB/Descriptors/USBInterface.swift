@@ -8,10 +8,8 @@ struct USBInterface: Equatable, Sendable {
   var kind: Kind
   /// The index of the string that names the interface; 0 means none.
   var nameIndex: UInt8 = 0
-  /// The endpoints, in the order of their descriptors.
   var endpoints: [USBEndpoint] = []
 
-  /// The class, subclass and protocol that an interface declares.
   struct Kind: Hashable, Sendable, CustomStringConvertible {
     var classCode: UInt8
     var subclass: UInt8

@@ -59,7 +59,6 @@ final class USBTransfer {
   /// Skips the bytes that the device had read when the transfer stopped.
   func advance() { range = range.lowerBound + min(range.count, Int(raw.pointee.actual_length))..<range.upperBound }
 
-  /// Reduces the buffer to the bytes that arrived.
   func keepReceived() { range = 0..<min(buffer.count, max(0, Int(raw.pointee.actual_length))) }
 
   /// Submits the transfer, and returns a libusb code.

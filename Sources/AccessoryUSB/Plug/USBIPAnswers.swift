@@ -6,9 +6,7 @@ public struct USBIPOffer: Equatable, Sendable {
   var deviceID: UInt32
   /// Linux's code for the speed: 1 low, 2 full, 3 high, 5 super.
   var speed: UInt32
-  /// The vendor ID, idVendor.
   var vendor: UInt16
-  /// The product ID, idProduct.
   var product: UInt16
   var configurationCount: UInt8
   /// The current configuration's interfaces, if the server's list contains them.

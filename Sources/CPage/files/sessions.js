@@ -5,7 +5,7 @@ import { bytes, fromBase64, fromHex, h, plain, setText, toBase64 } from "./dom.j
 const MOST_SHOWN = 20_000;
 
 export class SessionBox {
-  // The ids of the sessions that this page opened.
+  // The IDs of the sessions that this page opened.
   static mine = new Set();
 
   constructor(desk) {

@@ -81,7 +81,6 @@ public struct Link: ~Copyable {
   var unansweredProbes = 0
   /// The sequence number of the SYN that established, or is establishing, this link.
   var synchronizationSequence: UInt8
-  /// The sequence number of the other end's SYN.
   var peerSynchronizationSequence: UInt8 = 0
   /// How many more times the recovery values are exchanged before the link adopts the device's values.
   var settlingRoundsLeft = 0

@@ -24,7 +24,6 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   private var watch: (any DescriptorWatch)?
   private let operations: UnsafeMutablePointer<iocb>
   private let memory: UnsafeMutableRawPointer
-  /// The read slots that are not in use.
   private var freeReads = Array(0..<mostReads)
   private var freeWrites = Array(mostReads..<mostReads + mostWrites)
   private var tags = [Int](repeating: 0, count: slots)
