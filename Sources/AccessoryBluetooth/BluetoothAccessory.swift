@@ -61,8 +61,8 @@ package final class BluetoothAccessory {
     dialHost()
   }
 
-  /// Unplugs the accessory: hosts that connect from now on are disconnected. The owner of the current connection must
-  /// close it.
+  /// Unplugs the accessory: hosts that connect from now on are disconnected. The current connection stays open until
+  /// its owner closes it.
   package func unplug() {
     onEvent = nil
     waiting = nil

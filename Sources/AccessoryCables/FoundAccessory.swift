@@ -3,7 +3,7 @@ import LinuxIO
 
 /// What a medium shows about an accessory before a connection is made.
 ///
-/// All of these properties are only hints, because the iAP2 identification is authoritative.
+/// Everything that a medium shows is only a hint, because the iAP2 identification is authoritative.
 public struct FoundAccessory: Equatable, Sendable {
   /// A key that differs for every accessory, and for every attachment of the same accessory.
   public var key: String
@@ -34,7 +34,7 @@ public struct FoundAccessory: Equatable, Sendable {
     self.address = address
   }
 
-  /// Whether the device merely resembles an accessory. Such a device stays unusable until something about it changes.
+  /// Whether the device merely resembles an accessory; such a device stays unusable until something about it changes.
   public var isNearMiss: Bool { trouble.map { !$0.mayPass } ?? false }
 
   /// Whether the accessory might offer a protocol, according to its medium. An accessory that shows no protocols might
@@ -47,7 +47,7 @@ public struct FoundAccessory: Equatable, Sendable {
 /// A change at an address.
 public enum AccessoryChange: Equatable, Sendable {
   case arrived(FoundAccessory)
-  /// Something about an accessory has changed. The second value is its previous state.
+  /// Something about an accessory has changed; the second value is the accessory's previous state.
   case changed(FoundAccessory, from: FoundAccessory)
   case left(FoundAccessory, reason: String)
   /// An accessory appeared and disappeared before anything could be read from it. The value describes an earlier

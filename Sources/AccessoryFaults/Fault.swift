@@ -104,7 +104,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension Fault.Effect {
-  /// The directions in which a fault of this kind may act. The first is the default.
+  /// The directions in which a fault of this kind may act, starting with the default.
   public var directions: [Fault.Directions] { type(of: kind).directions }
 
   /// What the fault does, with its parameters.

@@ -221,7 +221,8 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     settle()
   }
 
-  /// Does everything that has become possible. This is never called while another call to this channel is running.
+  /// Does everything that has become possible. The method is never called while another call to this channel is
+  /// running.
   private func settle() {
     _ = inbound.takeTouched()
     _ = outbound.takeTouched()

@@ -43,8 +43,8 @@ public struct LinkPreset: Equatable, Sendable {
       + "ms delay",
     faults: [rate(3_000), latency(.milliseconds(10), jitter: .milliseconds(70))])
 
-  /// Writes above about 2 KB become very slow. No report says how slow, so the 2,000 bytes per second are our own
-  /// choice.
+  /// Writes above about 2 KB become very slow. No report gives a rate for such writes, so the 2,000 bytes per second
+  /// are our own choice.
   public static let bigWrites = LinkPreset(
     name: "big-writes", summary: "writes above 2,048 bytes slow to 2,000 bytes/s",
     faults: [Fault(.collapse(Fault.Collapse()))])

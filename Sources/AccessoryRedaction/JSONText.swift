@@ -101,8 +101,8 @@ struct JSONText {
     if elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
       case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
     {
-      // Transfers of native channels are a separate stream. So are packets that a fault changed, because the trace
-      // contains them twice.
+      // Native channels' transfers are a separate stream, and so are packets that a fault changed, because the trace
+      // contains such packets twice.
       let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
       pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
     }

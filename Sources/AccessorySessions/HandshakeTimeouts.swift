@@ -47,7 +47,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
     return handshakeTimeouts
   }()
 
-  /// The limit of a phase; nil if nothing is expected from the other side.
+  /// The limit for a phase; nil if nothing is expected from the other side.
   public func limit(of phase: PeerPhase) -> Duration? {
     switch phase {
     case .detection, .stopped: detection

@@ -3,7 +3,7 @@ import IAP2
 
 /// An action that a user, a program, or the accessory itself initiates on the accessory's side.
 ///
-/// `WorldAction` contains these actions. They are defined in this lower layer because scripts also use them.
+/// `WorldAction` contains these actions. Such actions are defined in this lower layer because scripts also use them.
 public enum AccessoryAction: Equatable, Sendable {
   case plugIn
   /// The accessory is unplugged cleanly: bytes in transit are still delivered.

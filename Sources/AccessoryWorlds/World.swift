@@ -300,7 +300,7 @@ public final class World {
       ?? []
   }
 
-  /// Unplugs everything. Afterwards the loop must run briefly, so that both sides notice.
+  /// Unplugs everything. The loop must then run briefly, so that both sides notice.
   public func tearDown() {
     for number in accessories.keys.sorted() { accessories[number]?.accessory.unplug("the world was stopped") }
     device.unplugAll("the world was stopped")

@@ -3,8 +3,8 @@
 #include "CLinux.h"
 #include <stdlib.h>
 
-// zlib's functions and zlib's z_stream, which has not changed since zlib 1.0. They are declared here because apps build
-// this file and should not need zlib1g-dev; inflateInit2_ checks the size of the structure.
+// zlib's functions and zlib's z_stream, which has not changed since zlib 1.0. The declarations are repeated here
+// because apps build this file and should not need zlib1g-dev; inflateInit2_ checks the size of the structure.
 struct zlib_stream {
   const unsigned char *input;
   unsigned available;

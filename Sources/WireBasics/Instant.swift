@@ -48,8 +48,8 @@ extension Duration {
   /// This duration in whole nanoseconds, clamped to the range of 64 bits (292 years).
   @inlinable
   public var wholeNanoseconds: Int64 {
-    // Nearly all durations are at most 18 seconds long. For those, this shortcut avoids a 128-bit division, which would
-    // account for most of a timer's cost.
+    // Nearly all durations are at most 18 seconds long. The shortcut for short durations avoids a 128-bit division,
+    // which would account for most of a timer's cost.
     let attoseconds = attoseconds
     if 0...Int128(UInt64.max) ~= attoseconds {
       return Int64(UInt64(truncatingIfNeeded: attoseconds) / 1_000_000_000)

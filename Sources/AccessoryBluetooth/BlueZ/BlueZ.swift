@@ -27,7 +27,7 @@ package final class BlueZ {
     case cannotAccept(BluetoothError)
   }
 
-  /// Receives events until it is released.
+  /// Receives events until the observer is released.
   package final class Observer {
     fileprivate let onEvent: (Event) -> Void
 
@@ -112,7 +112,7 @@ package final class BlueZ {
 
   // MARK: - The connection
 
-  /// Connects, and reports adapters and devices in later turns of the loop. Calling it again does nothing.
+  /// Connects, and reports adapters and devices in later turns of the loop. Further calls do nothing.
   package func start() {
     guard bus == nil else { return }
     do throws(BusError) {

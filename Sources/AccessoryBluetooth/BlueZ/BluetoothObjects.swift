@@ -148,7 +148,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     let objects = answer.first?.dictionary ?? [:]
     for path in devices.keys.sorted() where objects[path] == nil { events += remove(path, [Self.deviceInterface]) }
     for path in adapters.keys.sorted() where objects[path] == nil { events += remove(path, [Self.adapterInterface]) }
-    // Adapters come before their devices, because their paths are shorter.
+    // Adapters precede their devices, because an adapter's path is shorter.
     for (path, interfaces) in objects.sorted(by: { $0.key < $1.key }) {
       events += add(path, interfaces.dictionary ?? [:])
     }

@@ -150,7 +150,7 @@ package final class Pairing {
     onEvent(event)
   }
 
-  /// Removes a device: BlueZ deletes its bond and no longer trusts it.
+  /// Removes a device; BlueZ deletes the device's bond and no longer trusts the device.
   package static func remove(
     _ device: BluetoothDevice, by blueZ: BlueZ, completion: @escaping (Result<Void, BluetoothError>) -> Void
   ) {

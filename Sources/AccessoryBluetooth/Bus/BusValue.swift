@@ -107,7 +107,7 @@ package enum BusInteger: Character, Sendable {
 /// A file descriptor received or sent with a message. The descriptor is closed when this object is released, unless
 /// ``take()`` has handed it over.
 package final class BusDescriptor: @unchecked Sendable, Equatable {
-  // Only ``take()`` changes this number, on the loop of the bus.
+  // Only ``take()`` changes this number, on the bus's loop.
   private var number: Int32
 
   package init(taking number: Int32) {
@@ -173,8 +173,8 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
     return .variant(inner)
   default:
     guard let kind = BusInteger(rawValue: code) else { throw .failed("read a message", code: EBADMSG) }
-    // sd-bus writes exactly as many bytes as the type occupies. These bytes are the lowest ones, because Linux is
-    // little-endian on all supported machines.
+    // sd-bus writes exactly as many bytes as the type occupies. They are the lowest bytes of the result, because Linux
+    // is little-endian on all supported machines.
     return .integer(kind.number(try readBasic(message, type, UInt64(0))), kind)
   }
 }

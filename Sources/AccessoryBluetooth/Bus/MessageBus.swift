@@ -85,8 +85,8 @@ package final class MessageBus: TimerHandler {
       sd_bus_message_unref(reply)
       sd_bus_message_unref(message)
     }
-    // A process that is just being started holds a copy of the socket until it runs its program. Shutting the socket
-    // down ends the connection at once, and so gives up the names that it owns.
+    // A process that is being launched holds a copy of the socket until its exec. Shutting the socket down ends the
+    // connection at once, and so gives up the names that it owns.
     shutdown(sd_bus_get_fd(bus), Int32(SHUT_RDWR))
     sd_bus_close_unref(bus)
   }

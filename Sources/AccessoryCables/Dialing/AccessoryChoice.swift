@@ -11,7 +11,7 @@ public enum AccessoryChoice: Equatable, Sendable {
   /// An accessory that shows no protocols may be in the first half of a flicker (a quick disconnect and reconnect), so
   /// it is chosen if no other matches better.
   ///
-  /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. In that case the
+  /// - Parameter isNamed: whether the address names one accessory, for example by its serial number. If so, the
   ///   protocol is ignored, because connecting will show what the accessory offers.
   public init(among all: [FoundAccessory], protocolName: String? = nil, isNamed: Bool = false) {
     let usable = all.filter { !$0.isNearMiss }

@@ -110,7 +110,7 @@ extension LocalDirectory {
   /// The path of the socket on which a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
-  /// The processes that have a capture socket in this directory. Some of these processes may have been killed.
+  /// The processes that have a capture socket in this directory, including any that have been killed.
   public var capturingProcesses: [Int32] {
     fileNames().compactMap { file in
       guard file.hasPrefix("capture-"), file.hasSuffix(".sock") else { return nil }

@@ -12,7 +12,7 @@ import LinuxIO
 public final class LocalPorts {
   /// The directory.
   public let directory: LocalDirectory
-  /// The attachments of dead processes that were removed.
+  /// The stale attachments, left by dead processes, that were removed.
   public let swept: [String]
 
   /// Creates and checks the local directory, and removes stale files.

@@ -17,7 +17,7 @@ public final class LocalWatcher {
   /// A change in the local directory.
   public enum Change: Equatable, Sendable {
     case arrived(LocalAccessory)
-    /// An accessory's card has changed. The second value is the accessory before the change.
+    /// An accessory's card has changed; the second value is the accessory before the change.
     case changed(LocalAccessory, from: LocalAccessory)
     case left(LocalAccessory, reason: String)
     /// An accessory appeared and disappeared before its card could be read. The value describes an earlier attachment

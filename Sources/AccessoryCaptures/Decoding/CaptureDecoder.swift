@@ -10,7 +10,7 @@ import IAP2
 /// try decoder.finish { print($0.line) }
 /// ```
 ///
-/// Invariant: the decoder's memory is bounded for any input. It holds at most a packet and
+/// Invariant: the decoder's memory is bounded for any input. The decoder holds at most a packet and
 /// ``PacketCapture/longestSkip`` bytes for each direction, one line, and the bytes needed to detect the format.
 public final class CaptureDecoder {
   /// The capture's format; nil until it is known.
@@ -233,7 +233,7 @@ public struct CaptureSummary: Equatable, Sendable {
     if ![.cable, .others, .problem].contains(entry.event) { contents += 1 }
     counts[entry.event, default: 0] += 1
     if !entry.event.isSound { unsound += 1 }
-    // The number in a transcript may be arbitrarily large.
+    // The number of skipped bytes in a transcript may be arbitrarily large.
     skipped = skipped.addingReportingOverflow(entry.skippedCount).overflow ? .max : skipped + entry.skippedCount
   }
 

@@ -152,7 +152,7 @@ struct BtsnoopFormat: RecordFormat {
   }
 }
 
-/// Files from Apple's PacketLogger (`.pklg`), in both byte orders. Such files have no magic number.
+/// Files from Apple's PacketLogger (`.pklg`), in both byte orders. PacketLogger files have no magic number.
 struct PacketLoggerFormat: RecordFormat {
   static let beginning = (needed: 13, header: 0)
   static let recordHeaderSize = 13

@@ -84,7 +84,7 @@ struct LogReader {
       return nil
     }
     guard found.isBare else {
-      // This line describes the frame's address, control field, credits or checksum.
+      // This is a line of btmon's text about the frame's address, control field, credits or checksum.
       if !plain.contains(": ") { frameRest = nil }
       return nil
     }
@@ -140,7 +140,7 @@ struct UARTTable {
   func row(_ text: String) -> (name: String, byte: UInt8, time: Duration?)? {
     let columns = Self.columns(text)
     guard value < columns.count, let byte = Self.byte(columns[value]) else { return nil }
-    // Start, stop and parity bits have their own rows.
+    // In UART tables, start, stop and parity bits have their own rows, which are skipped.
     if let kind, kind < columns.count, !columns[kind].lowercased().contains("data") { return nil }
     let place = name.flatMap { $0 < columns.count ? columns[$0] : nil } ?? ""
     let found = LogLine("\(place) : 00".utf8).direction ?? place

@@ -42,8 +42,8 @@ public struct TranscriptLine: Equatable, Sendable {
 
 /// Splits text into lines. The text may arrive in chunks that begin and end anywhere.
 ///
-/// A line that is too long to be buffered is delivered in several parts. Such a line is split between words or, within
-/// a word of hex digits, between two bytes.
+/// A line that is too long to be buffered is delivered in several parts. The line is split between words or, within a
+/// word of hex digits, between two bytes.
 struct LineCutter {
   struct Line {
     /// The text without its line feed.

@@ -88,7 +88,7 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
     self.value = value
   }
 
-  /// The bytes in written order, as an identification contains them.
+  /// The address's bytes in the order in which they are written, as in an identification.
   public var bytes: [UInt8] { lowestFirst.reversed() }
 
   /// The bytes in the order used by the kernel's structures, lowest first.

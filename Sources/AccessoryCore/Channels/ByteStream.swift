@@ -26,8 +26,8 @@ package protocol ByteStream: AnyObject {
   func close()
 }
 
-/// Receives the events of a ``ByteStream`` on its loop, never from inside a call to the stream except
-/// ``ByteStream/resumeReading()``.
+/// Receives a ``ByteStream``'s events, on the stream's loop. Of the stream's methods, only
+/// ``ByteStream/resumeReading()`` may call the handler before it returns.
 package protocol ByteStreamHandler: AnyObject {
   /// Called when bytes have been read. Returns how many the handler accepted; the others are kept, and nothing is read
   /// until ``ByteStream/resumeReading()``.

@@ -23,8 +23,8 @@
 ///
 /// Faults and transcripts are channels that wrap another channel.
 public protocol Channel: AnyObject {
-  /// Whether one `send` is one transfer on the medium, as on USB. If so, packets are sent one by one; otherwise a
-  /// sender may combine packets in one `send`. Readers must not rely on these boundaries.
+  /// Whether one `send` is one transfer on the medium, as on USB. If transfers are kept apart, packets are sent one by
+  /// one; otherwise a sender may combine packets in one `send`. Readers must not rely on these boundaries.
   var keepsTransfersApart: Bool { get }
 
   /// How many bytes of one `send` the medium carries in one frame; nil if the medium has no frames. A packet that fits
@@ -38,9 +38,9 @@ public protocol Channel: AnyObject {
   /// is gone. After a partial send, `channelIsWritable` is called when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
-  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both it accepted. With this method,
-  /// senders need not copy a large body behind a small head. On media that keep transfers apart, head and body may
-  /// become two transfers.
+  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both it accepted. This two-part
+  /// `send` saves senders from copying a large body behind a small head. On media that keep transfers apart, head and
+  /// body may become two transfers.
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 
   /// The number of accepted bytes that have not reached the peer yet; 0 if the medium does not report this. Sessions on

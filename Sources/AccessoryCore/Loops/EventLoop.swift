@@ -15,7 +15,7 @@ public protocol EventLoop: AnyObject, Sendable {
   /// Whether the caller runs on this loop.
   var isCurrent: Bool { get }
 
-  /// The loop's source of random numbers; the same seed gives the same numbers. Use it only on the loop.
+  /// The loop's source of random numbers; the same seed gives the same numbers. Use this generator only on the loop.
   var random: SeededRandom { get set }
 
   /// Creates a timer that calls `work` on the loop at its deadline; the timer is not armed yet. Create and use timers
@@ -34,7 +34,8 @@ extension EventLoop {
     makeTimer {}
   }
 
-  /// Creates a timer that fires once, `delay` from now, unless it is cancelled. After that, the timer retains nothing.
+  /// Creates a timer that fires once, `delay` from now, unless it is cancelled. A timer that has fired or was cancelled
+  /// retains nothing.
   @discardableResult
   public func schedule(after delay: Duration, _ work: @escaping () -> Void) -> LoopTimer {
     let timer = makeTimer(work)

@@ -1,8 +1,8 @@
 import AccessoryFormats
 
-/// A mistake in the received bytes of a ``UniqueStream``.
+/// An error in the bytes received for a ``UniqueStream``.
 public struct StreamFinding: Equatable, Sendable {
-  /// The kinds of mistakes.
+  /// The kinds of errors in a stream.
   public enum Kind: String, CaseIterable, Sendable {
     /// Bytes that were sent never arrived.
     case lost
@@ -20,7 +20,7 @@ public struct StreamFinding: Equatable, Sendable {
     case foreign
   }
 
-  /// The kind of mistake.
+  /// The kind of error.
   public let kind: Kind
   /// The first affected byte in the stream.
   public let place: Int

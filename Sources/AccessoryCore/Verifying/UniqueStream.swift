@@ -35,7 +35,7 @@ public struct UniqueStream: Hashable, Sendable {
 
   /// The seed of the run.
   public let seed: UInt64
-  /// The number of the session in the run.
+  /// The session's number in the run.
   public let session: Int
   private let key: UInt64
 

@@ -15,8 +15,8 @@ final class FaultLane {
   private var slots: [FaultSlot]
   private let unit: FaultUnit
   private var hasStarted = false
-  /// Received bytes for which the faults have no room yet. They are queued, because a channel cannot refuse received
-  /// bytes.
+  /// Received bytes for which the faults have no room yet. Such bytes are queued, because a channel cannot refuse
+  /// received bytes.
   private var entry = ChunkQueue()
   /// Accepts bytes, starting with the first, and returns how many it accepted. The owner sets this closure once.
   var sink: (RawSpan) -> Int = { _ in 0 }

@@ -9,8 +9,8 @@ import AccessoryFormats
 /// ```
 ///
 /// Outside its window, a stage is called only if it still holds bytes that later bytes must not overtake. If the stage
-/// will pass on the held bytes by itself, later bytes wait in the slot instead: on a line that is always busy, the
-/// stage would otherwise always hold something, and its window would never close.
+/// will pass on the held bytes by itself, later bytes wait in the slot; otherwise a stage on a line that is always busy
+/// would always hold something, and its window would never close.
 ///
 /// The type is a class because it is large and is used several times for every chunk. Only the slot's lane uses the
 /// slot.
@@ -27,8 +27,8 @@ final class FaultSlot {
   private var window = Window.closed
   private var isOpen = false
   private(set) var isEnded = false
-  /// How many bytes the stage held after its last call. This number is stored, because asking the stage again for every
-  /// chunk that it ignores would cost more than all the rest.
+  /// How many bytes the stage held after its last call. The stage's answer is stored, because asking the stage again
+  /// for every chunk that it ignores would cost more than all the rest.
   private var inStage = 0
   /// Bytes that arrived after the window closed and must wait for the bytes that the stage still holds.
   private var waiting = ChunkQueue()
@@ -43,8 +43,8 @@ final class FaultSlot {
   /// Whether the fault currently does not affect any bytes, because its window is closed and it holds none.
   var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
 
-  /// Whether the fault has output that has not been accepted yet. Until it has been, the fault accepts and does
-  /// nothing.
+  /// Whether the fault has output that has not been accepted yet. Until that output has been accepted, the fault
+  /// accepts and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
   var held: Int { step.output.count + inStage + waiting.count }

@@ -123,8 +123,8 @@ extension Fault {
         cutter: PacketCutter(unit: unit))
     }
 
-    /// Passes on bytes up to the limit and then cuts the channel. If there is no limit, the channel is cut as soon as
-    /// the fault's window opens.
+    /// Passes on bytes up to the limit and then cuts the channel. Without a limit, the channel is cut as soon as the
+    /// fault's window opens.
     private struct Stage: FaultStage {
       var bytesLeft: Int?
       var packetsLeft: Int?

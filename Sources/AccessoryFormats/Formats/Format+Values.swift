@@ -4,8 +4,8 @@ extension Format<String> {
   /// Any text.
   public static let text = text(TextShape())
 
-  /// A string whose rules also appear in the schema. These rules are checked along with the record's other rules; see
-  /// ``Record/checked(_:)``.
+  /// A string whose rules also appear in the schema. The string's rules are checked along with the record's other
+  /// rules; see ``Record/checked(_:)``.
   public static func text(_ shape: TextShape) -> Format {
     Format(.text(shape)) { value, place in
       if case .text(let text) = value.content { text } else { place.expected("text", value) }

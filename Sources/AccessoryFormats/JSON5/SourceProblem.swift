@@ -2,9 +2,9 @@
 public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvertible {
   /// The file's name as the user gave it, or a name such as "standard input".
   public var file: String
-  /// The number of the line, counted from 1.
+  /// The line number, counted from 1.
   public var line: Int
-  /// The number of the column, from 1; a tab counts as one.
+  /// The column number, counted from 1; a tab counts as one column.
   public var column: Int
 
   /// Creates a position in a file.
@@ -103,7 +103,7 @@ public final class ProblemCollector {
   private var uncountedErrors = 0
   private var uncountedWarnings = 0
 
-  /// Whether a single word is being read. In this case messages do not quote the word, because the caller quotes it.
+  /// Whether a single word is being read; messages then do not quote the word, because the caller does.
   let isOfOneWord: Bool
 
   /// Creates a collector without problems.

@@ -130,8 +130,8 @@ public final class Session {
 
   // MARK: The filter
 
-  /// Passes the bytes that arrived to the filter. The other side may then send more, as if the session's user had read
-  /// these bytes.
+  /// Passes the bytes that arrived to the filter. To the other side, the filtered bytes count as read, so more bytes
+  /// may arrive.
   private func filterInput() {
     guard isOpen, let filter, buffer.isEmpty || filter.isEager else { return }
     var bytes: [UInt8] = []
@@ -223,11 +223,11 @@ public final class Session {
 
 /// Receives a session's events, on the session's loop.
 public protocol SessionHandler: AnyObject {
-  /// Bytes arrived. This is called again only after those bytes have been read.
+  /// Called when bytes have arrived, and again only after those bytes have been read.
   func sessionIsReadable(_ session: Session)
-  /// There is room again after a partial write.
+  /// Called when there is room again after a partial write.
   func sessionIsWritable(_ session: Session)
-  /// The session has ended. Bytes that arrived before the end can still be read.
+  /// Called when the session has ended; bytes that arrived before the end can still be read.
   func session(_ session: Session, endedWith end: SessionEnd)
 }
 

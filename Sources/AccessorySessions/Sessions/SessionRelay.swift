@@ -10,7 +10,7 @@ import IAP2
 /// ```
 ///
 /// - Back-pressure in both directions: the stream is read as fast as the session accepts bytes, and the session is read
-///   as fast as the stream accepts them. Nothing is buffered here.
+///   as fast as the stream accepts them. The relay itself buffers nothing.
 /// - A session has no half-close. After the input ends, the session stays open for answers until everything is
 ///   acknowledged and nothing has arrived for a while.
 package final class SessionRelay: SessionHandler, ByteStreamHandler {

@@ -14,9 +14,9 @@ import CLibUSB
 /// unplugged through the transfers in flight; if there are none, the device's descriptor reports it.
 ///
 /// **Native transport.** A native transport's endpoints exist only after the alternate setting has been selected.
-/// Selecting it blocks and therefore runs on another thread; bytes that are sent before ``opened(_:)`` wait. An
-/// accessory can end a session only with a halt, so if a halt recurs right after it was cleared, the channel ends in an
-/// orderly way.
+/// Selecting an alternate setting blocks and therefore runs on another thread; bytes that are sent before
+/// ``opened(_:)`` wait. An accessory can end a session only with a halt, so if a halt recurs right after it was
+/// cleared, the channel ends in an orderly way.
 ///
 /// **Closing.** Accepted bytes are still sent, for at most ``closingTime``; then the ``USBCable`` releases the
 /// interface.

@@ -113,7 +113,7 @@ final class AbandonedTransfers: @unchecked Sendable {
     for transfer in transfers { transfer.ended = nil }
   }
 
-  /// Cancels the transfers in flight, and frees all of them. This call blocks. Make it before releasing the device,
+  /// Cancels the transfers in flight, and frees all of them. This call blocks. Call it before releasing the device,
   /// because libusb uses the device and its context when it frees a transfer.
   func takeBack(_ context: OpaquePointer) {
     for transfer in transfers { transfer.cancel() }

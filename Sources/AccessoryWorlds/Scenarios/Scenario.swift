@@ -68,7 +68,7 @@ public struct Scenario: Equatable, Sendable {
     public init() {}
   }
 
-  /// One accessory of a scenario.
+  /// One accessory in a scenario.
   public struct Part: Equatable, Sendable {
     /// The name by which steps refer to the accessory.
     public var name: String

@@ -5,7 +5,7 @@ import AccessoryHost
 import AccessoryProfiles
 
 // The format of scenario files, as they are read, written, and described in the schema and in docs/scenario-files.md.
-// AccessorySoak reuses its parts for scenarios with `apps`.
+// AccessorySoak reuses parts of the format for scenarios with `apps`.
 
 extension Scenario {
   package static let longest = Duration.seconds(7 * 24 * 3_600)

@@ -89,7 +89,7 @@ public final class ScenarioPlayer {
       tolerance: sever == nil ? .none : .realTime)
   }
 
-  /// Stops the app and unplugs everything. Afterwards the loop must run briefly, so that both sides notice.
+  /// Stops the app and unplugs everything. The loop must then run briefly, so that both sides notice.
   public func tearDown() {
     stop()
     world.tearDown()
@@ -197,6 +197,6 @@ public struct ScenarioVerdict: Equatable, Sendable {
 }
 
 extension ScenarioPlayer {
-  /// The verdict on the app in its current state. Read it before ``tearDown()``, which ends the sessions.
+  /// The verdict on the app in its current state. Read the verdict before ``tearDown()``, which ends the sessions.
   public var verdict: ScenarioVerdict { ScenarioVerdict(comparison, client) }
 }

@@ -4,7 +4,7 @@ import AccessoryCore
 /// ones, but no Apple device trusts their authority.
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and the certificate
-/// are created when first needed, and then kept. Creating them takes about 0.5 ms for the current generation and about
+/// are created when first needed, and then kept. Creating both takes about 0.5 ms for the current generation and about
 /// 15 ms for the older one, which needs primes.
 ///
 /// ```swift
@@ -103,7 +103,7 @@ private struct Identity: Sendable {
 }
 
 protocol SigningKey: AnyObject, Sendable {
-  /// libcrypto's key object, as needed for X.509. The pointer is valid as long as this object exists.
+  /// libcrypto's key object, as needed for X.509. The pointer is valid while this object exists.
   var key: OpaquePointer { get }
 
   /// The content of AA03 for a digest, which must have the generation's size. The same digest always gives the same

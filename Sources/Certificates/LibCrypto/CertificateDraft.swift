@@ -51,7 +51,7 @@ struct CertificateDraft {
     let number = Owned(BN_bin2bn(serial, Int32(serial.count), nil), BN_free)
     let integer = Owned(BN_to_ASN1_INTEGER(number.pointer, nil), ASN1_INTEGER_free)
     LibraryReasons.must(X509_set_serialNumber(certificate, integer.pointer), "serial")
-    // Apple ignores the dates. The second date means "does not expire" in X.509.
+    // Apple ignores a certificate's dates. The second date means "does not expire" in X.509.
     LibraryReasons.must(
       ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), "20200101000000Z"), "first day")
     LibraryReasons.must(

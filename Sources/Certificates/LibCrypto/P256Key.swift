@@ -109,7 +109,7 @@ struct P256Signature: Equatable {
 }
 
 /// The order of the group P-256, and arithmetic modulo that order. Scalars and nonces must be smaller than the order.
-/// One object is created for all keys.
+/// All keys share one object.
 ///
 /// The object is immutable, so any thread may use it.
 final class P256Order: @unchecked Sendable {

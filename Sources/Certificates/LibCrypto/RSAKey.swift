@@ -24,7 +24,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     let context = Owned(EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free)
     var signature = [UInt8](repeating: 0, count: 128)
     var length = signature.count
-    // Some systems forbid SHA-1 signatures by policy, so this can fail even though the code is correct.
+    // Some systems forbid SHA-1 signatures by policy, so signing can fail even though the code is correct.
     guard EVP_PKEY_sign_init(context.pointer) == 1,
       EVP_PKEY_CTX_set_rsa_padding(context.pointer, RSA_PKCS1_PADDING) == 1,
       EVP_PKEY_CTX_set_signature_md(context.pointer, EVP_sha1()) == 1,

@@ -230,7 +230,8 @@ public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// A rule for identifications. Apple devices have been seen to enforce some rules; the others follow from the format.
+/// A rule that an identification must follow. Apple devices have been seen to enforce some of the rules; the others
+/// follow from the format.
 public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case missingParameter
   case unreadableParameter

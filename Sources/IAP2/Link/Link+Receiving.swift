@@ -75,7 +75,7 @@ extension Link {
   }
 
   private mutating func handleEnd(_ end: LinkEnd, now: Instant) -> Reaction {
-    // Only a device sends RST and SLP; they have no effect when an accessory sends them.
+    // Only a device sends RST and SLP; both are ignored if they come from an accessory.
     guard role == .accessory else { return .nothing }
     switch phase {
     case .synchronizing where end == .reset:

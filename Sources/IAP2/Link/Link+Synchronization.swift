@@ -185,7 +185,7 @@ extension Link {
     guard case .answering(let offer, let answer, let peerSequence, _, _) = phase,
       header.control.contains(.ack), header.acknowledgement == synchronizationSequence
     else { return .nothing }
-    // The accessory acknowledged this device's answer, including its recovery values.
+    // By acknowledging, the accessory has accepted this device's answer, including the recovery values in it.
     return establish(LinkAgreement(ours: answer, theirs: offer.adoptingRecovery(of: answer)), peerSequence)
   }
 

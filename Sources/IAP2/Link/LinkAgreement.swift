@@ -124,7 +124,7 @@ extension Link {
 /// the packet then waits behind others. With a device's window of 127 packets of 65,535 bytes, a continuous writer
 /// fills a line of 7,500 bytes per second for minutes, so every packet is late and is retransmitted, and the
 /// retransmissions delay the others. iAP2 does not measure the line, but each end may announce and send fewer and
-/// shorter packets. The other half of the timeout is left for acknowledgements, which queue behind data in the other
+/// shorter packets. Only half of the timeout is used, because acknowledgements queue behind data in the other
 /// direction.
 struct LineAllowance {
   /// Certificates and identifications fit into one packet of this length.

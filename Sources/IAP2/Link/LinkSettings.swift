@@ -1,7 +1,7 @@
 /// All settings of a link: timings that no public source specifies, and every point of the protocol on which sources
 /// disagree.
 ///
-/// No other type deals with these points. Each default is the safest interpretation.
+/// No other type deals with points on which sources disagree. Each default is the safest interpretation.
 public struct LinkSettings: Hashable, Sendable {
   /// The parameters that this end announces in its SYN. A device replaces the recovery values and the session table
   /// with the accessory's, unless ``deviceAnswer`` says otherwise.
@@ -100,8 +100,8 @@ public struct LinkSettings: Hashable, Sendable {
   }
   /// When the timer that delays an acknowledgement starts.
   public var acknowledgementTimer = AcknowledgementTimer.fromFirst
-  /// Whether packets that arrive ahead of a gap are kept instead of dropped. Some stacks keep them, and others drop
-  /// them.
+  /// Whether packets that arrive ahead of a gap are kept instead of dropped. Some stacks keep such packets, and others
+  /// drop them.
   public var keepsPacketsAheadOfGap = true
 
   /// The number of unread bytes at which the packets of a session are no longer acknowledged.
@@ -109,13 +109,14 @@ public struct LinkSettings: Hashable, Sendable {
   /// How many bytes of one session may be waiting to be sent or acknowledged before a write accepts no more.
   public var sessionSendBound = 256 * 1024
 
-  /// How many bytes per second the line carries in each direction; nil if this is unknown or the line is fast. This end
-  /// then announces, and sends, no more at a time than the line carries in half the agreed retransmission timeout.
+  /// How many bytes per second the line carries in each direction; nil if this is unknown or the line is fast. If the
+  /// rate is given, this end announces and sends no more at a time than the line carries in half the agreed
+  /// retransmission timeout.
   public var lineRate: Int?
 
   /// How long a packet may pause between two bytes before it counts as truncated and the next bytes are read as a new
-  /// packet; nil means forever. This timeout is for lines that lose bytes, such as serial lines. On other lines,
-  /// packets always arrive complete, even if late.
+  /// packet; nil means forever. The timeout is for lines that lose bytes, such as serial lines. On other lines, packets
+  /// always arrive complete, even if late.
   public var interByteTimeout: Milliseconds?
 
   /// Creates settings from the given announcements; all other settings have default values.

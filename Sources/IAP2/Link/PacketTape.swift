@@ -7,8 +7,8 @@
 ///
 /// Packets are stored contiguously in sending order, so that many are sent in one write without a copy. A packet that
 /// does not fit after the newest one goes to the front; packets are never split. The memory grows if there is no room
-/// at either place, and never shrinks, so that a link with steady traffic allocates nothing. The memory needs no limit
-/// of its own, because the number of queued bytes is limited.
+/// after the newest packet or at the front, and never shrinks, so that a link with steady traffic allocates nothing.
+/// The memory needs no limit of its own, because the number of queued bytes is limited.
 struct PacketTape {
   private var memory: [UInt8] = []
   /// The initial size, which is enough for everything that a device sends until an accessory is ready.
@@ -54,7 +54,7 @@ struct PacketTape {
     return 0
   }
 
-  /// Makes room for `count` more bytes. Afterwards, the packets are contiguous and in order at the front.
+  /// Makes room for `count` more bytes. The packets are then contiguous and in order at the front.
   mutating func grow(by count: Int) {
     let live = turn.map { $0 - head + tail } ?? tail - head
     let size = max(live + count, 2 * memory.count, Self.smallest)

@@ -23,8 +23,8 @@ struct SendQueue {
     /// The number of times that the packet's timeout has expired; only these count towards giving up on the link.
     var timeouts: UInt8 = 0
     var needsResend = false
-    /// Whether the packet was retransmitted because of an extended acknowledgement. This happens to a packet at most
-    /// once per timeout, because extended acknowledgements arrive in bursts.
+    /// Whether the packet was retransmitted because of an extended acknowledgement. An extended acknowledgement hastens
+    /// a packet at most once per timeout, because such acknowledgements arrive in bursts.
     var wasHastened = false
   }
 

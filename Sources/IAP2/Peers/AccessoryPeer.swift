@@ -1,8 +1,8 @@
 /// The accessory's side of the protocol.
 ///
-/// An accessory begins with detection and SYN. It then answers the device's requests in any order: the certificate and
-/// challenge requests may come before or after identification, in the same read, or twice. The owner decides how to
-/// answer a challenge and a session request, and may leave either unanswered.
+/// An accessory begins with detection and SYN. The accessory then answers the device's requests in any order: the
+/// certificate and challenge requests may come before or after identification, in the same read, or twice. The owner
+/// decides how to answer a challenge and a session request, and may leave either unanswered.
 public typealias AccessoryPeer = Peer<AccessoryRole>
 
 /// The accessory's state in addition to ``PeerCore``: its identification and its progress.
@@ -42,7 +42,7 @@ extension Peer where Role == AccessoryRole {
     set { role.prepared = PreparedIdentification(newValue) }
   }
 
-  /// Whether the identification is sent as soon as it is requested. If not, the owner receives
+  /// Whether the identification is sent as soon as it is requested. Otherwise the owner receives
   /// ``PeerEvent/identificationRequested`` and may answer with ``identify(as:)``.
   public var identifiesAtOnce: Bool {
     get { role.identifiesAtOnce }

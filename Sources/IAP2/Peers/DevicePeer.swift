@@ -1,7 +1,7 @@
 /// The Apple device's side of the protocol: the device answers detection, and then sends requests.
 ///
 /// Once the link is up it takes the accessory through identification and authentication in the order given by its
-/// settings, and reports ``PeerEvent/ready`` when both are done. After that, sessions may be opened.
+/// settings, and reports ``PeerEvent/ready`` when both are done. Sessions may be opened from then on.
 public typealias DevicePeer = Peer<DeviceRole>
 
 extension Peer where Role == DeviceRole {

@@ -249,8 +249,8 @@ public struct MessageRule: Hashable, Sendable {
     self.parameters = parameters
   }
 
-  /// The message that triggers the rule, if any. This is not inlined, because otherwise the optimizer of Swift 6.3.1
-  /// crashes on comparisons of this property in AccessoryProfiles.
+  /// The message that triggers the rule, if any. The property is not inlined, because otherwise the optimizer of Swift
+  /// 6.3.1 crashes on comparisons of this property in AccessoryProfiles.
   @inline(never) public var heard: MessageID? { if case .message(let id, _) = trigger { id } else { nil } }
 }
 

@@ -23,8 +23,8 @@ import Synchronization
 /// loop.stop()                       // returns when that thread has ended
 /// ```
 ///
-/// While the loop is not running, any one thread may set it up and tear it down. While it is running, everything except
-/// ``execute(_:)`` and ``stop()`` must be called on its thread.
+/// While the loop is not running, any one thread may set it up and tear it down. While the loop is running, everything
+/// except ``execute(_:)`` and ``stop()`` must be called on the loop's thread.
 ///
 /// A loop retains its watches and the work of its timers, which usually retain the loop. Close channels and cancel
 /// watches and timers before releasing a loop.

@@ -168,8 +168,8 @@ private struct Pipe: ~Copyable {
   }
 
   let ours: OwnedDescriptor
-  /// The program's end of the pipe. Its reads and writes block, as programs expect; this process closes its copy once
-  /// the program has started.
+  /// The program's end of the pipe. Reading and writing it blocks, as programs expect; this process closes its copy
+  /// once the program has started.
   let theirs: OwnedDescriptor
 
   init(keeping end: End) throws(SystemError) {

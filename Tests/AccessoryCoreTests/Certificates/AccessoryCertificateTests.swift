@@ -61,7 +61,7 @@ import Testing
   }
 
   /// If the bytes end after the four bytes of tag and length, libcrypto 3.0.19 reports an incomplete header, and 3.0.22
-  /// a missing value. Both error reports are correct.
+  /// a missing value. Either report is correct.
   @Test func aHeaderWithNothingBehindItIsDamaged() {
     let header = Array(Sample.current.certificate.prefix(4))
     let answers = ["no whole tag and length", "a value of 603 bytes, but only 0 are left"]

@@ -200,7 +200,7 @@ final class MockBlueZ {
     }
   }
 
-  /// Calls that the mock never answers. They are retained, because releasing an unanswered call sends an error.
+  /// Calls that the mock never answers. Unanswered calls are retained, because releasing one sends an error.
   private var forgotten: [BusCall] = []
 
   private func register(_ call: BusCall) {

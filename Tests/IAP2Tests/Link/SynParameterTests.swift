@@ -14,8 +14,8 @@ import Testing
     Sheet.parameters(timeout: 65_535), Sheet.parameters(hold: 10), Sheet.parameters(hold: 32_767),
     Sheet.parameters(repeats: 1), Sheet.parameters(repeats: 30), Sheet.parameters(sessions: "ff0001"),
     Sheet.parameters(sessions: "010002 020102 030201 040901"),
-    // This acknowledgement delay is longer than half the retransmission timeout, as in the Canon Ivy's SYN: one source
-    // refuses that, but devices do not.
+    // The acknowledgement delay exceeds half the retransmission timeout, as in the Canon Ivy's SYN, which devices
+    // accept, although one source says otherwise.
     Sheet.parameters(timeout: 1_500, hold: 4_169),
     Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0),
   ]

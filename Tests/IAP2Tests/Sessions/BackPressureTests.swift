@@ -43,7 +43,7 @@ import Testing
     var end = OneEnd.accessory(settings)
     end.opens(1, sequence: 0x41)
     end.passes(22)
-    // This is the first of three packets. Its acknowledgement is delayed until the third packet, not withheld because
+    // The first of three packets is acknowledged only with the third one; its acknowledgement is not withheld because
     // the session is full.
     let filled = end.receives(data(1, 10, sequence: 0x42))
     #expect(end.reads(1).count == 10)

@@ -1,7 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests sessions from the side of the device, which opens sessions and chooses their numbers.
+/// Tests sessions from the device's side, which opens sessions and chooses their numbers.
 @Suite struct DeviceSessionTests {
   /// Creates a ready device that has opened session 1; the device's next packet is number 7, and the accessory's is
   /// number 4.

@@ -25,7 +25,7 @@ import Testing
     #expect(fault.length == nil)
     #expect(fault == Fault(.latency(Fault.Latency())))
     #expect(try Fault("half-dead").directions == [.out])
-    // The delay is required, because every delay in the catalogue has an explanation.
+    // A `latency` fault without a delay is refused, because there is no default.
     #expect(throws: SourceProblems.self) { try Fault("latency") }
   }
 

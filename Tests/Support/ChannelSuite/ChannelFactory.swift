@@ -19,8 +19,8 @@ public struct ChannelFactory: Sendable, CustomStringConvertible {
     /// Even if one side closes with unread bytes, the other side sees an orderly close.
     public static let closesInOrderUnread = Traits(rawValue: 8)
 
-    /// The left end can tell whether the right end was closed or the cable was cut. On USB it cannot, because an
-    /// accessory that closes is unplugged.
+    /// The left end can tell whether the right end was closed or the cable was cut. On USB, the left end cannot tell,
+    /// because an accessory that closes is unplugged.
     public static let rightClosesInOrder = Traits(rawValue: 16)
 
     /// All traits, which in-memory channels and sockets guarantee.

@@ -20,7 +20,7 @@ public final class DescriptorEnd: RemoteEnd {
 
   deinit { dispose() }
 
-  /// Creates a connected pair with small buffers. One descriptor is for a channel; the other is the peer.
+  /// Creates a connected pair of sockets with small buffers. One descriptor is for a channel; the other is the peer.
   public static func pair(_ family: Family) throws -> (nonBlocking: Int32, other: DescriptorEnd) {
     let pair =
       switch family {

@@ -1,7 +1,8 @@
 import Glibc
 import TestSupport
 
-/// A process in the soak. Its output goes to a file that is read line by line, and it is ended only by its process ID.
+/// A process in the soak. The process's output goes to a file that is read line by line. The process is ended only by
+/// its process ID.
 ///
 /// The file is kept until the soak has ended, so that the output can be examined no matter how the process ended.
 final class Child {

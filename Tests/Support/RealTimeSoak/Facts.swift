@@ -29,8 +29,8 @@ struct Facts {
       closed += 1
       bytesRead += line.count("bytesRead")
       if line["reason"]?.text?.isEmpty != false { unexplained += 1 }
-    // On a busy machine, acknowledgements are late and packets are retransmitted. That is no error unless bytes are
-    // missing.
+    // On a busy machine, acknowledgements are late and packets are retransmitted. Retransmissions are no error unless
+    // bytes are missing.
     case "warning" where last.wholeMatch(of: #/warning: the line so far: \d+ packets? sent again/#) != nil: break
     case "warning": wrongs.append(last)
     case "progress":

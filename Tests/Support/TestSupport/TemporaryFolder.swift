@@ -14,7 +14,7 @@ public final class TemporaryFolder {
   /// Whether to keep the folder after the last reference is gone, so that it can be examined.
   public var isKept = false
 
-  /// Creates the folder. Only this user can read it.
+  /// Creates the folder. Only this user can read the folder.
   public init() {
     var template = Array("/tmp/easim-test-XXXXXX".utf8CString)
     precondition(mkdtemp(&template) != nil, "no folder for a test: \(String(cString: strerror(errno)))")

@@ -27,8 +27,8 @@ extension Trait where Self == Waits {
   /// The trait for suites whose tests wait for programs, descriptors, threads or real time.
   public static var waits: Self { Self() }
 
-  /// The trait for tests that take a minute but do little. They start before other tests, so that they do not delay the
-  /// end of the whole run.
+  /// The trait for tests that take a minute but do little. Long tests start before others, so that they do not delay
+  /// the end of the whole run.
   public static var waitsLong: Self { Self(isLong: true) }
 }
 

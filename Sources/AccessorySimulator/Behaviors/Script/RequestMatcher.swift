@@ -11,8 +11,8 @@ import AccessoryProfiles
 ///
 /// Invariant: the matcher never holds more than ``longestRequest`` bytes and a delimiter.
 struct RequestMatcher {
-  /// The maximum size of a request, also in a fixed framing. Only a request whose delimiter never arrives can exceed
-  /// it.
+  /// The maximum size of a request, also in a fixed framing. Only a request whose delimiter never arrives can be
+  /// longer.
   static let longestRequest = 65_536
 
   enum Request: Equatable {

@@ -6,8 +6,8 @@ import IAP2
 /// Answers requests according to rules: ``ScriptMachine`` makes the decisions, and ``ScriptHub`` connects an
 /// accessory's sessions.
 ///
-/// A request that matches no rule gets the default answer. If there is no default answer, the request is not answered,
-/// and the timeline reports this. The same applies to a request that never becomes complete, which counts as unknown.
+/// A request that matches no rule gets the default answer. Without a default answer, the request is not answered, and
+/// the timeline reports it. The same applies to a request that never becomes complete, which counts as unknown.
 public struct ScriptBehavior: AccessoryBehavior {
   private let script: Script
 

@@ -9,7 +9,8 @@ final class ScriptHub {
   @exclusivity(unchecked) var memory: ScriptMemory
   /// Performs actions that scripts request of the accessory; nil if the hub has no accessory.
   var perform: ((AccessoryAction) -> Void)?
-  /// The open sessions. They are not retained, because a forgotten session disappears without reporting that it ended.
+  /// The open sessions. Open sessions are not retained, because a forgotten session disappears without reporting that
+  /// it ended.
   private var members: [Member] = []
 
   private struct Member {

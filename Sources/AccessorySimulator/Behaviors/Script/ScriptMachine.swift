@@ -1,13 +1,13 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// One session under a script: determines the answers to bytes and timers, and when to send them.
+/// Runs a script for one session: decides how to answer bytes and timers, and when to send the answers.
 ///
 /// Bytes, time and the shared memory of an accessory's sessions are parameters; ``next(at:)`` returns the resulting
 /// steps, one at a time. The same bytes at the same times give the same steps, however the bytes were split.
 ///
-/// Invariants: whatever arrives, at most one request and a full ``AnswerQueue`` are kept. Nothing is read while the
-/// queue is full. If a timer or another session cannot add to a full queue, this is reported.
+/// Invariants: whatever arrives, at most one request and a full ``AnswerQueue`` are kept. No bytes are read while the
+/// answer queue is full. If a timer or another session cannot add to a full queue, this is reported.
 struct ScriptMachine {
   private struct Timer {
     let timer: Script.Timer

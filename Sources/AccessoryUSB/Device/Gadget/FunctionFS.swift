@@ -98,9 +98,9 @@ final class FunctionFS {
 /// The first data written to endpoint 0 of FunctionFS: the descriptors for each speed, then the strings. All numbers
 /// are little-endian.
 ///
-/// FunctionFS assigns its own numbers to interfaces, strings and endpoints when it is bound. The numbers here only show
-/// which interfaces, strings and endpoints belong together. The endpoint files are numbered in descriptor order: ep1,
-/// ep2, …
+/// When a gadget is bound, FunctionFS assigns its own numbers to interfaces, strings and endpoints. The numbers here
+/// only show which interfaces, strings and endpoints belong together. The endpoint files are numbered in descriptor
+/// order: ep1, ep2, …
 enum FunctionFSImage {
   private static let descriptorsMagic: UInt32 = 3
   private static let stringsMagic: UInt32 = 2

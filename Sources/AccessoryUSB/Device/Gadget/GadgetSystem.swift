@@ -15,7 +15,7 @@ package struct GadgetSystem: Sendable {
 
   package var controllerNames: [String] { SystemFolder(path: controllers).names }
 
-  /// Whether FunctionFS is loaded. If not, the kernel tries to load FunctionFS when it is needed.
+  /// Whether FunctionFS is loaded; otherwise the kernel tries to load it when it is needed.
   package var hasFunctionFS: Bool { SystemFolder(path: modules)["usb_f_fs"].exists }
 
   var gadgets: SystemFolder { SystemFolder(path: "\(configfs)/usb_gadget") }

@@ -183,7 +183,7 @@ protocol TransferHandler: AnyObject {
 }
 
 enum TransferProblem: Error, Equatable {
-  /// The host is not using the endpoint now, or the transfer was cancelled. Neither case is a failure.
+  /// The host is not using the endpoint now, or the transfer was cancelled, neither of which is a failure.
   case away
   /// The kernel's error number for any other problem.
   case failed(Int32)

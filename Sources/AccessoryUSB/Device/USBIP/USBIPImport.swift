@@ -6,8 +6,8 @@ import AccessoryCore
 /// A cable begins with the first bulk transfer after the host selected the configuration or the alternate setting of
 /// the iAP interface, so each program that opens the device finds the accessory newly plugged in. The cable ends when
 /// the connection ends, when the host makes the next such selection, when the accessory closes the cable, or when the
-/// host has cancelled all its reads and requested nothing for ``hostPatience``. In the last case the host's program has
-/// ended, which USB does not report.
+/// host has cancelled all its reads and requested nothing for ``hostPatience``. A host that has cancelled its reads and
+/// stays silent counts as a program that has ended, because USB does not report that.
 ///
 /// A native channel of the cable begins when the host selects alternate setting 1 of a native transport. The channel
 /// ends when the host selects any other setting, when the cable ends, or when the accessory closes the channel.

@@ -174,8 +174,8 @@ final class FreesTheDelegateOfOpenStreams: NaiveClient {
     if let session = current?.session, let delegate { handle(session, with: delegate) }
   }
 
-  /// Handles a session through a delegate that streams do not retain. This detects when a real app's stream would
-  /// access freed memory.
+  /// Handles a session through a delegate that streams do not retain. A call after the delegate was freed shows that a
+  /// real app's stream would access freed memory.
   private func handle(_ session: Session, with delegate: Delegate) {
     let call = { [weak self, weak delegate] (body: (Exchange) -> Void) in
       guard let delegate else {

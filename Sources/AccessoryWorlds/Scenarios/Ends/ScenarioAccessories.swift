@@ -9,8 +9,8 @@ import Certificates
 
 /// Plays a scenario's actions on accessories and cables, for a device in another process (``ScenarioDevice``).
 ///
-/// The scenario's clock pauses at the first plug-in until a device is connected. This process also simulates the delay
-/// and the faults on the scenario's cables.
+/// The scenario's clock pauses at the first plug-in until a device is connected. The process with the accessories also
+/// simulates the delay and the faults on the scenario's cables.
 ///
 /// ```swift
 /// let side = ScenarioAccessories(scenario, at: [port], coprocessor: makeCoprocessor, on: loop) { print($0.json) }
@@ -118,8 +118,8 @@ private final class ScenarioPort: Port {
     try inner.open { [unowned self] event in
       guard case .cable(let cable, let device) = event else { return onEvent(event) }
       let severable = SeverableChannel(around: cable.main, on: loop)
-      // Only one cable is kept. The accessory refuses any second device, whose cable therefore never needs to be
-      // unplugged.
+      // Only the first device's cable is kept. The accessory refuses any second device, whose cable therefore never
+      // needs to be unplugged.
       if !hasCable { self.cable = severable }
       onCable()
       let faulty = cable.wrapped(main: { _ in severable }, side: { $1 }).faulty(

@@ -111,8 +111,8 @@ import Glibc
   _ x: OpaquePointer?, _ pp: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
 ) -> Int32
 
-// Constants and public structures from libcrypto's headers. All of them are part of libcrypto's binary interface, so
-// they cannot change.
+// Constants and public structures from libcrypto's headers. Such constants and structures are part of libcrypto's
+// binary interface and cannot change.
 
 let ASN1_STRFLGS_ESC_2253: Int32 = 1
 let ASN1_STRFLGS_ESC_CTRL: Int32 = 2
