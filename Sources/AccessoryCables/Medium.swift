@@ -118,7 +118,7 @@ public protocol AccessoryFinder: AnyObject {
   /// Stops reporting.
   func stop()
 
-  /// Makes one attempt to open the cable of an accessory that this finder has reported.
+  /// Makes one attempt to open a reported accessory's cable.
   ///
   /// - Parameter completion: called once, in a later turn, unless the attempt is cancelled.
   /// - Throws: The reason for a failure, if it is known immediately.
@@ -175,6 +175,6 @@ public struct PortContext {
 public protocol PortHub: AnyObject {
   /// Creates the port for one accessory.
   ///
-  /// - Parameter number: the number of the accessory in this program, counted from 1.
+  /// - Parameter number: the accessory's number in this program, counted from 1.
   func makePort(for profile: Profile, number: Int) throws -> any Port
 }

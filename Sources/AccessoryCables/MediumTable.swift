@@ -55,7 +55,7 @@ public struct MediumTable: Sendable {
   /// - Parameters:
   ///   - owner: takes the cables.
   ///   - wanted: the accessories at the address to connect to.
-  ///   - wrap: puts transcripts and faults around the channels of each cable.
+  ///   - wrap: wraps each cable's channels in transcripts and faults.
   /// - Throws: An error that names the address, if there can never be an accessory there.
   public func makeDialer(
     to address: Address, for owner: any CableOwner, on loop: any PollingLoop,

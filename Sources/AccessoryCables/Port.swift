@@ -7,7 +7,7 @@ import LinuxIO
 ///
 /// Opening the port plugs the accessory in, and closing it unplugs it. Each device that connects brings its own cable.
 public protocol Port: AnyObject {
-  /// The name of the place, for messages.
+  /// The place's name, for messages.
   var place: String { get }
 
   /// Publishes what hosts can see of the accessory before they connect. Called before the accessory is plugged in, and

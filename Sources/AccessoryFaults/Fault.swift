@@ -70,8 +70,8 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   /// How long the fault lasts; zero means that it lasts as long as the channel.
   public var lasting = Duration.zero
 
-  /// Creates a fault that lasts as long as the channel. If `directions` is nil, the fault acts in the default
-  /// directions of its kind.
+  /// Creates a fault that lasts as long as the channel. If `directions` is nil, the fault acts in its kind's default
+  /// directions.
   public init(_ effect: Effect, _ directions: Directions? = nil) {
     self.effect = effect
     acts = directions ?? effect.directions.first ?? .both
@@ -167,7 +167,7 @@ extension [Fault] {
 
 /// How many times the faults of one kind took effect, and how many bytes they affected.
 public struct FaultTally: Equatable, Sendable {
-  /// The name of the kind.
+  /// The kind's name.
   public let fault: String
   /// The combined effects of all faults of this kind.
   public var count: FaultCount
@@ -187,7 +187,7 @@ public struct FaultTally: Equatable, Sendable {
 
 /// What a packet fault counts as a packet.
 public enum FaultUnit: Sendable {
-  /// A packet of the link, wherever it begins and ends in the stream.
+  /// A link packet, wherever it begins and ends in the stream.
   case linkPackets
   /// A transfer on a native channel, which has no link packets.
   case transfers

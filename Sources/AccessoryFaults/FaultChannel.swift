@@ -3,10 +3,10 @@ import AccessoryFormats
 
 /// A channel that applies faults to another channel.
 ///
-/// In both directions, bytes pass the faults in the order of the list. Each fault acts only in its own directions,
-/// where `in` means what this end receives. Faults are seeded: the same faults, the same seed and the same bytes at the
-/// same times give the same result. The number of bytes that faults hold is limited. At the limit, `send` accepts less,
-/// and the inner channel is not read.
+/// In both directions, bytes pass the faults in list order. Each fault acts only in its own directions, where `in`
+/// means what this end receives. Faults are seeded: the same faults, the same seed and the same bytes at the same times
+/// give the same result. The number of bytes that faults hold is limited. At the limit, `send` accepts less, and the
+/// inner channel is not read.
 ///
 /// ```swift
 /// let faults = try ["latency,delay=20ms", "loss,chance=2%"].map { try Fault($0) }
@@ -76,7 +76,7 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     return (seeded.map { ($0, $1.derived("in")) }, seeded.map { ($0, $1.derived("out")) })
   }
 
-  /// The effects of each fault in each direction, in the order of the list.
+  /// The effects of each fault in each direction, in list order.
   public var counts: [(fault: Fault, direction: Fault.Direction, count: FaultCount)] {
     [inbound, outbound].flatMap { lane in lane.counts.map { ($0.fault, lane.direction, $0.count) } }
   }
@@ -221,8 +221,8 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
     settle()
   }
 
-  /// Does everything that has become possible. The method is never called while another call to this channel is
-  /// running.
+  /// Does all work that has become possible since the last call. The method is never called while another call to this
+  /// channel is running.
   private func settle() {
     _ = inbound.takeTouched()
     _ = outbound.takeTouched()

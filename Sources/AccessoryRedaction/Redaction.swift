@@ -95,7 +95,7 @@ public struct Redaction {
 
 /// The reason why a file cannot be redacted.
 public struct RedactionRefusal: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The name of the file.
+  /// The file's name.
   public let file: String
   /// The reason, as a sentence fragment.
   public let reason: String

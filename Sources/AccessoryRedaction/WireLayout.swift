@@ -15,7 +15,7 @@ struct WireLayout {
   private(set) var data: [Int: [Range<Int>]] = [:]
   /// Retransmitted payloads: the position of the copy, and the position of the first transmission.
   private(set) var copies: [(copy: Range<Int>, first: Range<Int>)] = []
-  /// The position of each payload, and the position of the payload's checksum.
+  /// Each payload's position, and the position of the payload's checksum.
   private(set) var checksums: [(payload: Range<Int>, place: Int)] = []
   /// The positions of bytes outside intact packets.
   private(set) var damaged: [Range<Int>] = []

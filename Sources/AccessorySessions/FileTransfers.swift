@@ -24,7 +24,7 @@ public final class FileTransfers {
     self.report = report
   }
 
-  /// Handles a packet of a file transfer.
+  /// Handles a file transfer packet.
   public func receive(_ packet: [UInt8]) {
     for action in receiver.receive(packet) { perform(action) }
     for action in sender.receive(packet) {

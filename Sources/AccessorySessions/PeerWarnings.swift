@@ -23,7 +23,7 @@ public final class PeerWarnings {
   }
 }
 
-/// Finds control messages that the identification does not declare. Each is reported once per cable.
+/// Finds control messages that the identification does not declare, and reports each of them once per cable.
 ///
 /// Authentication and identification messages (AAxx and 1Dxx) need not be declared.
 public struct DeclarationWatch {

@@ -100,7 +100,7 @@ extension Profile {
     return out
   }
 
-  /// The settings of the link.
+  /// The link's settings.
   public var linkSettings: LinkSettings {
     var sessions = [
       LinkSession(id: link.controlSession, kind: .control, version: link.controlSessionVersion),

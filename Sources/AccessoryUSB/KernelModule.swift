@@ -11,7 +11,7 @@ package struct KernelModule: Sendable {
   /// The module that provides the file system in which gadgets are created.
   package static let configFS = KernelModule(name: "configfs", setting: "CONFIGFS_FS")
   package static let gadgets = KernelModule(name: "libcomposite", setting: "USB_CONFIGFS")
-  /// The module that provides the files of a gadget's endpoints.
+  /// The module that provides files for a gadget's endpoints.
   package static let functionFS = KernelModule(name: "usb_f_fs", setting: "USB_CONFIGFS_F_FS")
   /// The module that provides a device port connected to a host port on the same machine.
   package static let dummyController = KernelModule(name: "dummy_hcd", setting: "USB_DUMMY_HCD")

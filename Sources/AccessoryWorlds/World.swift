@@ -24,7 +24,7 @@ import LinuxIO
 /// print(world.events.map(\.json))
 /// ```
 public final class World {
-  /// The settings of a world.
+  /// A world's settings.
   public struct Settings {
     /// How accessories authenticate: with stubs of the right sizes, or with real cryptography.
     public enum Authentication: Sendable {
@@ -34,7 +34,7 @@ public final class World {
       case real
     }
 
-    /// The speed of a cable.
+    /// A cable's speed.
     public struct CableSpeed: Equatable, Sendable {
       /// The delay of each byte.
       public var latency = Duration.zero
@@ -344,7 +344,7 @@ public final class World {
         made: { [unowned self] in keep($0, end) }, report: { [weak self] event in self?.handle(event, end) },
         struck: struck(end))
     }
-    // A transcript of one end is enough, because it shows the bytes that the device sends and those that it receives.
+    // One end's transcript is enough, because it shows the bytes that the device sends and those that it receives.
     if settings.keepsTranscript, end.end == .device {
       cable = cable.transcribed(
         at: end.end, on: loop, gate: settings.transcriptGate, shownBytes: settings.transcriptBytes

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// How long the remaining processes of a program may take to end after SIGTERM.
+// How long a program's remaining processes may take to end after SIGTERM.
 enum { grace_milliseconds = 1000, round_milliseconds = 50, longest_kill_milliseconds = 5000 };
 
 // What the child needs, prepared before the fork.

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// The reason why an address cannot be used now or at all, for every medium.
+/// The reason why an address cannot be used, now or ever; all media share these errors.
 public enum TransportError: Error, Equatable, Sendable {
   /// ``Transports`` opens only streams, and the address belongs to another medium.
   case notAStream(Address)

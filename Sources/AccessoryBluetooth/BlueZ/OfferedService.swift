@@ -18,7 +18,7 @@ final class OfferedService {
   /// Offers a service as soon as BlueZ answers.
   ///
   /// - Parameters:
-  ///   - uuid: the UUID of the service.
+  ///   - uuid: the service's UUID.
   ///   - first: the lowest RFCOMM channel to try.
   ///   - path: the path of the object that BlueZ calls; each service needs its own.
   ///   - isAccepting: whether to accept a device that connects now.
@@ -146,7 +146,7 @@ final class RegisteredObject {
   }
 
   private func export() {
-    // One registration for each start of BlueZ is enough.
+    // The object need not be registered again until BlueZ restarts.
     guard object == nil, let bus = blueZ.bus else { return }
     do {
       object = try bus.export(path) { [weak self] call in

@@ -112,7 +112,7 @@ package final class MessageBus: TimerHandler {
 
   // MARK: - Calls
 
-  /// Calls a method of another program.
+  /// Calls another program's method.
   ///
   /// - Parameter completion: called once, in a later turn of the loop, unless the bus is released first.
   package func call(

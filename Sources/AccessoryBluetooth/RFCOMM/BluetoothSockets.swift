@@ -7,7 +7,7 @@ import LinuxIO
 package protocol BluetoothSockets: Sendable {
   /// Begins connecting, and returns a descriptor that becomes writable when the attempt succeeds or fails.
   ///
-  /// - Parameter local: the address of the adapter to use.
+  /// - Parameter local: the address of the local adapter.
   func connect(
     _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32

@@ -36,7 +36,7 @@ public final class Dialer {
   private let wrap: (Cable) -> Cable
   private var ways: [String: Way] = [:]
   private var isStopped = false
-  /// The identity of the chosen accessory, if only one accessory is wanted.
+  /// The chosen accessory's identity, if only one accessory is wanted.
   private var taken: String?
   private var lastTrouble: (key: String, reason: TransportError)?
 
@@ -56,7 +56,7 @@ public final class Dialer {
 
   /// Creates a dialer without starting it.
   ///
-  /// - Parameter wrap: puts transcripts and faults around the channels of each cable.
+  /// - Parameter wrap: wraps each cable's channels in transcripts and faults.
   public init(
     _ finder: any AccessoryFinder, for owner: any CableOwner, on loop: any EventLoop, wanted: Wanted = .every,
     wrap: @escaping (Cable) -> Cable = { $0 }

@@ -160,7 +160,7 @@ struct IAP2Beginning {
   /// Bytes of an earlier session may precede the start of iAP2.
   private static let longest = 65_536
 
-  /// Whether too many other bytes have arrived for iAP2 to be expected any more.
+  /// Whether so much other data has arrived that iAP2 is no longer expected.
   var isHopeless: Bool { !isFound && count > Self.longest }
 
   /// The first bytes in hex, for example "41 54 0d 0a …".

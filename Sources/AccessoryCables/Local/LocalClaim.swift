@@ -1,8 +1,8 @@
 import Glibc
 import LinuxIO
 
-/// One host's claim on the cable of one accessory in the local directory. A claim is a locked file that contains the
-/// host's process ID.
+/// One host's claim on one accessory's cable in the local directory. A claim is a locked file that contains the host's
+/// process ID.
 ///
 /// When the host ends, for whatever reason, the kernel releases the lock.
 public final class LocalClaim {

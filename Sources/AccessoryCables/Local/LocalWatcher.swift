@@ -36,7 +36,7 @@ public final class LocalWatcher {
   private var attached: [String: LocalAccessory] = [:]
   /// Names whose cards disappeared before they could be read.
   private var missed: Set<String> = []
-  /// Each accessory's most recent card, keyed by the characters that the names of its attachments share.
+  /// Each accessory's most recent card, keyed by the part of the name that all of its attachments share.
   private var recentCards = RecentCards<LocalAccessory>()
   private var owners: OwnerWatch?
 

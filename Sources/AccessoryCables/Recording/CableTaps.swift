@@ -42,7 +42,7 @@ public final class CableTaps {
       strike.packet.span.bytes, by: strike.fault.description, from: strike.sender(at: end), at: strike.time)
   }
 
-  /// Returns the cable with observation at this end.
+  /// Returns the cable with observers at this end.
   public func tap(_ cable: Cable, at end: Cable.End, on loop: any EventLoop) -> Cable {
     cableCount += 1
     let number = cableCount

@@ -24,7 +24,7 @@ public struct CaptureAnalysis {
 
   /// Bytes from an External Accessory session.
   public struct SessionBytes: Equatable, Sendable {
-    /// The number of the cable, counted from 1.
+    /// The cable's number, counted from 1.
     public var cable: Int
     /// The session's identifier.
     public var session: UInt16
@@ -61,7 +61,7 @@ public struct CaptureAnalysis {
 
 /// The figures for one direction of a cable.
 public struct LinkStatistics: Equatable, Sendable {
-  /// The number of the cable, counted from 1.
+  /// The cable's number, counted from 1.
   public var cable: Int
   /// The sender's name in the capture.
   public var from: String

@@ -4,7 +4,7 @@ import IAP2
 
 /// One entry of a capture: a packet, a message, or bytes outside packets.
 public struct CaptureEntry: Equatable, Sendable {
-  /// The kind of an entry.
+  /// The kinds of entries.
   public enum Event: String, Sendable {
     case packet
     /// A packet with a wrong payload checksum.
@@ -36,7 +36,7 @@ public struct CaptureEntry: Equatable, Sendable {
     }
   }
 
-  /// The position of an entry.
+  /// An entry's position.
   public enum Place: Equatable, Sendable {
     /// The offset in the stream of bytes that one side sent.
     case offset(Int)
@@ -60,21 +60,21 @@ public struct CaptureEntry: Equatable, Sendable {
     public let protocolName: String
   }
 
-  /// The kind of the entry.
+  /// The entry's kind.
   public let event: Event
-  /// The position of the entry.
+  /// The entry's position.
   public let place: Place
   /// The sender; empty if the capture does not show it.
   public let from: String
-  /// The contents of the entry, as text.
+  /// The entry's contents, as text.
   public let text: String
   /// The packet's header, if the entry is a packet.
   public let header: PacketHeader?
-  /// All bytes of the entry; empty for a transcript, because a transcript does not contain all bytes.
+  /// All of the entry's bytes; empty for a transcript, which does not contain all bytes.
   public let bytes: [UInt8]
   /// The control messages in the entry.
   public let messages: [ControlMessage]
-  /// The native channel of a transfer, or of a note about a channel.
+  /// The native channel that a transfer used, or that a note is about.
   public let channel: NativeChannel?
   let skippedCount: Int
 
@@ -166,7 +166,7 @@ extension CaptureEntry {
     }
   }
 
-  /// The extra lines of verbose output: every parameter of the messages, and every byte.
+  /// The extra lines in verbose output: every message parameter, and every byte.
   public var details: [String] {
     var lines: [String] = []
     for message in messages {

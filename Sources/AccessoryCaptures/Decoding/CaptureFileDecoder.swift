@@ -1,8 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// Decodes the items of a capture file: sorts frames into connections, detects which connections carry iAP2, and
-/// describes their packets.
+/// Decodes a capture file's items: sorts frames into connections, detects which connections carry iAP2, and describes
+/// their packets.
 ///
 /// Invariant: memory is bounded. The decoder keeps at most ``mostCables`` cables, what ``PacketCapture`` keeps for each
 /// direction, and a few bytes for each of ``mostStreams`` other streams.

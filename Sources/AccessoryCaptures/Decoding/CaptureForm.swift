@@ -1,4 +1,4 @@
-/// The format of a capture.
+/// A capture's format.
 public enum CaptureForm: String, CaseIterable, Sendable {
   /// The link's raw bytes.
   case raw
@@ -111,7 +111,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
 
 /// Why a text is not a capture, and the position of the problem.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The number of the line, counted from 1.
+  /// The line's number, counted from 1.
   public let line: Int
   /// The number of the column in bytes, counted from 1.
   public let column: Int

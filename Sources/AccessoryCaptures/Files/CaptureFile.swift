@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The items of a capture file, in file order.
+/// A capture file's items, in file order.
 public enum CaptureFileItem: Sendable {
   case interface(CaptureInterface)
   case frame(CaptureFrame)
@@ -52,7 +52,7 @@ public struct CaptureInterface: Equatable, Sendable {
   public var description = ""
 }
 
-/// The direction of a frame, as the recorder sees it.
+/// A frame's direction, as the recorder sees it.
 public enum CaptureDirection: Sendable {
   case unknown
   case received
@@ -63,13 +63,13 @@ public enum CaptureDirection: Sendable {
 public struct CaptureFrame: Sendable {
   /// The frame's number in the file, counted from 1.
   public var number = 0
-  /// The offset of the frame's record in the file.
+  /// The file offset of the frame's record.
   public var offset: Int
   /// The number of the frame's interface.
   public var interface: Int
   /// Nanoseconds since 1970, or since another origin if the file uses one.
   public var time: Int64
-  /// The direction of the frame.
+  /// The frame's direction.
   public var direction = CaptureDirection.unknown
   /// The flags of a btsnoop record, or the type of a PacketLogger record.
   var flags = 0

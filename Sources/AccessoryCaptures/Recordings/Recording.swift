@@ -19,7 +19,7 @@ public struct Recording: Equatable, Sendable {
   public struct Step: Equatable, Sendable {
     /// The sender.
     public var from: End
-    /// When the last of these bytes appeared, counted from the first packet of the capture.
+    /// When the last of these bytes appeared, counted from the capture's first packet.
     public var time: Instant
     /// The number of the packet that contained the last byte.
     public var packet: Int
@@ -69,7 +69,7 @@ public struct Recording: Equatable, Sendable {
 
   /// A period during which the accessory was plugged in.
   public struct Attachment: Equatable, Sendable {
-    /// The number of the cable in the capture, counted from 1.
+    /// The cable's number in the capture, counted from 1.
     public var cable: Int
     /// The time of the attachment's first packet.
     public var begin: Instant
@@ -98,7 +98,7 @@ public struct Recording: Equatable, Sendable {
       ?? attachments.last { $0.identification != nil }?.identification
   }
 
-  /// Reads the recording from the bytes of a capture, in any format that ``CaptureDecoder`` supports.
+  /// Reads the recording from a capture's bytes, in any format that ``CaptureDecoder`` supports.
   ///
   /// - Throws: ``CaptureError`` if the bytes are not a capture, ``RecordingError`` if nothing in the capture can be
   ///   played.

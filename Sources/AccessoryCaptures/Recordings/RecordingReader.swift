@@ -228,7 +228,7 @@ public struct RecordingReader {
   }
 }
 
-/// Builds the ``Recording`` from the bytes of a capture, chunk by chunk.
+/// Builds the ``Recording`` from a capture's bytes, chunk by chunk.
 ///
 /// ```swift
 /// var decoder = RecordingDecoder()

@@ -11,7 +11,7 @@ public struct Cable {
   /// The channel that carries iAP2.
   public let main: any Channel
 
-  /// Opens the native channel of a protocol. The channel is not started, but accepts bytes immediately, even while the
+  /// Opens a protocol's native channel. The channel is not started, but accepts bytes immediately, even while the
   /// medium is still opening it.
   public typealias Opener = (_ protocolName: String) throws(NativeChannelRefusal) -> any Channel
   /// Receives the native channels that the device opens, each with its protocol. The channels are not started.

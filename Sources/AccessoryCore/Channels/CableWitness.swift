@@ -1,7 +1,7 @@
 /// Observes one channel of a cable at one end without changing anything, for a transcript, a capture or a check of the
 /// traffic.
 public protocol CableWitness: AnyObject {
-  /// Called when the owner of this end has started to receive bytes.
+  /// Called when this end's owner has started to receive bytes.
   func began(_ owner: any ChannelHandler)
 
   /// Called when bytes sent by `end` have passed; on a native channel, the bytes of one call are one transfer.
@@ -10,7 +10,7 @@ public protocol CableWitness: AnyObject {
   /// Called when a fault has affected a packet that `end` sent.
   func struck(_ packet: RawSpan, by fault: String, from end: Cable.End, at time: Instant)
 
-  /// Called when the owner of this end has handled bytes that it received.
+  /// Called when this end's owner has handled bytes that it received.
   func handled()
 
   /// Called when the channel has ended; `reason` is nil if its owner at this end closed it.
@@ -18,16 +18,16 @@ public protocol CableWitness: AnyObject {
 }
 
 extension CableWitness {
-  /// Does nothing in the default implementation.
+  /// The default implementation does nothing.
   public func began(_ owner: any ChannelHandler) {}
 
-  /// Does nothing in the default implementation.
+  /// The default implementation does nothing.
   public func struck(_ packet: RawSpan, by fault: String, from end: Cable.End, at time: Instant) {}
 
-  /// Does nothing in the default implementation.
+  /// The default implementation does nothing.
   public func handled() {}
 
-  /// Does nothing in the default implementation.
+  /// The default implementation does nothing.
   public func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant) {}
 }
 
@@ -60,8 +60,7 @@ extension Cable {
   }
 }
 
-/// A wrapper that reports the bytes of a channel at this end to a witness, and pauses the channel while a gate is
-/// closed.
+/// A wrapper that reports a channel's bytes at this end to a witness, and pauses the channel while a gate is closed.
 public final class WitnessedChannel: Channel, ChannelHandler {
   private let inner: any Channel
   private let loop: any EventLoop
@@ -83,7 +82,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   /// Whether one `send` to the inner channel is one transfer.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
-  /// The maximum size of a frame of the inner channel.
+  /// The inner channel's maximum frame size.
   public var longestTransfer: Int? { inner.longestTransfer }
   /// The number of bytes that the inner channel has not delivered.
   public var undelivered: Int { inner.undelivered }

@@ -72,8 +72,7 @@ extension Channel {
   }
 }
 
-/// Receives the events of a channel. The handler is called on the channel's loop, never from inside a call to the
-/// channel.
+/// Receives a channel's events. The handler is called on the channel's loop, never from inside a call to the channel.
 public protocol ChannelHandler: AnyObject {
   /// Called when bytes have arrived. The bytes are valid until this call returns; copy whatever is needed longer.
   func channel(_ channel: any Channel, received bytes: RawSpan)

@@ -46,7 +46,7 @@ public final class LoopbackChannel: Channel, TimerHandler {
   ///
   /// - Parameters:
   ///   - latency: the delay of each byte.
-  ///   - bytesPerSecond: the rate of the line in each direction; nil means unlimited.
+  ///   - bytesPerSecond: the line's rate in each direction; nil means unlimited.
   ///   - capacity: how many bytes may be in transit or waiting for a paused receiver, in each direction.
   ///   - keepsTransfersApart: whether each `send` is delivered separately.
   public static func makePair(
@@ -188,9 +188,9 @@ public final class LoopbackChannel: Channel, TimerHandler {
 
 /// Both ends of an in-memory cable, which can be unplugged.
 public struct LoopbackCable {
-  /// The left end of the cable.
+  /// The cable's left end.
   public let left: LoopbackChannel
-  /// The right end of the cable.
+  /// The cable's right end.
   public let right: LoopbackChannel
 
   /// Unplugs the cable: bytes in transit are lost, and both channels report in a later turn that they have ended,
@@ -218,7 +218,7 @@ public final class LoopbackNativeChannels {
   private let bytesPerSecond: Int?
   private var open: [(name: String, cable: LoopbackCable)] = []
 
-  /// Creates the native channels of a cable, each with the latency and the rate of
+  /// Creates a cable's native channels, each with the latency and the rate of
   /// ``LoopbackChannel/makePair(on:latency:bytesPerSecond:capacity:keepsTransfersApart:)``.
   public init(on loop: any EventLoop, latency: Duration = .zero, bytesPerSecond: Int? = nil) {
     self.loop = loop
@@ -226,7 +226,7 @@ public final class LoopbackNativeChannels {
     self.bytesPerSecond = bytesPerSecond
   }
 
-  /// Opens the native channel of a protocol, and returns the device's end of the channel.
+  /// Opens a protocol's native channel, and returns the device's end of it.
   public func open(_ protocolName: String) throws(NativeChannelRefusal) -> any Channel {
     open.removeAll { $0.cable.left.isOver || $0.cable.right.isOver }
     if open.contains(where: { $0.name == protocolName }) { throw .inUse }

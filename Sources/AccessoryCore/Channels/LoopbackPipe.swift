@@ -10,7 +10,7 @@ final class LoopbackPipe {
     var count: Int
   }
 
-  /// A line with a limited rate delivers a hundredth of a second's bytes at a time, but at least this many.
+  /// A line with a limited rate delivers the bytes for a hundredth of a second at a time, but at least this many.
   private static let leastStep = 64
 
   private let capacity: Int

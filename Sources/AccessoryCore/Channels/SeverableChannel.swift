@@ -61,7 +61,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
   /// Whether one `send` to the inner channel is one transfer.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
-  /// The maximum size of a frame of the inner channel.
+  /// The inner channel's maximum frame size.
   public var longestTransfer: Int? { inner.longestTransfer }
   /// The number of bytes that the inner channel has not delivered.
   public var undelivered: Int { inner.undelivered }

@@ -144,7 +144,8 @@ public final class LoopTimer {
   /// timer's owner.
   @exclusivity(unchecked) var isOneShot = false
   @exclusivity(unchecked) private var work: (() -> Void)?
-  /// Called when the timer fires. The handler is not retained, so it must cancel the timer before it is released.
+  /// Called when the timer fires. The handler is not retained, so it must cancel the timer before being released
+  /// itself.
   @exclusivity(unchecked) public unowned var handler: (any TimerHandler)?
   private unowned let queue: TimerQueue
 

@@ -77,7 +77,7 @@ package final class ReportLimit {
     armTimer()
   }
 
-  /// Reports the count immediately, because the subject of the messages has ended.
+  /// Reports the count immediately, because whatever the messages were about has ended.
   package func flush() {
     timer?.cancel()
     reportCount(rate.take(startingAgainAt: loop.now))

@@ -171,7 +171,7 @@ struct StreamSegments {
     case ours(Int)
     /// The bytes belong to another session of the same run, at this offset.
     case session(Int, Int)
-    /// The bytes belong to a session of the run with this seed.
+    /// The bytes belong to a session from the run with this seed.
     case run(UInt64)
     case unknown
   }

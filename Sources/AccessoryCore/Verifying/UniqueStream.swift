@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// The bytes of one session. Every 16 bytes encode the place where they belong: the seed, the session, and the offset
-/// in the session.
+/// One session's bytes. Every 16 bytes encode the place where they belong: the seed, the session, and the offset in the
+/// session.
 ///
 /// A stream has no end and no period: programs send segments of it, and a segment from another place, session or run
 /// differs in every block. A block of 16 bytes is two little-endian numbers of 64 bits,
@@ -33,13 +33,13 @@ public struct UniqueStream: Hashable, Sendable {
   private static let highOrigin: UInt64 = 0x8CB9_2BA7_2F3D_8DD7
   private static let highStepInverse = inverse(of: highStep)
 
-  /// The seed of the run.
+  /// The run's seed.
   public let seed: UInt64
   /// The session's number in the run.
   public let session: Int
   private let key: UInt64
 
-  /// Creates the stream of a session of a run.
+  /// Creates the stream for a session in a run.
   public init(seed: UInt64, session: Int) {
     self.seed = seed
     self.session = session & (Self.sessionLimit - 1)
@@ -77,7 +77,7 @@ public struct UniqueStream: Hashable, Sendable {
     }
   }
 
-  /// Returns a copy of a segment of the stream.
+  /// Returns a copy of a stream segment.
   public func bytes(_ range: Range<Int>) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(range.count)

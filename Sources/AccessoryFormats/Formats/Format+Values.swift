@@ -235,8 +235,8 @@ extension Format<[UInt8]> {
   /// Bytes, written as a string (encoded as UTF-8) or as `{ hex: "0a 0b" }`.
   public static let bytes = bytes(named: "bytes", atLeast: 0)
 
-  /// Bytes; the schema requires at least `least` of them. `name` is the name of the object `{ hex: … }` in the
-  /// documentation.
+  /// Bytes; the schema requires at least `least` of them. `name` is what the documentation calls the object `{ hex: …
+  /// }`.
   public static func bytes(named name: String, atLeast least: Int) -> Format {
     let hex = Record(name, "bytes in hex", HexBytes()) {
       Field(

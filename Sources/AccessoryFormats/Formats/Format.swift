@@ -120,7 +120,7 @@ public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
 
 /// The place where a value is being read: the path, used in messages, and the collector for problems with the value.
 public struct Place {
-  /// The path of the value; empty for the document.
+  /// The value's path; empty for the document.
   public let path: String
   /// Collects the problems.
   public let problems: ProblemCollector
@@ -134,10 +134,10 @@ public struct Place {
   /// Creates the place of the whole document.
   public init(_ problems: ProblemCollector) { self.init("", problems) }
 
-  /// The place of a key of the object at this place.
+  /// The place of a key in the object at this place.
   public func key(_ key: String) -> Place { Place(path.isEmpty ? key : "\(path).\(key)", problems) }
 
-  /// The place of an element of the list at this place.
+  /// The place of an element in the list at this place.
   public func element(_ index: Int) -> Place { Place("\(path)[\(index)]", problems) }
 
   /// Reports an error about the value at this place.

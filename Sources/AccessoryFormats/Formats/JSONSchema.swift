@@ -64,10 +64,10 @@ public struct SharedSchemas {
     (definitions.place, definitions.isOpen, definitions.documents) = ("#/components/schemas/", true, documents)
   }
 
-  /// The schema of a value.
+  /// A value's schema.
   public mutating func schema(of shape: Shape) -> JSON5Value { definitions.schema(of: shape) }
 
-  /// The schema of an object, written inline instead of as a reference.
+  /// An object's schema, written inline instead of as a reference.
   public mutating func schema(of record: RecordShape) -> JSON5Value { .object(definitions.members(of: record)) }
 
   /// The definitions, by name, to which the schemas created so far refer.

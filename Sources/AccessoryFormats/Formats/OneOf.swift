@@ -18,7 +18,7 @@
 /// Light.format.text(light)                // "lamp,color=green,fading=2s"
 /// ```
 public struct OneOf<Root: Equatable & Sendable>: Sendable {
-  /// What messages call such a value, for example "quirk".
+  /// The word that messages use for such a value, for example "quirk".
   public let name: String
   let key: String
   let example: String
@@ -30,8 +30,8 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   public struct Shorthand: Sendable {
     /// The regular expression that such strings match, for the schema.
     let pattern: String
-    /// The members of the object that a string stands for; nil if the string has the usual form. An error explains what
-    /// to write instead.
+    /// The members of the object for which a string stands; nil if the string has the usual form. An error explains
+    /// what to write instead.
     let members: @Sendable (String) throws(OptionError) -> [JSON5Member]?
 
     /// Creates a shorthand.
@@ -264,7 +264,7 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
 
 /// One of the keys that can hold the kind in ``OneOf/format(in:at:sides:complaint:)``.
 public struct OneOfSide: Sendable {
-  /// The name of the key.
+  /// The key's name.
   public let key: String
   let summary: String
 

@@ -43,7 +43,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return shown
   }
 
-  /// The shape of the object.
+  /// The object's shape.
   public var shape: RecordShape {
     RecordShape(
       name: name, summary: summary, fields: fields.compactMap { $0.shape(base) }, rules: rules, example: example)
@@ -135,7 +135,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   /// The key.
   public let key: String
   let isRequired: Bool
-  /// The shape of the value; nil for a key that is never valid.
+  /// The value's shape; nil for a key that is never valid.
   let shape: @Sendable (Root) -> FieldShape?
   /// Reads the value into the root; false if it could not be read.
   let read: @Sendable (JSON5Value, inout Root, Place) -> Bool

@@ -36,9 +36,9 @@ public struct TextShape: Equatable, Sendable {
   }
 }
 
-/// The shape of an object.
+/// An object's shape.
 public struct RecordShape: Sendable {
-  /// The name of the object.
+  /// The object's name.
   public let name: String
   /// The name of the format of which this object is one kind, for example "quirk"; nil for an ordinary object.
   public var owner: String?
@@ -74,7 +74,7 @@ extension RecordShape {
   }
 }
 
-/// The shape of one key of an object.
+/// The shape of one key in an object.
 public struct FieldShape: Sendable {
   /// The key.
   public let key: String
@@ -103,9 +103,9 @@ public struct FieldShape: Sendable {
   }
 }
 
-/// The shape of a value of one of several kinds.
+/// The shape of a value that has one of several kinds.
 public struct OneOfShape: Sendable {
-  /// The name of the value.
+  /// The value's name.
   public let name: String
   /// The key that holds the kind.
   public let key: String

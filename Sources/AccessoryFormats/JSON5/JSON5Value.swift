@@ -3,7 +3,7 @@
 /// The tree keeps everything that an error message might need: the order of members, duplicate members, and the
 /// spelling of numbers.
 public struct JSON5Value: Equatable, Sendable {
-  /// The content of the value.
+  /// The value's content.
   public var content: Content
   /// The position of the value's first character.
   public var position: SourcePosition
@@ -77,7 +77,7 @@ public struct JSON5Value: Equatable, Sendable {
 public struct JSON5Member: Equatable, Sendable {
   /// The key, unescaped.
   public var key: String
-  /// The position of the key.
+  /// The key's position.
   public var keyPosition: SourcePosition
   /// The value.
   public var value: JSON5Value

@@ -51,9 +51,9 @@ public struct SourceProblem: Error, Equatable, Sendable, CustomStringConvertible
 
   /// Whether the problem prevents using the file.
   public var severity: Severity
-  /// The position of the problem; nil if the source is not a file, for example a command-line argument.
+  /// The problem's position; nil if the source is not a file, for example a command-line argument.
   public var position: SourcePosition?
-  /// The path of the key, such as `protocols[1].name`; empty for the document itself.
+  /// The key's path, such as `protocols[1].name`; empty for the document itself.
   public var path: String
   /// The message that says what is wrong.
   public var message: String

@@ -13,7 +13,7 @@ public struct FrameChecksum: Equatable, Sendable {
     case crc(polynomial: UInt32, start: UInt32, isReflected: Bool, final: UInt32)
   }
 
-  /// The name of the checksum.
+  /// The checksum's name.
   public let name: String
   /// The length in bytes: 1, 2 or 4.
   public let width: Int

@@ -14,7 +14,7 @@ import IAP2
 /// side's transfers stay pending. A session that is not read does not affect other sessions, so there is no time limit
 /// for reading. A writer can write as much as the channel accepts.
 final class NativeCarrier: ChannelHandler, SessionCarrier {
-  /// The role of this side, which determines how the closing of the channel is described.
+  /// This side's role, which determines how the closing of the channel is described.
   enum Closing {
     case accessory
     case device

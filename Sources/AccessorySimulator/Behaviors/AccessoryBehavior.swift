@@ -3,7 +3,7 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// Defines what an accessory does with the bytes of its sessions.
+/// Defines what an accessory does with its sessions' bytes.
 ///
 /// A behavior creates one handler per session, which lives as long as the session. Profiles name the built-in
 /// behaviors; in Swift, any conforming type can be used, and ``ClosureBehavior`` is the short form:

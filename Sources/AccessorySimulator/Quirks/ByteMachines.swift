@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// These types decide when a session's bytes are passed on. Each type applies one quirk of
+// These types decide when a session's bytes are passed on. Each type applies one quirk from
 // AccessoryProfiles/Quirks/SessionBytes.swift.
 
 /// Applies the quirk `drops-beyond`: a buffer that is emptied at a given rate, every hundredth of a second.

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 
-// These types decide which requests an accessory serves, across all of its sessions. Each type applies one quirk of
+// These types decide which requests an accessory serves, across all of its sessions. Each type applies one quirk from
 // AccessoryProfiles/Quirks/SessionBytes.swift. Each session has its own number, which is never reused.
 
 /// Applies the quirk `busy-after-cancel`.

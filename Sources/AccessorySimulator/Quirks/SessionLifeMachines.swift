@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// These types decide how long sessions last, over the whole lifetime of an accessory. Each type applies one quirk of
+// These types decide how long sessions last, over an accessory's whole lifetime. Each type applies one quirk from
 // AccessoryProfiles/Quirks/SessionLives.swift.
 
 /// Applies the quirk `ends-sessions`.

@@ -17,11 +17,11 @@ public final class ReceivedBytes {
 
   /// The bytes received in one session.
   public final class Stream {
-    /// The protocol of the session.
+    /// The session's protocol.
     public let protocolName: String
     /// The time at which the session was opened.
     public let began: Instant
-    /// The kept bytes of the session.
+    /// The session's kept bytes.
     public fileprivate(set) var bytes = ByteQueue()
     /// The number of earlier bytes that are no longer kept.
     public fileprivate(set) var dropped = 0

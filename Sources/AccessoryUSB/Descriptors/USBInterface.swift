@@ -21,7 +21,7 @@ struct USBInterface: Equatable, Sendable {
       self.protocolCode = protocolCode
     }
 
-    /// iAP2: the link of an accessory that is a USB device.
+    /// iAP2: the link to an accessory that is a USB device.
     static let iAP = Kind(0xFF, 0xF0, 0x00)
     /// A native transport: alternate 0 without endpoints, alternate 1 with a bulk pair.
     static let native = Kind(0xFF, 0xF0, 0x01)
@@ -97,7 +97,7 @@ enum IAPFinding: Equatable {
   case unrelated
 }
 
-/// The interfaces of an accessory that carry iAP2 and native transports.
+/// An accessory's interfaces that carry iAP2 and native transports.
 struct IAPInterfaces: Equatable {
   var configuration: UInt8
   var main: BulkPair

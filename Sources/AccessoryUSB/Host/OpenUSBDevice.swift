@@ -70,7 +70,7 @@ final class OpenUSBDevice: @unchecked Sendable {
 
   private static let english: UInt16 = 0x0409
 
-  /// Returns the native transport of a protocol: the transport with its name, or the only transport if its name is
+  /// Returns a protocol's native transport: the one with the protocol's name, or the only one if its name is
   /// unreadable.
   func native(of protocolName: String) -> BulkPair? {
     interfaces.natives.first { nativeNames[$0.number] == protocolName }

@@ -22,10 +22,10 @@ public enum WorldAction: Equatable, Sendable {
   case deviceMessage(OutgoingMessage, to: String)
   case app(AppAction, of: Role = .tested)
 
-  /// The role of an app on the device.
+  /// Which app on the device an action affects.
   public enum Role: Equatable, Sendable {
     case tested
-    /// Another SDK in the process of the app under test, which the system considers the same app.
+    /// Another SDK in the tested app's process, which the system considers part of the same app.
     case sdk
     /// Another app, which is not running until it is launched.
     case other

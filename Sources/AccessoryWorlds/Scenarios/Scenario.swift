@@ -13,7 +13,7 @@ public struct Scenario: Equatable, Sendable {
   /// The version of the file format that this code reads.
   public static let formatVersion = 1
 
-  /// The description of the scenario.
+  /// The scenario's description.
   public var about: About
   /// The name of the client that the scenario breaks; see ``ScenarioClients``.
   public var naiveClient: String?
@@ -49,7 +49,7 @@ public struct Scenario: Equatable, Sendable {
   /// The file's name without its extension.
   public var name: String { about.name }
 
-  /// The description of a scenario.
+  /// Describes a scenario.
   public struct About: Equatable, Sendable {
     /// The file's name without its extension.
     public var name = ""
@@ -102,9 +102,9 @@ public struct Scenario: Equatable, Sendable {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// A step of a scenario.
+  /// A step in a scenario.
   public struct Step: Equatable, Sendable {
-    /// The time of the step, counted from the start of the scenario.
+    /// The step's time, counted from the start of the scenario.
     public var at: Duration
     /// The action.
     public var action: WorldAction

@@ -21,8 +21,7 @@ public final class ScenarioPlayer {
 
   private let app: ScenarioApp
   private var parts: [String: SimulatedAccessory] = [:]
-  /// Disconnects the device from the cable of an accessory in another process; nil if the accessories are in this
-  /// process.
+  /// Disconnects the device from an accessory's cable in another process; nil if the accessories are in this process.
   private let sever: ((String) -> Void)?
   private lazy var actions = {
     var actions = ActionPlayer(in: world) { [unowned self] in
@@ -82,7 +81,7 @@ public final class ScenarioPlayer {
     timeline.start()
   }
 
-  /// The comparison of the events with the expected ones.
+  /// Compares the events with the expected ones.
   public var comparison: ScenarioComparison {
     ScenarioComparison(
       world.events, with: scenario, since: timeline.beginning, surprises: app.surprises,
@@ -101,7 +100,7 @@ public final class ScenarioPlayer {
   }
 }
 
-/// Runs the steps of a scenario when they are due.
+/// Runs a scenario's steps when they are due.
 ///
 /// If two processes play one side each, neither knows when the other started. Each process therefore pauses its clock
 /// at the first plug-in until the other end of the cable exists; from then on, both clocks agree.

@@ -220,7 +220,7 @@ export class LanePainter {
     pen.stroke();
   }
 
-  // Paints the selected time range, and the time of the entry selected in a list.
+  // Paints the selected time range, and the time of the selected list entry.
   selection(range, cursor) {
     const { pen, colors, left, width, height } = this;
     if (range) {

@@ -1,4 +1,4 @@
-// A list of any length that creates elements for visible rows only. The list follows its last rows until the user
+// A list of any length that creates elements for visible rows only. The list stays scrolled to its end until the user
 // scrolls up.
 import { h, perFrame } from "./dom.js";
 
@@ -6,7 +6,7 @@ const ROW = 22;
 let lists = 0;
 
 export class VirtualList {
-  // `cells` creates the texts of a row; `choose` is called when a row is selected.
+  // `cells` creates a row's texts; `choose` is called when a row is selected.
   constructor({ label, columns, cells, choose, kind }) {
     Object.assign(this, { columns, cells, choose, kind });
     this.id = `l${++lists}`;

@@ -44,7 +44,7 @@ export class Overview {
     this.drawLines();
   }
 
-  // Each session of an app is a line from its accessory through the device.
+  // Draws each app's session as a line from its accessory through the device.
   drawLines() {
     const world = this.desk.world();
     const box = this.element.getBoundingClientRect();
@@ -202,7 +202,7 @@ class AccessoryCard {
   }
 }
 
-// The name of an accessory, with its serial number if another one has the same name.
+// An accessory's name, with its serial number if another one has the same name.
 function unambiguous(name, serial, all) {
   return all.filter((one) => one.name === name).length > 1 ? `${name} ${serial}` : name;
 }

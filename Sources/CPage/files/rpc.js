@@ -82,7 +82,7 @@ export class Server {
   }
 }
 
-// The same request as a line of JSON-RPC, and as a shell command.
+// Formats a request as a line of JSON-RPC, or as a shell command.
 export function asJSON(method, params) { return JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }); }
 
 export function asCommand(method, params) {

@@ -12,8 +12,8 @@ import Glibc
 ///
 /// The verifier checks the certificate, the sizes, the signature and the chain, in this order, and reports the first
 /// problem. A chain that does not lead to the simulation's own authority is a warning, because the root of Apple's
-/// certificates is not public. An expired certificate is also only a warning, because accessories are used longer than
-/// their certificates are valid. A verifier can be used from any thread.
+/// certificates is not public. An expired certificate is also only a warning, because accessories are used for longer
+/// than their certificates are valid. A verifier can be used from any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
   private let cache = Locked(CertificateCache())
 
@@ -133,7 +133,7 @@ struct CertificateCache {
   private let capacity: Int
   private let largest: Int
   private var entries: [Key: Entry] = [:]
-  /// The keys in order of insertion; a ring buffer once it is full.
+  /// The keys in order of insertion; a ring buffer once the cache is full.
   private var order: [Key] = []
   private var oldest = 0
 

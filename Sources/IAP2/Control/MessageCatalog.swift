@@ -53,7 +53,7 @@ public enum MessageCatalog {
     public let group: [ParameterEntry]
   }
 
-  /// Returns the description of a message; nil if the message is not listed.
+  /// Returns a message's entry; nil if the message is not listed.
   public static func entry(_ id: MessageID) -> Entry? {
     byNumber[id.rawValue]
   }
@@ -106,7 +106,7 @@ extension Substring {
   }
 }
 
-/// The number of a control message; easim interprets only the messages that have a constant here.
+/// A control message's number; easim interprets only the messages that have a constant here.
 ///
 /// ``MessageCatalog`` contains the names of all known messages.
 public struct MessageID: RawRepresentable, Hashable, Sendable {

@@ -246,7 +246,8 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case presenceWithValue
   case duplicateProtocol
   case duplicateComponent
-  /// No transport component is declared. Every capture contains one; whether an Apple device requires it is unknown.
+  /// No transport component is declared. Every capture contains a transport component, but whether Apple devices
+  /// require one is unknown.
   case missingTransport
   /// A protocol's native transport refers to an undeclared component.
   case unknownNativeTransport

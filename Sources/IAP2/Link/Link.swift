@@ -18,7 +18,7 @@
 /// Invariants: each payload is delivered once and in order, or the link ends with a reason; the number of packets in
 /// flight and their length never exceed what the other end announced; an idle link has no deadline.
 public struct Link: ~Copyable {
-  /// The role of one end of the link.
+  /// The roles of the link's two ends.
   public enum Role: Hashable, Sendable {
     /// The MFi accessory, which starts detection and synchronization.
     case accessory
@@ -63,7 +63,7 @@ public struct Link: ~Copyable {
     static let probeAnswers = Pending(rawValue: 64)
   }
 
-  /// The role of this end.
+  /// This end's role.
   public let role: Role
   /// The settings with which this link was created.
   public let settings: LinkSettings
@@ -71,7 +71,7 @@ public struct Link: ~Copyable {
   public internal(set) var phase: Phase = .stopped {
     didSet { terms = Terms(phase, settings) }
   }
-  /// The counters of the link.
+  /// The link's counters.
   public internal(set) var counters = LinkCounters()
 
   var sender = SendQueue()

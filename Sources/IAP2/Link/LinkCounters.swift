@@ -37,7 +37,7 @@ public struct LinkCounters: Hashable, Sendable {
   /// Creates counters that are all zero.
   public init() {}
 
-  /// Adds the counters of another link.
+  /// Adds another link's counters.
   public static func += (left: inout LinkCounters, right: LinkCounters) {
     // The sums are written out: summing by key paths took 18,000 instructions, and this runs for every detached link.
     left.packetsSent += right.packetsSent

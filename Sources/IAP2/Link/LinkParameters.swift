@@ -17,7 +17,7 @@ public struct LinkParameters: Hashable, Sendable {
   public var maximumRetransmissions: UInt8
   /// How many packets one acknowledgement may cover, 0–127; in an offer, at most the number of outstanding packets.
   public var maximumCumulativeAcknowledgements: UInt8
-  /// The sessions of the link, at least one.
+  /// The link's sessions, at least one.
   public var sessions: [LinkSession]
 
   /// Creates parameters; the defaults are typical of known accessories.

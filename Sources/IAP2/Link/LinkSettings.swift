@@ -81,7 +81,7 @@ public struct LinkSettings: Hashable, Sendable {
   public enum Retransmission: Hashable, Sendable {
     /// Every packet is retransmitted when its own timeout expires.
     case everyExpired
-    /// Only the oldest packet is retransmitted (two sources).
+    /// Only the oldest packet is retransmitted, according to two sources.
     case oldestOnly
   }
   /// Which packets are retransmitted after a timeout.
@@ -95,7 +95,7 @@ public struct LinkSettings: Hashable, Sendable {
   public enum AcknowledgementTimer: Hashable, Sendable {
     /// The timer starts with the first unacknowledged packet.
     case fromFirst
-    /// The timer restarts with each packet (one source).
+    /// The timer restarts with each packet, according to one source.
     case fromEach
   }
   /// When the timer that delays an acknowledgement starts.
@@ -104,7 +104,7 @@ public struct LinkSettings: Hashable, Sendable {
   /// drop them.
   public var keepsPacketsAheadOfGap = true
 
-  /// The number of unread bytes at which the packets of a session are no longer acknowledged.
+  /// The number of unread bytes at which a session's packets are no longer acknowledged.
   public var sessionReceiveBound = 256 * 1024
   /// How many bytes of one session may be waiting to be sent or acknowledged before a write accepts no more.
   public var sessionSendBound = 256 * 1024

@@ -23,8 +23,8 @@ struct SendQueue {
     /// The number of times that the packet's timeout has expired; only these count towards giving up on the link.
     var timeouts: UInt8 = 0
     var needsResend = false
-    /// Whether the packet was retransmitted because of an extended acknowledgement. An extended acknowledgement hastens
-    /// a packet at most once per timeout, because such acknowledgements arrive in bursts.
+    /// Whether the packet was retransmitted because of an extended acknowledgement. A packet is retransmitted for this
+    /// reason at most once per timeout, because extended acknowledgements arrive in bursts.
     var wasHastened = false
   }
 
@@ -260,7 +260,7 @@ struct SendQueue {
     tape.withMutable(packet.place..<packet.place + PacketHeader.size) { header.write(to: $0) }
   }
 
-  /// Passes the packets of a run to a closure; their bytes stay in place until the next packet is built.
+  /// Passes a run's packets to a closure; the packets' bytes stay in place until the next packet is built.
   func show(_ run: Run, to body: (RawSpan) -> Void) {
     tape.with(run.bytes, body)
   }

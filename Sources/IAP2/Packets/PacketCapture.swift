@@ -14,7 +14,7 @@
 public final class PacketCapture {
   /// A section of the capture.
   public struct Piece: Equatable, Sendable {
-    /// The kind of a piece.
+    /// The kinds of pieces.
     public enum Kind: Equatable, Sendable {
       case packet(PacketHeader)
       case spoiled(PacketHeader)
@@ -26,9 +26,9 @@ public final class PacketCapture {
       case skipped(SkippedBytes)
     }
 
-    /// The kind of the piece.
+    /// The piece's kind.
     public var kind: Kind
-    /// The position of the piece, counted from the beginning of the capture.
+    /// The piece's position, counted from the beginning of the capture.
     public var range: Range<Int>
 
     /// Creates a piece.

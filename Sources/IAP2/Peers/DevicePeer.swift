@@ -5,7 +5,7 @@
 public typealias DevicePeer = Peer<DeviceRole>
 
 extension Peer where Role == DeviceRole {
-  /// The settings of a device.
+  /// A device's settings.
   public typealias Settings = DeviceRole.Settings
   /// A step in which the device requests something from the accessory.
   public typealias Step = DeviceRole.Step

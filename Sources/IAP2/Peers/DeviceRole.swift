@@ -1,6 +1,6 @@
 /// The device's state in addition to ``PeerCore``: its settings, and the accessory's progress.
 public struct DeviceRole: PeerRole {
-  /// The settings of a device.
+  /// A device's settings.
   public struct Settings: Hashable, Sendable {
     /// Whether authentication or identification comes first. Apple devices use both orders. To publish an accessory
     /// early, its name must arrive before its certificate.
@@ -9,7 +9,7 @@ public struct DeviceRole: PeerRole {
       case identificationFirst
     }
 
-    /// The settings of the link.
+    /// The link's settings.
     public var link = LinkSettings.device
     /// The order of authentication and identification.
     public var order = Order.authenticationFirst
@@ -43,8 +43,8 @@ public struct DeviceRole: PeerRole {
     }()
     /// Whether the device answers requests for power updates automatically; if not, its owner answers them.
     public var answersPowerUpdates = true
-    /// How long the first data of a session waits after EA00, unless the accessory confirms the session earlier with
-    /// EA03. Some accessories lose bytes that arrive in the same read as the message that opens the session.
+    /// How long a session's first data waits after EA00, unless the accessory confirms the session earlier with EA03.
+    /// Some accessories lose bytes that arrive in the same read as the message that opens the session.
     public var firstWriteDelay: Milliseconds = 0
     /// The number of the first session. Devices choose the number, and 1 is the most common.
     public var firstSession: UInt16 = 1
@@ -90,7 +90,7 @@ public struct DeviceRole: PeerRole {
   public enum SessionRoute: Equatable, Sendable {
     /// The link carries the session under this number.
     case link(UInt16)
-    /// The native channel of this transport component carries the session.
+    /// This transport component's native channel carries the session.
     case native(component: UInt16)
   }
 

@@ -12,7 +12,7 @@ public struct LineState: Equatable, Sendable {
   public var arrivedOfPacket = 0
   /// The number of zero bytes that arrived between packets, or instead of packets.
   public var paddingBytes = 0
-  /// The counters of the link.
+  /// The link's counters.
   public var counters = LinkCounters()
 
   /// Creates the state of an idle line.

@@ -2,13 +2,13 @@
 
 /// A control message that one end sent or received.
 public struct PassedMessage: Hashable, Sendable {
-  /// The direction of the message.
+  /// The message's direction.
   public enum Direction: String, Hashable, Sendable {
     case sent
     case received
   }
 
-  /// The direction of the message.
+  /// The message's direction.
   public var direction: Direction
   /// The message.
   public var message: ControlMessage
@@ -48,8 +48,8 @@ extension PeerCore {
     return true
   }
 
-  /// Sends a packet of a file transfer. Returns false if the link has no file transfer session, the packet is too long,
-  /// or too many bytes are waiting for the other end.
+  /// Sends a file transfer packet. Returns false if the link has no file transfer session, the packet is too long, or
+  /// too many bytes are waiting for the other end.
   public mutating func send(filePacket packet: [UInt8]) -> Bool {
     guard let fileSession, packet.count <= link.maximumPayload, link.unacknowledgedMessages <= Self.answerLimit else {
       return false
@@ -58,7 +58,7 @@ extension PeerCore {
     return true
   }
 
-  /// The maximum number of bytes in a packet of a file transfer; nil if the link has no file transfer session.
+  /// The maximum number of bytes in a file transfer packet; nil if the link has no file transfer session.
   public var filePacketLimit: Int? { fileSession == nil ? nil : link.maximumPayload }
 
   /// Returns the next complete message, and reports bytes that do not begin a message.

@@ -263,7 +263,7 @@ public struct PeerCore: ~Copyable {
   /// pausing is the only way to slow down the other end.
   public var wantsCablePaused: Bool { holdingSince != nil && link.isZeroAcknowledgement }
 
-  /// Records that the reader of a session has processed `count` bytes.
+  /// Records that a session's reader has processed `count` bytes.
   public mutating func consume(_ count: Int, of id: UInt16) {
     sessions.consume(count, of: id, bound: link.settings.sessionReceiveBound)
     releaseIfPossible()

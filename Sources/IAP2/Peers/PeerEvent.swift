@@ -20,7 +20,7 @@ public enum PeerEvent: Equatable, Sendable {
   /// ``PeerCore/tellsMessages`` is set.
   indirect case passed(PassedMessage)
   case message(ControlMessage)
-  /// A packet of a file transfer, which the peer acknowledges but does not interpret.
+  /// A file transfer packet, which the peer acknowledges but does not interpret.
   case fileTransfer([UInt8])
   /// Bytes arrived for a session that is not open; they were dropped.
   case strayData(session: UInt16, bytes: Int)

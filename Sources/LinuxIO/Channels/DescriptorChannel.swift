@@ -9,8 +9,8 @@ import Glibc
 ///
 /// **How a channel ends.** Only reading ends the channel, so that everything that the peer sent before closing is
 /// delivered first. A broken pipe in `send` only stops sending; the channel ends once everything is read. The channel
-/// ends with ``ChannelEnd/closedByPeer`` at EOF, and with ``ChannelEnd/lost(_:)`` after a reset. The channel of a
-/// terminal that hangs up ends with the value chosen when the channel was created. Bluetooth sockets have no EOF: Linux
+/// ends with ``ChannelEnd/closedByPeer`` at EOF, and with ``ChannelEnd/lost(_:)`` after a reset. When a terminal hangs
+/// up, its channel ends with the value chosen when the channel was created. Bluetooth sockets have no EOF: Linux
 /// reports an orderly close as a reset, so on a medium with frames a reset counts as an orderly close.
 ///
 /// While reading is paused the kernel still reports half-closes, hang-ups and errors. The channel then follows the rule

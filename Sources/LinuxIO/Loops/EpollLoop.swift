@@ -68,7 +68,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   // MARK: - EventLoop
 
-  /// The time at which the wait of this turn ended; between runs, the current time.
+  /// The time at which this turn's wait ended; between runs, the current time.
   public var now: Instant {
     runner.load(ordering: .relaxed) == 0 ? clock.now : turnTime
   }
@@ -91,7 +91,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   }
 
   func add(_ work: LoopWork) {
-    // Work added on the loop's own thread is found before the current turn waits.
+    // The loop finds work added on its own thread before it next waits.
     if inbox.add(work), !runsHere { registry.wake() }
   }
 

@@ -48,7 +48,7 @@ extension EpollWatch {
   }
 }
 
-/// Stores the watches of one loop, indexed by small numbers that epoll returns with an event.
+/// Stores one loop's watches, indexed by small numbers that epoll returns with an event.
 ///
 /// Numbers are reused, so each token also counts how many times its number has been used. An event that the kernel
 /// reported before its watch was cancelled, and that is handled after another watch got the number (or even the

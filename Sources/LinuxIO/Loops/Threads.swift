@@ -75,7 +75,7 @@ package final class Monitor<State>: @unchecked Sendable {
   }
 }
 
-/// Starts threads for system calls that may block without limit.
+/// Starts threads for system calls that may block indefinitely.
 package enum Worker {
   /// Runs `work` on a new thread. The thread blocks all signals except SIGPIPE, which the kernel sends to the writing
   /// thread, and crash signals.

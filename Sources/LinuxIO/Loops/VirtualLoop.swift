@@ -70,7 +70,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     return runner == 0 || runner == pthread_self()
   }
 
-  /// Creates a timer of this loop.
+  /// Creates a timer on this loop.
   public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
     timers.makeTimer(work)
   }

@@ -235,7 +235,7 @@ public final class ChildProcess {
   }
 }
 
-/// Receives the events of a program. The handler is called on the loop, never from inside a call to the child.
+/// Receives a program's events. The handler is called on the loop, never from inside a call to the child.
 public protocol ChildProcessHandler: AnyObject {
   /// Called when the program printed bytes, which are valid until this call returns.
   func child(_ child: ChildProcess, printed bytes: RawSpan)

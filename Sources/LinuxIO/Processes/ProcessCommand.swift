@@ -6,7 +6,7 @@ public struct ProcessCommand: Equatable, Sendable {
   public var program: String
   /// The arguments, without the program's own name.
   public var arguments: [String]
-  /// All environment variables of the program.
+  /// All of the program's environment variables.
   public var environment: [String: String]
   /// The folder in which the program is looked up and runs; nil means this process's working directory.
   public var folder: String?
@@ -35,8 +35,8 @@ public struct ProcessCommand: Equatable, Sendable {
     }
   }
 
-  /// The variables of this process that every program receives if they are set; `LC_` stands for all variables with
-  /// this prefix.
+  /// This process's environment variables that every program receives if they are set; `LC_` stands for all variables
+  /// with this prefix.
   ///
   /// Other variables, such as tokens and passwords, are hidden from programs that handle untrusted bytes.
   public static let usualVariables = [
@@ -61,7 +61,7 @@ public struct ProcessCommand: Equatable, Sendable {
   }
 }
 
-/// Finds the file of a program.
+/// Finds a program's file.
 public enum ProgramFinder {
   /// Returns the file that `program` names. A path is relative to `folder`; a name is looked up in `folder` first and
   /// then on PATH.
@@ -175,7 +175,7 @@ private struct Pipe: ~Copyable {
   init(keeping end: End) throws(SystemError) {
     var ends: [Int32] = [-1, -1]
     guard clinux_pipe(&ends) == 0 else { throw .last("make a pipe") }
-    // If the standard descriptors of this process are closed, numbers below 3 are free; pipes with these numbers would
+    // If this process's standard descriptors are closed, numbers below 3 are free; pipes with these numbers would
     // overwrite each other when they are moved to the program's standard descriptors.
     let reading = try OwnedDescriptor(Self.aboveStandard(ends[0]), "make a pipe")
     let writing = try OwnedDescriptor(Self.aboveStandard(ends[1]), "make a pipe")

@@ -8,7 +8,7 @@ public struct ProcessIdentity: Hashable, Sendable {
   /// The time at which the process was started, in the kernel's ticks since boot.
   public let startTime: UInt64
 
-  /// Creates an identity that was stored earlier.
+  /// Recreates an identity from stored values.
   public init(pid: Int32, startTime: UInt64) {
     self.pid = pid
     self.startTime = startTime
@@ -20,7 +20,7 @@ public struct ProcessIdentity: Hashable, Sendable {
     self.init(pid: pid, startTime: start)
   }
 
-  /// The identity of this process. If the system's tables are hidden, its start time is 0.
+  /// This process's identity. If the system's tables are hidden, its start time is 0.
   public static var current: ProcessIdentity {
     let pid = getpid()
     return ProcessIdentity(running: pid) ?? ProcessIdentity(pid: pid, startTime: 0)
@@ -29,8 +29,8 @@ public struct ProcessIdentity: Hashable, Sendable {
   /// Whether this process is still running, rather than a later process with the same ID.
   public var isRunning: Bool { ProcessIdentity(running: pid) == self }
 
-  /// Returns the start time of a process. In `/proc/PID/stat`, the start time is the twentieth word after the process
-  /// name, which is in parentheses and may itself contain spaces and parentheses.
+  /// Returns a process's start time. In `/proc/PID/stat`, the start time is the twentieth word after the process name,
+  /// which is in parentheses and may itself contain spaces and parentheses.
   private static func startTime(of pid: Int32) -> UInt64? {
     guard let line = SmallFile.read("/proc/\(pid)/stat"), let end = line.lastIndex(of: UInt8(ascii: ")")) else {
       return nil

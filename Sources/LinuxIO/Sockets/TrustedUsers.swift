@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import Glibc
 
-/// The users of this machine who are trusted at the other end of a socket: root, this process's user and, if this
+/// The users on this machine who are trusted at the other end of a socket: root, this process's user and, if this
 /// process was started through sudo, the user who called sudo.
 package struct TrustedUsers: Equatable, Sendable {
   private let users: Set<UInt32>
@@ -70,8 +70,7 @@ extension TrustedUsers {
 /// }
 /// ```
 ///
-/// The user of a server's socket is known only after the server has accepted the connection; until then, that user is
-/// ``unknown``.
+/// A server's user is known only after the server has accepted the connection; until then, that user is ``unknown``.
 package enum TCPPeer: Hashable, Sendable {
   /// The other socket is on this machine, and a process of this user created it.
   case user(UInt32)

@@ -4,7 +4,7 @@ import Glibc
 
 /// The peer as a raw descriptor with blocking calls, so that the kernel decides what the peer's death looks like.
 public final class DescriptorEnd: RemoteEnd {
-  /// The address family of the socket.
+  /// The socket's address family.
   public enum Family: Sendable {
     case unix
     case tcp

@@ -35,7 +35,7 @@ guard !cases.isEmpty else {
   say("there is no such check")
   exit(2)
 }
-/// Ends a check that hangs outside the limits of its loop, for example in a blocking call.
+/// Ends a check that hangs where its loop's limits do not apply, for example in a blocking call.
 enum Watchdog {
   /// More time than a check and its cleanup may take.
   static let limit: UInt32 = 120

@@ -11,7 +11,7 @@ public enum Repository {
     return url.path
   }()
 
-  /// The text of a file.
+  /// Returns a file's text.
   public static func text(_ path: String) throws -> String {
     try String(contentsOfFile: absolute(path), encoding: .utf8)
   }

@@ -9,7 +9,7 @@ import Foundation
 ///
 /// Without a writable folder the tests are meaningless, so an error ends the run with a message.
 public final class TemporaryFolder {
-  /// The path of the folder. The path is short, so that the path of a socket in the folder is not too long.
+  /// The folder's path, which is short, so that a socket's path in the folder is not too long.
   public let path: String
   /// Whether to keep the folder after the last reference is gone, so that it can be examined.
   public var isKept = false

@@ -40,7 +40,7 @@ public func onItsOwnThread<Result>(_ body: @escaping @Sendable () throws -> send
   }
 }
 
-/// Runs all work of one test in order. The lane keeps its thread from the test's first job until the test ends.
+/// Runs all of one test's work in order. The lane keeps its thread from the test's first job until the test ends.
 private final class Lane: TaskExecutor {
   let isLong: Bool
   private let condition = NSCondition()

@@ -32,7 +32,7 @@ import Testing
     var description: String { "\(end.rawValue) in \(phase)" }
   }
 
-  /// Every phase of each side. A device is never `stopped`, because it starts listening again.
+  /// Each side's phases. A device is never `stopped`, because it starts listening again.
   static let examples = End.allCases.flatMap { end in
     PeerPhase.allCases.filter { end == .accessory || $0 != .stopped }.map { Example(end: end, phase: $0) }
   }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// Splits the bytes of a session into requests.
+/// Splits a session's bytes into requests.
 ///
 /// Only the framing decides what a request is (see ``AccessoryProfiles/Script/Framing``), so the same stream gives the
 /// same requests whether it arrives byte by byte or all at once.

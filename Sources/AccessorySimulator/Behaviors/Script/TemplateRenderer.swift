@@ -16,7 +16,7 @@ struct TemplateRenderer {
     var place: Range<Int>
   }
 
-  /// Returns the bytes of an answer sent at `time`. Numbers too large for their fields lose their leading digits and
+  /// Returns an answer's bytes, for sending at `time`. Numbers too large for their fields lose their leading digits and
   /// are added to `unfit`.
   func render(
     _ template: ScriptTemplate, at time: Instant, _ memory: inout ScriptMemory, unfit: inout [Int]

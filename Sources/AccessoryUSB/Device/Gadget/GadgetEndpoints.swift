@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// The bulk endpoints of a gadget: connects their transfers with the accessory's channel.
+/// Connects the transfers on a gadget's bulk endpoints with the accessory's channel.
 ///
 /// The states are: off (the host has not configured the device), waiting (configured, but no program transfers
 /// anything), connected (bytes pass through a cable), closing (the accessory has closed the cable, and the last bytes

@@ -5,8 +5,8 @@ import Glibc
 /// Performs transfers on a pair of FunctionFS files with kernel AIO, because these files cannot be polled, and a
 /// blocking read or write would stop the loop. The loop watches an eventfd that signals completed transfers.
 ///
-/// The memory of a transfer, even a cancelled one, must not be used until the kernel has reported its completion. The
-/// AIO context is destroyed before the memory is freed; this waits for all pending transfers.
+/// A transfer's memory must not be used until the kernel has reported that the transfer is complete, even if it was
+/// cancelled. The AIO context is destroyed before the memory is freed; this waits for all pending transfers.
 final class KernelTransfers: TransferQueue, DescriptorHandler {
   /// Each read covers one packet, so keeping the bus busy takes many reads.
   static let mostReads = 64
@@ -156,8 +156,7 @@ final class KernelTransfers: TransferQueue, DescriptorHandler {
   }
 }
 
-/// Performs the bulk transfers of a gadget; implemented with kernel AIO on two files; tests have their own
-/// implementation.
+/// Performs a gadget's bulk transfers; implemented with kernel AIO on two files; tests have their own implementation.
 ///
 /// Each transfer has a tag and completes once, in a later turn, even if it is cancelled. The transfers of one direction
 /// complete in the order in which they were started.

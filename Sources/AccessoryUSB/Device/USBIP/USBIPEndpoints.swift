@@ -1,8 +1,8 @@
 /// One pair of bulk endpoints of an imported device, which connects the host's pending transfers to the accessory's
 /// channel.
 ///
-/// The iAP2 pair gets a channel when the host first uses it. A native transport's pair has a channel from the selection
-/// of alternate setting 1 until the host selects another setting or the accessory closes the channel. After the
+/// The iAP2 pair gets a channel when the host first uses it. A native transport's pair has a channel from when the host
+/// selects alternate setting 1 until it selects another setting or the accessory closes the channel. After the
 /// accessory closes the channel, the pair stays halted until the host selects a setting again; a halt is the only way
 /// in which a USB device can signal an end.
 final class USBIPEndpoints {

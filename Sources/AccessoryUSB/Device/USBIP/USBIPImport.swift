@@ -9,8 +9,8 @@ import AccessoryCore
 /// host has cancelled all its reads and requested nothing for ``hostPatience``. A host that has cancelled its reads and
 /// stays silent counts as a program that has ended, because USB does not report that.
 ///
-/// A native channel of the cable begins when the host selects alternate setting 1 of a native transport. The channel
-/// ends when the host selects any other setting, when the cable ends, or when the accessory closes the channel.
+/// One of the cable's native channels begins when the host selects alternate setting 1 of a native transport. The
+/// channel ends when the host selects any other setting, when the cable ends, or when the accessory closes the channel.
 final class USBIPImport: BulkCarrier {
   /// The maximum number of pending transfers; no host needs that many.
   private static let mostPending = 1024
@@ -326,7 +326,7 @@ final class USBIPImport: BulkCarrier {
     guard let pair = pair(of: pipe) else { return 0 }
     var taken = 0
     while taken < bytes.byteCount, hasRoom, let (sequence, length) = pair.takeReader() {
-      // Limiting the size of one answer also limits the number of bytes waiting for the connection.
+      // Limiting an answer's size also limits how many bytes wait for the connection.
       let piece = bytes.extracting(taken..<min(taken + min(length, BulkPipe.capacity), bytes.byteCount))
       taken += piece.byteCount
       answer(sequence, with: piece)

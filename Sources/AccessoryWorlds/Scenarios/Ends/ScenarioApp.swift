@@ -18,7 +18,7 @@ package final class ScenarioApp {
   private let report: (TimelineEvent) -> Void
   private var view: AppView?
   private let sdk: ScenarioSDK
-  /// The other app; nil for the other app itself.
+  /// The scenario's other app; nil if this object is that app.
   private var other: ScenarioApp?
   private var left: [AppView] = []
   private var hasRun = false
@@ -64,7 +64,7 @@ package final class ScenarioApp {
     return client
   }
 
-  /// Performs a step of this app, of another SDK in its process, or of the other app.
+  /// Performs a step for this app, for another SDK in its process, or for the other app.
   package func perform(_ action: AppAction, of role: WorldAction.Role) {
     switch role {
     case .tested, .named: perform(action)

@@ -66,7 +66,7 @@ public final class ScenarioDevice {
   /// The reason why there is no cable, if it is known.
   public var trouble: TransportError? { dialers.compactMap(\.trouble).first }
 
-  /// The comparison of the app's events with the expected ones, within the tolerance for two clocks.
+  /// Compares the app's events with the expected ones, within the tolerance for two clocks.
   public var comparison: ScenarioComparison { player.comparison }
 
   /// Starts the scenario, and keeps the device connected to each accessory through a dialer. `dial` creates the dialer

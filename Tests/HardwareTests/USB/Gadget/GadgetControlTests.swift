@@ -55,7 +55,7 @@ import Testing
     #expect(asked([0x40, 0x51, 0, 0, 0, 0, 0, 0]) == .stall(hostReads: false))
     #expect(asked([0xC0, 0x53, 0, 0, 0, 0, 4, 0]) == .stall(hostReads: true))
     #expect(asked([0x21, 0x0A, 0, 0, 0, 0, 0, 0]) == .stall(hostReads: false))
-    // The device would not read the data stage of this request.
+    // The device would not read this request's data stage.
     #expect(asked([0x00, 0x03, 1, 0, 0, 0, 2, 0]) == .stall(hostReads: false))
   }
 
