@@ -6,8 +6,8 @@ import LinuxIO
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
-/// A program's media, each for the kinds of addresses that it opens. No other type decides how an address becomes a
-/// cable.
+/// A program's media, looked up by the kinds of addresses that they open. No other type decides how an address becomes
+/// a cable.
 ///
 /// ```swift
 /// let media = MediumTable.linked

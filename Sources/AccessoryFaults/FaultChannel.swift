@@ -344,7 +344,7 @@ public struct FaultStrike: Equatable, Sendable {
 }
 
 extension Cable {
-  /// Returns the same cable with faults at this end. Native channels have no packets, so there each transfer counts as
+  /// Returns the same cable with faults at this end. On native channels, which have no packets, each transfer counts as
   /// a packet. Bytes and time are counted separately for each channel. A cable is always unplugged as a whole: if a
   /// fault cuts a native channel, the main channel and all other channels end too.
   ///

@@ -25,8 +25,8 @@ public final class Transcript: CableWitness {
   private var fromDevice = PacketScanner()
   private var narrator: PacketNarrator
 
-  /// Creates a transcript. `write` receives each line without its line break. The first `shownBytes` of each payload
-  /// are shown.
+  /// Creates a transcript. `write` receives each line without its line break. `shownBytes` limits how many bytes of
+  /// each payload are shown.
   ///
   /// - Parameter protocolName: the protocol of a native channel; nil for the main channel.
   public init(
@@ -71,7 +71,7 @@ public final class Transcript: CableWitness {
 
 extension Cable {
   /// Returns the cable with a transcript at this end, of packets on the main channel and of transfers on native
-  /// channels. While `gate` is closed, the cable pauses. The first `shownBytes` of each payload are shown.
+  /// channels. While `gate` is closed, the cable pauses. `shownBytes` limits how many bytes of each payload are shown.
   public func transcribed(
     at end: End, on loop: any EventLoop, gate: CableGate? = nil, shownBytes: Int = Transcript.usualBytes,
     write: @escaping (String) -> Void

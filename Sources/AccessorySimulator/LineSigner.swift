@@ -49,7 +49,7 @@ public final class LineSigner: AccessoryAuthenticator {
     self.line = Locked(line)
   }
 
-  /// Requests a signature of the challenge. This call blocks until the answer arrives.
+  /// Requests a signature for the challenge. This call blocks until the answer arrives.
   public func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     if let expected = generation?.challengeByteCount, challenge.count != expected {
       throw .wrongChallengeSize(expected: expected, actual: challenge.count)

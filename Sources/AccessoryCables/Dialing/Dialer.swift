@@ -91,8 +91,8 @@ public final class Dialer {
   /// Whether the link on the accessory's last cable ended before the accessory was ready.
   public var isUnfinished: Bool { if case .unfinished? = trouble { true } else { false } }
 
-  /// Why no further cable can be expected; nil if a further cable is possible. The value is always nil if the medium
-  /// reports arrivals, because another accessory may still appear.
+  /// Why no further cable will be opened; nil if one still may be. The value is always nil if the medium reports
+  /// arrivals, because another accessory may still appear.
   public var failure: TransportError? {
     guard !finder.seesArrivals, ways.values.allSatisfy({ $0.line.state == .givenUp }) else { return nil }
     return trouble

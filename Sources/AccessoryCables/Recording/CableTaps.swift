@@ -23,7 +23,7 @@ public final class CableTaps {
   /// Creates a set without observers.
   public init() {}
 
-  /// Adds an observer of every current and future channel, until ``remove(_:)`` is called with the same key.
+  /// Adds an observer for every current and future channel, until ``remove(_:)`` is called with the same key.
   public func add(_ key: Int, _ make: @escaping Maker) {
     makers.append((key, make))
     for entry in channels { entry.object?.add(key, make) }

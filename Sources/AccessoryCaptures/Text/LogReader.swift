@@ -15,7 +15,7 @@ struct LogReader {
     var time: Duration
   }
 
-  /// The maximum number of ranges of skipped lines that are kept.
+  /// The maximum number of skipped line ranges to keep.
   private static let mostRanges = 20
 
   private(set) var skipped: [ClosedRange<Int>] = []

@@ -47,7 +47,7 @@ extension FaultStage {
 }
 
 enum FaultPassage {
-  /// The chunk is to be passed on unchanged. Nothing was copied, and nothing more is held.
+  /// The chunk must be passed on unchanged. Nothing was copied, and nothing more is held.
   case whole
   /// The stage has put everything that it does not hold back into its output.
   case changed

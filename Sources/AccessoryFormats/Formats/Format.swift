@@ -104,7 +104,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   }
 }
 
-/// A value together with its name in an object.
+/// A value with its name in an object.
 public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
   /// The value's name in the object.
   public var name: String

@@ -92,7 +92,7 @@ extension USBChannel {
     for transfer in direction == \USBChannel.outgoing ? writers : readers { transfer.cancel() }
   }
 
-  /// Starts to recover a direction once all of its transfers have returned, and then resumes it.
+  /// Starts recovering one direction once all of its transfers have returned, and then resumes sending or receiving.
   private func begin(
     _ direction: ReferenceWritableKeyPath<USBChannel, USBDirection>, at endpoint: UInt8,
     goOn: @escaping (USBChannel) -> Void

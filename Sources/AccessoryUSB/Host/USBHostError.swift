@@ -58,8 +58,8 @@ package enum USBRule {
     "echo '\(text)' | sudo tee \(path) && sudo udevadm control --reload && sudo udevadm trigger --subsystem-match=usb"
 }
 
-/// A worker thread for blocking calls. Each open device has one, each ``USBIPInquiry`` has one, and one finds new
-/// devices, so a device or server that does not answer delays no other work.
+/// A worker thread for blocking calls. Each open device and each ``USBIPInquiry`` has its own thread, and another
+/// thread finds new devices, so a device or server that does not answer delays no other work.
 ///
 /// The thread exists only while there is work. Calls run one at a time, in order.
 final class BlockingUSBCalls: @unchecked Sendable {

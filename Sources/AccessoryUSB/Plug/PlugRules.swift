@@ -16,7 +16,7 @@ package struct PlugRules: Sendable {
     case unknown(String)
   }
 
-  /// Creates rules that are strict about devices by default; `judge` decides which servers are trusted.
+  /// Creates rules that, by default, allow only accessories; `judge` decides which servers are trusted.
   package init(takesAnyDevice: Bool = false, judge: @escaping @Sendable (_ connection: Int32) -> Verdict) {
     self.takesAnyDevice = takesAnyDevice
     self.judge = judge

@@ -139,7 +139,7 @@ public struct TransportComponent: Hashable, Sendable {
   public var sampleRates: [UInt8] = []
   /// The CarPlay interface of a USB host transport.
   public var carPlayInterface: UInt8?
-  /// The address of a Bluetooth transport, six bytes.
+  /// A Bluetooth transport's six-byte address.
   public var address: [UInt8] = []
 
   /// Creates a component.

@@ -109,7 +109,7 @@ extension Link {
     if receiver.hold() { pending.insert(.acknowledgement) }
   }
 
-  /// Resumes acknowledgements, and sends one immediately if packets are waiting for it.
+  /// Resumes acknowledgements, and sends one immediately if any packets have not been acknowledged.
   public mutating func releaseAcknowledgements() {
     if receiver.release() { pending.insert(.acknowledgement) }
   }

@@ -206,7 +206,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     guard descriptor >= 0 else { return }
     shutdown(descriptor, Int32(SHUT_RDWR))
     // RFCOMM reports that a connection has ended only when the peer has confirmed it, which never happens if the peer
-    // is out of range. Changing the watch makes the kernel report this immediately.
+    // is out of range. Changing the watch makes the kernel report the end immediately.
     if case .started(_, let watch) = state { watch.change(to: interest) }
   }
 

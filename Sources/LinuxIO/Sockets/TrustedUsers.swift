@@ -16,7 +16,7 @@ package struct TrustedUsers: Equatable, Sendable {
 
   package func contains(_ user: UInt32) -> Bool { users.contains(user) }
 
-  /// Returns all trusted users as part of a sentence, such as "root and user 1000". `word` is put before the last user.
+  /// Returns all trusted users as part of a sentence, such as "root and user 1000". `word` precedes the last user.
   package func names(_ word: String = "and") -> String {
     let others = users.filter { $0 != 0 }.sorted().map { "user \($0)" }
     return (["root"] + others).joined(separator: " \(word) ")

@@ -73,7 +73,7 @@ enum Sheet {
     return text
   }
 
-  /// Reads hex with spaces anywhere. A test whose hex contains a typing error stops here.
+  /// Parses hex, ignoring spaces. A test whose hex contains a typing error stops here.
   static func unhex(_ text: String) -> [UInt8] {
     let digits = text.filter { !$0.isWhitespace }.map { digit in
       guard let value = digit.hexDigitValue else { fatalError("no hex digit: \(digit) in \(text)") }

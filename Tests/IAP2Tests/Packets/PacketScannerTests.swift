@@ -1,8 +1,7 @@
 import IAP2
 import Testing
 
-/// Tests what the scanner finds in each kind of stream that is passed as a whole, byte by byte, and in pieces of every
-/// size.
+/// Tests what the scanner finds in each kind of stream, passed as a whole, byte by byte, and in pieces of every size.
 @Suite struct PacketScannerTests {
   private static let ack = "ff5a0009400140001d"
   private static let message = "ff5a00104041010114404000061d005d"

@@ -3,8 +3,8 @@ import Testing
 
 /// Runs each test of a suite on its own thread. Only a few of these tests run at a time.
 ///
-/// Swift's own pool has one thread for each processor. A test that blocks there while it waits for a program, a
-/// descriptor or another thread occupies one of those few threads. An async test that is already running then has to
+/// Swift's own pool has one thread for each processor. A test that blocks in that pool, waiting for a program, a
+/// descriptor or another thread, occupies one of the few threads. An async test that is already running then has to
 /// wait for a free thread at each `await`.
 public struct Waits: SuiteTrait, TestTrait, TestScoping {
   /// Applies the trait to each test in a suite, not to the suite as a whole.

@@ -33,8 +33,7 @@ package final class ScenarioApp {
     other = ScenarioApp(besideTheAppOf: scenario, on: device, report: report)
   }
 
-  /// Creates another app, which is not running at first and opens a session only when a step makes its user ask for
-  /// one.
+  /// Creates another app, which is not running at first and opens a session only when a step says so.
   package convenience init(
     besideTheAppOf scenario: Scenario, on device: Device, report: @escaping (TimelineEvent) -> Void
   ) {
