@@ -16,7 +16,7 @@ public struct FoundAccessory: Equatable, Sendable {
   public var name = ""
   /// The manufacturer.
   public var manufacturer: String?
-  /// The model. On USB, this is the vendor and product numbers, as in `1209:0001`.
+  /// The model. On USB, the model is the vendor and product numbers, as in `1209:0001`.
   public var model: String?
   /// The serial number.
   public var serial: String?

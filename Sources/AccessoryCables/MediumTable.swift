@@ -30,7 +30,7 @@ public struct MediumTable: Sendable {
   /// The media that need only the kernel: the local directory, sockets and terminals.
   public static let standard = MediumTable([LocalMedium(), StreamMedium()])
 
-  /// The standard media, plus those of the optional products that are linked into this program.
+  /// The standard media, plus the media of every optional product linked into this program.
   ///
   /// A product adds its media by defining a C function; see `AccessoryHardware`. An app therefore gets USB with one
   /// line in its Package.swift, without changing its sources.
@@ -73,7 +73,7 @@ public struct MediumTable: Sendable {
   }
 
   /// Whether everything that the media opened has been released. Before a program exits, it runs its loops until this
-  /// is true.
+  /// value is true.
   public var isIdle: Bool { media.values.allSatisfy(\.isIdle) }
 }
 

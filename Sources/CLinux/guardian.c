@@ -2,9 +2,9 @@
 //
 // The guardian is the subreaper of everything the program starts, so nothing can escape it by leaving its process group
 // or its parent. When the program has ended, the guardian kills all remaining processes. When this process ends, in any
-// way, the guardian kills everything immediately. The guardian notices this because it waits on a pipe, the leash,
-// whose other end only this process holds. The guardian is forked and never executes another file, so it only calls
-// functions that are allowed after a fork in a multithreaded process.
+// way, the guardian kills everything immediately. To notice the end of this process, the guardian waits on a pipe, the
+// leash, whose other end only this process holds. The guardian is forked and never executes another file, so it only
+// calls functions that are allowed after a fork in a multithreaded process.
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>

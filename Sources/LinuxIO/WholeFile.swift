@@ -123,7 +123,7 @@ public final class WholeFile: Sendable {
   private static func temporary(
     in folder: String, for path: String
   ) throws(SystemError) -> (descriptor: Int32, path: String) {
-    // A killed process may have left a temporary file behind; its name is skipped.
+    // A killed process may have left a temporary file; that file's name is skipped.
     for number in 0..<1_000 {
       let name = "\(folder)/.easim-\(getpid())-\(number).tmp"
       let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)

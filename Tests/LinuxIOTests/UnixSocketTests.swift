@@ -50,7 +50,7 @@ import Testing
     let meeting = try Meeting(at: address)
     #expect(throws: TransportError.inUse(address, pid: getpid())) { try Meeting(at: address) }
     #expect(TransportError.inUse(address, pid: 7).description == "unix:\(path) is in use by pid 7")
-    // The check leaves no connection behind: the first accepted connection is a genuine one.
+    // The check leaves no connection in the queue: the first accepted connection is a genuine one.
     try meeting.connect().close()
     #expect(meeting.accepted.count == 1)
   }

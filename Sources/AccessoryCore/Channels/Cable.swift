@@ -56,7 +56,7 @@ public struct Cable {
     if case .none = nativeChannels { false } else { true }
   }
 
-  /// Opens the native channel that carries a protocol's sessions. Only the device calls this.
+  /// Opens the native channel that carries a protocol's sessions. Only the device calls this method.
   public func openNativeChannel(for protocolName: String) throws(NativeChannelRefusal) -> any Channel {
     guard case .opened(let open) = nativeChannels else {
       throw NativeChannelRefusal("this cable has no native channels")

@@ -39,8 +39,8 @@ public protocol Channel: AnyObject {
   func send(_ bytes: RawSpan) -> Int
 
   /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both it accepted. This two-part
-  /// `send` saves senders from copying a large body behind a small head. On media that keep transfers apart, head and
-  /// body may become two transfers.
+  /// `send` saves senders from copying a large body into one buffer with a small head. On media that keep transfers
+  /// apart, head and body may become two transfers.
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 
   /// The number of accepted bytes that have not reached the peer yet; 0 if the medium does not report this. Sessions on

@@ -154,7 +154,7 @@ extension Fault {
   }
 
   /// Nothing is passed on for a while, but nothing is lost. A busy device, or a radio that is briefly out of range,
-  /// behaves like this.
+  /// causes such a stall.
   public struct Stall: FaultKind {
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536

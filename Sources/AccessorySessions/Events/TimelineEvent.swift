@@ -15,7 +15,7 @@ public struct TimelineEvent: Equatable, Sendable {
     case app
   }
 
-  /// The accessory that an event is about, with everything that was known about it there and then.
+  /// The accessory that an event is about, with everything that was known about it at the time.
   ///
   /// The subject is an immutable object, because many events refer to the same one.
   public final class Subject: Equatable, Sendable {

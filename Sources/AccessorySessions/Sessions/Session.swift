@@ -32,8 +32,8 @@ public final class Session {
   @exclusivity(unchecked) public private(set) var bytesWritten = 0
 
   private var unacknowledgedAtEnd = 0
-  /// While this is true, the handler is not called; when it becomes false, the missed events are reported. The events
-  /// of a suspended app are held back in this way.
+  /// While this value is true, the handler is not called; when it becomes false, the missed events are reported. The
+  /// events of a suspended app are held back in this way.
   public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
   }

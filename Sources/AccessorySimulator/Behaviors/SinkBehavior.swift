@@ -189,7 +189,7 @@ struct CountingCheck: Equatable {
         if expected != 0 || burst != nil { start(burstOf: count - start) }
       } else if got != expected {
         wrong.append("byte \(count) is \(Hex.plain([got])) and should be \(Hex.plain([expected])) to go on counting")
-        // The check continues from the received value, and determines the burst length anew.
+        // The check continues from the received value, and determines the burst length again.
         start = count - Int(got)
         burst = nil
       }

@@ -131,7 +131,7 @@ final class BulkPipe: Channel {
     return piece
   }
 
-  /// Notifies an accessory that is waiting for room. Do not call this from within the accessory's own `send`.
+  /// Notifies an accessory that is waiting for room. Do not call this method from within the accessory's own `send`.
   func notifyWritable() {
     guard senderWaits, waitingCount < Self.capacity / 2, case .started(let handler) = state else { return }
     senderWaits = false

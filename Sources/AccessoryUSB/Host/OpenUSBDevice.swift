@@ -182,7 +182,7 @@ public final class USBOpening {
     }
   }
 
-  /// Cancels the attempt; the completion is not called after this.
+  /// Cancels the attempt; the completion is not called after a cancellation.
   public func cancel() {
     completion = nil
   }

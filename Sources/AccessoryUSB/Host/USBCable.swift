@@ -140,8 +140,7 @@ struct USBHandle: @unchecked Sendable {
 
 /// Runs libusb on a loop: watches the descriptors of one context, and handles events when a descriptor is ready.
 ///
-/// No thread waits for libusb. A descriptor that epoll refuses (such as those of umockdev) is polled once a
-/// millisecond.
+/// No thread waits for libusb. A descriptor that epoll refuses (such as umockdev's) is polled once a millisecond.
 final class USBEventPump: DescriptorHandler {
   private let context: OpaquePointer
   private let loop: any PollingLoop

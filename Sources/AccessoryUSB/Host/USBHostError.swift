@@ -112,7 +112,7 @@ final class BlockingUSBCalls: @unchecked Sendable {
 /// This process's use of USB as a host.
 public enum USBHost {
   /// Whether every device that was opened has been released, and its kernel driver attached again. Before exiting, a
-  /// program should run its loops until this is true.
+  /// program should run its loops until this value is true.
   public static var isIdle: Bool { openDevices.load(ordering: .acquiring) == 0 }
 
   static let openDevices = Atomic<Int>(0)

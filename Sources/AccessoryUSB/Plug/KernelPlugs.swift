@@ -137,7 +137,7 @@ package final class KernelPlugs {
       onEvent?(.problem(busID: offer.busID, problem))
     case (.failed, nil): break
     // The device may have disappeared since it was listed, or another client may have imported it; the next list will
-    // show this.
+    // show which.
     case (.failed, let offer?): if isNew { onEvent?(.problem(busID: offer.busID, problem)) }
     case (.noAccessory, nil), (.server, _): if isNew { onEvent?(.problem(busID: nil, problem)) }
     }

@@ -9,7 +9,7 @@ const LONGEST = 24 * 3600;
 // The maximum number of rows in a lane.
 const MOST_ROWS = 6;
 const MOST_OPEN_ROWS = 100;
-// If there are more lanes than this, each lane is a single line until it is opened.
+// If there are more than `MOST_TALL` lanes, each lane is a single line until it is opened.
 const MOST_TALL = 12;
 const TALLEST = 440;
 

@@ -101,8 +101,8 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static func random(_ purpose: StaticString, seed: UInt64, mixing input: [UInt8]) -> SeededRandom {
     var random = SeededRandom(seed: seed).derived(purpose)
-    // Mixes in eight bytes at a time. Every group of eight bytes seeds a generator together with all earlier ones, so
-    // each byte affects everything after it.
+    // Mixes in eight bytes at a time. Every group of eight bytes and all earlier bytes seed a generator, so each byte
+    // affects everything after it.
     for start in stride(from: 0, to: input.count, by: 8) {
       let word = input[start...].prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       random = SeededRandom(seed: random.next() ^ word)

@@ -87,8 +87,8 @@ public struct LinkSettings: Hashable, Sendable {
   /// Which packets are retransmitted after a timeout.
   public var retransmission = Retransmission.everyExpired
 
-  /// Whether a device sends a reset when it gives up on a link. No source specifies this. Without a reset, an idle
-  /// accessory would keep a dead link, because iAP2 has no keep-alive.
+  /// Whether a device sends a reset when it gives up on a link. No source says whether a device must. Without a reset,
+  /// an idle accessory would keep a dead link, because iAP2 has no keep-alive.
   public var resetsWhenGivingUp = true
 
   /// When the timer that delays an acknowledgement starts.

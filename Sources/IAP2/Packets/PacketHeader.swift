@@ -17,7 +17,7 @@ public struct PacketHeader: Hashable, Sendable {
 
   /// The total length of the packet in bytes.
   public var length: UInt16
-  /// The control bits, which say what kind of packet this is.
+  /// The control bits, which determine the packet's kind.
   public var control: ControlBits
   /// The packet's sequence number. A header-only packet repeats the last number sent, so receivers do not check that
   /// number.

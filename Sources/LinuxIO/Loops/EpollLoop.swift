@@ -79,7 +79,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return runner == 0 || runner == pthread_self()
   }
 
-  /// Creates a timer; call this only on the loop.
+  /// Creates a timer; call this method only on the loop.
   public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
     preconditionCurrent()
     return timers.makeTimer(work)
@@ -221,7 +221,7 @@ enum LoopWork {
 
 /// Runs async code on the loop's own thread.
 ///
-/// An actor pinned to a loop shares the loop's thread with the channels there, so that the actor and the channels can
+/// An actor pinned to a loop shares the loop's thread with the loop's channels, so that the actor and the channels can
 /// call each other without waiting: `actor.assumeIsolated {}` from a handler costs nothing.
 ///
 /// ```swift

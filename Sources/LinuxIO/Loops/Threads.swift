@@ -53,8 +53,8 @@ package final class Monitor<State>: @unchecked Sendable {
     let end = limit.map(Self.time)
     pthread_mutex_lock(lock.mutex)
     defer { pthread_mutex_unlock(lock.mutex) }
-    // `&state` is passed anew in each iteration, because passing it once for the whole loop would hold exclusive access
-    // during the wait, while other threads change the state.
+    // `&state` is passed again in each iteration, because passing it once for the whole loop would hold exclusive
+    // access during the wait, while other threads change the state.
     while true {
       if let result = body(&state) { return result }
       if var end {

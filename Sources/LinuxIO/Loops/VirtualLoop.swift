@@ -151,7 +151,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   /// Drops all scheduled work without running it.
   ///
   /// Scheduled work retains its owners, which retain the loop. A caller that releases a loop with scheduled work must
-  /// call this; otherwise the work, its owners and the loop would stay in memory.
+  /// call this method; otherwise the work, its owners and the loop would stay in memory.
   public func dropWork() {
     timers.cancelAll()
     inbox.takeAll { _ in }

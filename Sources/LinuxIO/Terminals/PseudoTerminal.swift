@@ -143,9 +143,9 @@ struct PseudoTerminal: ~Copyable {
 
 /// A symbolic link to a pseudo terminal. The link keeps its path while the terminal's number changes.
 ///
-/// A killed accessory leaves its link behind, and the kernel soon reuses the number for another accessory or a shell. A
-/// terminal with a reused number is younger than the link, which shows that the link is stale: the change time of a
-/// terminal's file is its creation time, which traffic does not change.
+/// A killed accessory cannot remove its symbolic link, and the kernel soon reuses the number for another accessory or a
+/// shell. A terminal with a reused number is younger than the link, which shows that the link is stale: the change time
+/// of a terminal's file is its creation time, which traffic does not change.
 struct TerminalLink {
   let path: String
 

@@ -50,7 +50,7 @@ extension DeathSuite.Case {
     }
   }
 
-  /// The number of unread bytes, and the number of sends in which they arrive. On USB, so many sends use up all
+  /// The number of unread bytes, and the number of sends in which they arrive. On USB, this number of sends uses up all
   /// transfers in flight.
   private static let unreadCount = 700
   private static let unreadSends = 4

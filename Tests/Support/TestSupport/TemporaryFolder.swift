@@ -66,7 +66,7 @@ public final class TemporaryFolder {
   public func makeFolder(_ name: String, mode: Int = 0o700) {
     demand("make \(file(name))") {
       try FileManager.default.createDirectory(atPath: file(name), withIntermediateDirectories: true)
-      // The mode is set separately, because the process's umask affects that of a new folder.
+      // The mode is set separately, because the process's umask would change the mode of a new folder.
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file(name))
     }
   }

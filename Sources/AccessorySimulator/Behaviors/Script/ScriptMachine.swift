@@ -7,7 +7,7 @@ import AccessoryProfiles
 /// steps, one at a time. The same bytes at the same times give the same steps, however the bytes were split.
 ///
 /// Invariants: whatever arrives, at most one request and a full ``AnswerQueue`` are kept. No bytes are read while the
-/// answer queue is full. If a timer or another session cannot add to a full queue, this is reported.
+/// answer queue is full. If a timer or another session cannot add to a full queue, the failure is reported.
 struct ScriptMachine {
   private struct Timer {
     let timer: Script.Timer

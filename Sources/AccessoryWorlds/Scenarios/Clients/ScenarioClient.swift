@@ -72,10 +72,10 @@ public class ScenarioClient: AppHandler {
 
   func becameActive(_ app: AppView) {}
 
-  /// Does nothing when an accessory connects; subclasses override this.
+  /// Does nothing when an accessory connects; subclasses override this method.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
-  /// Does nothing when an accessory disconnects; subclasses override this.
+  /// Does nothing when an accessory disconnects; subclasses override this method.
   public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   /// Called when the current session ended unexpectedly, or its echo was wrong.
