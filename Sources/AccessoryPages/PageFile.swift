@@ -2,14 +2,14 @@
 
 import AccessoryFormats
 
-/// A file of the live page, which is served at `/`. The files are embedded in the program; the page itself uses only
-/// the control protocol.
+/// A file of the live page, which is served at `/`. The files are embedded in the program; the page communicates only
+/// through the control protocol.
 public struct PageFile: Equatable, Sendable {
   /// The path in the URL, such as `/` or `/main.js`.
   public let path: String
   /// The value of `Content-Type`.
   public let type: String
-  /// The name of the file in `Sources/CPage/files`; empty for a generated file.
+  /// The file's name in `Sources/CPage/files`; empty for a generated file.
   public let name: String
   /// The contents of the file.
   public let bytes: [UInt8]
@@ -21,7 +21,7 @@ public struct PageFile: Equatable, Sendable {
     bytes = [UInt8](UnsafeBufferPointer(start: cpage_bytes(index), count: cpage_size(index)))
   }
 
-  /// Creates the file with the style that the live page shares with reports.
+  /// Creates the style sheet that the live page shares with reports.
   private init(look path: String) {
     (self.path, type, name) = (path, "text/css; charset=utf-8", "")
     bytes = Array(PageLook.style.utf8)
@@ -39,8 +39,8 @@ public struct PageFile: Equatable, Sendable {
     return files
   }()
 
-  /// What the browser may do on the page: load files from this server and send requests to it, nothing else. A name
-  /// that contains markup cannot change the page, because scripts may not create elements from text.
+  /// The page's content security policy: the browser may load files from this server and send requests to it, but
+  /// nothing else. Scripts may not create elements from text, so a name that contains markup cannot change the page.
   public static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
     "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
@@ -48,7 +48,8 @@ public struct PageFile: Equatable, Sendable {
   ].joined(separator: "; ")
 }
 
-// These functions are declared here, because ExternalAccessorySimulation uses this module but must not need a C module.
+// These functions are declared here, because ExternalAccessorySimulation uses this module but must not depend on a C
+// module.
 @_extern(c) private func cpage_count() -> Int32
 @_extern(c) private func cpage_path(_ index: Int32) -> UnsafePointer<CChar>
 @_extern(c) private func cpage_type(_ index: Int32) -> UnsafePointer<CChar>

@@ -21,10 +21,10 @@ extension Profile {
     }
   }
 
-  /// Creates the profile of the accessory that identified itself this way in a capture.
+  /// Creates the profile of an accessory from its identification in a capture.
   ///
-  /// What a profile cannot express is omitted: the transport of wireless CarPlay, HID components and unknown
-  /// parameters.
+  /// The transport of wireless CarPlay, HID components and unknown parameters are omitted, because a profile cannot
+  /// express them.
   public init(recorded identification: Identification) {
     var identity = Identity(
       name: identification.name, manufacturer: identification.manufacturer, modelNumber: identification.model,
@@ -73,22 +73,23 @@ extension Profile.Transport {
 
 /// Reproduces what a recorded accessory did in its sessions, for an accessory that you plug in yourself.
 ///
-/// Each session plays the next recorded session of the same protocol; after the last one, the first is played again. If
-/// the device's bytes differ from the recording, the session is closed, and the accessory's timeline shows a warning.
+/// Each session plays the next recorded session of the same protocol; after the last recorded session, the first is
+/// played again. If the device's bytes differ from the recording, the session is closed, and the accessory's timeline
+/// shows a warning.
 ///
 /// ```swift
 /// let recording = try Recording(capture: bytes)
 /// let glasses = world.add(try Profile(recording), behavior: { _ in RecordedBehavior(recording) })
 /// ```
 ///
-/// ``ReplayedAccessory`` also plugs in and unplugs as in the recording.
+/// ``ReplayedAccessory`` also reproduces the recorded plugging in and unplugging.
 public final class RecordedBehavior: AccessoryBehavior {
   private let sessions: [Recording.Session]
   private let settings: ReplaySettings
   private let differed: (ReplayDifference) -> Void
   private var played: [String: Int] = [:]
 
-  /// Creates the behavior of a recording. `differed` is called with the first difference of each session that differs.
+  /// Creates the behavior of a recording. `differed` is called with the first difference in each session that differs.
   public init(
     _ recording: Recording, _ settings: ReplaySettings = ReplaySettings(),
     differed: @escaping (ReplayDifference) -> Void = { _ in }

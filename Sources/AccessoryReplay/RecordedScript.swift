@@ -6,7 +6,7 @@ extension Profile {
   /// Creates a self-contained profile: the recorded accessory, with scripts of the recorded requests and answers.
   ///
   /// - Parameter other: a second recording of the same actions; where its requests differ, the script has a wildcard.
-  /// - Returns: the profile, and notes about each protocol for people to read, as sentences.
+  /// - Returns: the profile, and a note about each protocol, for people to read.
   public static func imported(
     from recording: Recording, and other: Recording? = nil
   ) throws(RecordingError) -> (profile: Profile, notes: [String]) {
@@ -44,14 +44,14 @@ extension Profile {
   }
 }
 
-/// The requests in some recorded sessions, and how each was answered.
+/// The requests in recorded sessions, and how each of them was answered.
 struct RecordedExchanges {
   struct Exchange: Equatable {
     var request: [UInt8]
     var response: [UInt8] = []
     var delay = Duration.zero
     var pattern: BytePattern?
-    /// The answer, into which parts of the request are inserted.
+    /// The answer as a template, into which parts of the request are inserted; nil if the answer is always the same.
     var template: ScriptTemplate?
 
     fileprivate var key: Key { pattern.map { .pattern($0.text) } ?? .request(request) }
@@ -69,7 +69,7 @@ struct RecordedExchanges {
   private(set) var exchanges: [Exchange] = []
   /// The bytes that arrived before the first request of a session, and their times.
   private(set) var greetings: [(after: Duration, bytes: [UInt8])] = []
-  /// Sentences about differences in a second recording that could not become wildcards.
+  /// Notes about differences in a second recording that could not become wildcards.
   private(set) var notes: [String] = []
   private let framing: Script.Framing
 
@@ -128,7 +128,7 @@ struct RecordedExchanges {
     return (found, greetings)
   }
 
-  /// Merges in the same exchanges from a second recording.
+  /// Merges in the exchanges from a second recording of the same actions.
   private mutating func add(_ twins: [Exchange]) {
     guard twins.count == exchanges.count else {
       notes.append(
@@ -224,7 +224,7 @@ struct RecordedExchanges {
     return script
   }
 
-  /// A time in whole milliseconds; zero if the answer was as fast as the link allows.
+  /// Returns a time in whole milliseconds; zero if the answer was as fast as the link allows.
   private static func rounded(_ time: Duration) -> Duration {
     let milliseconds = time.wholeNanoseconds / 1_000_000
     return milliseconds < 5 ? .zero : .milliseconds(min(milliseconds, 3_600_000))

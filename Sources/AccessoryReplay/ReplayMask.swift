@@ -21,18 +21,18 @@ public struct ReplayMask: Equatable, Sendable {
 
   /// The bytes to ignore: a range in one session, or a pattern wherever it occurs.
   public struct Entry: Equatable, Sendable {
-    /// The session, counted from 1; 0 means all sessions.
+    /// The number of the session, counted from 1; 0 means all sessions.
     public var session = 0
     /// The protocol of the sessions; nil means all protocols.
     public var protocolName: String?
     /// The sender; nil means both sides.
     public var from: Recording.End?
-    /// The offset of the first byte in the data that the sender sent in the session.
+    /// The offset of the first byte, counted within all the data that the sender sends in the session.
     public var offset = 0
     /// The number of bytes; 0 if there is a pattern.
     public var count = 0
-    /// A pattern of bytes in hex, with `??` for those that are not compared, which applies wherever it occurs; nil if
-    /// the entry is a range.
+    /// A pattern of bytes in hex, with `??` for each byte that is not compared; the pattern applies wherever it occurs;
+    /// nil if the entry is a range.
     public var pattern: Pattern?
 
     /// Creates an entry that covers nothing yet.
@@ -60,7 +60,8 @@ public struct ReplayMask: Equatable, Sendable {
     /// The bytes; nil stands for any value.
     public var bytes: [UInt8?]
 
-    /// Reads a pattern such as "02 ?? ?? 03". Returns nil for anything else, or if no byte or every byte is a wildcard.
+    /// Reads a pattern such as "02 ?? ?? 03". Returns nil for any other text, and for a pattern in which no byte or
+    /// every byte is a wildcard.
     public init?(_ text: String) {
       let digits = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }
       guard digits.count >= 2, digits.count % 2 == 0 else { return nil }
@@ -79,7 +80,7 @@ public struct ReplayMask: Equatable, Sendable {
       self.bytes = bytes
     }
 
-    /// The pattern as written in a file.
+    /// The pattern in the form used in a mask file.
     public var description: String { bytes.map { $0.map { Hex.number($0) } ?? "??" }.joined(separator: " ") }
 
     static let format = Format<Pattern>.parsed(
@@ -125,9 +126,9 @@ public struct ReplayMask: Equatable, Sendable {
 // MARK: - Learning
 
 extension ReplayMask {
-  /// Why two recordings cannot be turned into a mask.
+  /// The error for two recordings that cannot be turned into a mask.
   public struct Mismatch: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong, as a sentence.
+    /// A sentence that describes what is wrong.
     public let description: String
   }
 

@@ -6,7 +6,7 @@ import AccessoryFormats
 public struct ReplaySettings: Sendable {
   /// How quickly recorded delays pass.
   public enum Speed: Equatable, Sendable {
-    /// Delays pass at this multiple of the recorded speed.
+    /// Delays pass at the recorded speed multiplied by this factor.
     case times(Double)
     case max
 
@@ -25,13 +25,13 @@ public struct ReplaySettings: Sendable {
   public var mask = ReplayMask()
   /// Whether sessions may be opened in a different order than in the recording.
   public var takesAnyOrder = false
-  /// How much later than recorded the other side may send its bytes; nil means no limit.
+  /// How much later than recorded the other end may send its bytes; nil means no limit.
   public var patience: Duration?
 
-  /// How long to watch for further bytes after a session's last recorded byte; any that arrive are a difference.
+  /// How long to watch for further bytes after a session's last recorded byte; any such byte counts as a difference.
   public var settle = Duration.milliseconds(200)
 
-  /// Creates the default settings: recorded speed, and every byte must be as recorded.
+  /// Creates the default settings: recorded speed, and every byte must match the recording.
   public init() {}
 }
 
@@ -43,9 +43,9 @@ public struct ReplayProgress: Equatable, Sendable {
     public var number: Int
     /// The session's protocol.
     public var protocolName: String
-    /// The number of bytes from the other side that arrived as recorded.
+    /// The number of bytes from the other end that arrived as recorded.
     public var received: Int
-    /// The number of these bytes that were not compared because of the mask.
+    /// How many of the received bytes were not compared because of the mask.
     public var masked = 0
     /// The number of bytes that this side sends in the recording.
     public var sent: Int
@@ -62,7 +62,7 @@ public struct ReplayProgress: Equatable, Sendable {
   /// The number of sessions in the recording.
   public let count: Int
 
-  /// The number of bytes from the other side that were compared.
+  /// The number of bytes from the other end that were compared.
   public var compared: Int { sessions.reduce(0) { $0 + $1.received - $1.masked } }
 
   /// Creates the progress of a replay that has not begun.
@@ -84,9 +84,9 @@ public struct ReplayProgress: Equatable, Sendable {
   public var isAsRecorded: Bool { first == nil && sessions.count == count }
 }
 
-/// The first point where the other side did something that the recording does not contain.
+/// The first point at which the other end did something that is not in the recording.
 public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What the other side did.
+  /// What the other end did.
   public enum Kind: Equatable, Sendable {
     /// A byte differs; the recorded and received bytes are shown from a few bytes before it.
     case byte(expected: UInt8, got: UInt8)
@@ -114,7 +114,7 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     }
   }
 
-  /// What the other side did.
+  /// What the other end did.
   public var kind: Kind
   /// The session in the recording, counted from 1; 0 if there is none.
   public var session: Int
@@ -122,7 +122,7 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
   public var protocolName: String
   /// The side that sent the bytes, or should have sent them.
   public var from: Recording.End
-  /// The offset in the data that the sender sent in the session.
+  /// The offset of the difference, counted within all the data that the sender sends in the session.
   public var offset = 0
   /// The packet of the capture that contains the expected bytes; 0 if there is none.
   public var packet = 0
@@ -130,14 +130,14 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
   public var expected: [UInt8] = []
   /// The received bytes, starting at ``contextOffset``.
   public var got: [UInt8] = []
-  /// The offset at which ``expected`` and ``got`` begin.
+  /// The offset in that data at which ``expected`` and ``got`` begin.
   public var contextOffset = 0
 
   init(_ kind: Kind, session: Int, protocolName: String, from: Recording.End) {
     (self.kind, self.session, self.protocolName, self.from) = (kind, session, protocolName, from)
   }
 
-  /// A sentence that includes the position.
+  /// A sentence that describes the difference and its position.
   public var description: String {
     let place = session > 0 ? "session \(session) (\(protocolName))" : "a session of \(protocolName)"
     let source = packet > 0 ? ", packet \(packet) of the recording" : ""

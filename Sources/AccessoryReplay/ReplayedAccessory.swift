@@ -7,8 +7,8 @@ import AccessorySimulator
 import Certificates
 import IAP2
 
-/// Plays the accessory in a recording: identifies itself, plugs in and unplugs, and answers in sessions exactly as the
-/// accessory did when it was recorded. Only the link and the authentication are live; everything else is recorded.
+/// Plays the accessory in a recording: identifies itself, plugs in, unplugs, and answers in sessions exactly as the
+/// recorded accessory did. Only the link and the authentication are live; everything else is recorded.
 ///
 /// ```swift
 /// let accessory = ReplayedAccessory(recording, at: port, authenticator: coprocessor, on: loop) { print($0.json) }
@@ -25,7 +25,7 @@ public final class ReplayedAccessory {
   public private(set) var progress: ReplayProgress
   /// Whether the whole recording was played, or a difference was found.
   public private(set) var isOver = false
-  /// What the accessory is waiting for from the device and its app, in words; nil if it expects nothing from them.
+  /// A description of what the accessory expects next from the device and its app; nil if it expects nothing from them.
   public var waitsFor: String? {
     guard !isOver else { return nil }
     if let player = players.first(where: { $0.completed == nil }) {
@@ -37,7 +37,7 @@ public final class ReplayedAccessory {
     if !wasIdentified { return "a device to connect" }
     return waiting.first.map { "an app to open session \($0.number) (\($0.protocolName))" }
   }
-  /// Why the accessory cannot be plugged in at its port.
+  /// Why the accessory could not be plugged in at its port; nil if there was no failure.
   public var failure: String? { accessory?.failure }
 
   private let recording: Recording
@@ -69,7 +69,7 @@ public final class ReplayedAccessory {
 
   deinit { timer?.cancel() }
 
-  /// The profile for an attachment. The profile contains the accessory's identification during that attachment or, if
+  /// Returns the profile for an attachment. It contains the accessory's identification during that attachment or, if
   /// there was none, during another attachment.
   public static func profile(of recording: Recording, attachment: Recording.Attachment? = nil) -> Profile? {
     (attachment?.identification ?? recording.identification).map(Profile.init(recorded:))
@@ -150,9 +150,9 @@ public final class ReplayedAccessory {
 
   // MARK: Sessions
 
-  /// The handler for a session that the device opened; nil if the recording has no such session at this point.
+  /// Returns the handler for a session that the device opened; nil if the recording has no such session at this point.
   fileprivate func take(_ session: Session) -> (any SessionHandler)? {
-    // A recording does not show when a native channel was opened, only when it was used.
+    // A recording does not show when a native-transport channel was opened, only when it was used.
     let candidate =
       waiting.firstIndex {
         (settings.takesAnyOrder || $0.isNative) && $0.protocolName == session.protocolName

@@ -31,7 +31,7 @@ public final class ReplayedApp: AppHandler {
   private var sawAccessory = false
   private var next = 0
   private var ended: Set<Int> = []
-  /// When the last event happened, in this replay and in the recording.
+  /// When the last event happened, both in this replay and in the recording.
   private var since = (now: Instant.origin, recorded: Instant.origin)
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?
@@ -74,8 +74,8 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: Sessions
 
-  /// Opens the sessions that are due: each session after the previous one, and after the sessions that had already
-  /// ended when it was opened in the recording.
+  /// Opens the sessions that are due: each session is opened after the previous one, and after all sessions that had
+  /// already ended at that point in the recording.
   private func openSessions() {
     while !isOver, let accessory, let app, next < attachments[index].sessions.count {
       let session = attachments[index].sessions[next]
@@ -121,7 +121,7 @@ public final class ReplayedApp: AppHandler {
     if let patience = settings.patience { watchdog?.arm(at: loop.now + patience + recordedAbsence) }
   }
 
-  /// How long the accessory was absent in the recording before it returned.
+  /// How long the accessory was absent before it returned in the recording.
   private var recordedAbsence: Duration {
     guard index > 0, let last = attachments[index - 1].sessions.map(\.last).max() else { return .zero }
     return settings.speed.played((attachments[index].accepted ?? attachments[index].begin) - last)

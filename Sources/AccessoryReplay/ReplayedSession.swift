@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Plays one side of a recorded session in a live session.
+/// Plays one end of a recorded session in a live session.
 final class SessionPlayer: SessionHandler {
   private var machine: ReplayedSession
   private let patience: Duration?
@@ -15,16 +15,16 @@ final class SessionPlayer: SessionHandler {
   private var timer: LoopTimer?
   private var watchdog: LoopTimer?
   private var settling: LoopTimer?
-  /// When the last recorded event happened.
+  /// When the last recorded event was replayed; nil before that.
   private(set) var completed: Instant?
-  /// Called once: when all bytes have matched and the session has ended as recorded, or at the first difference.
+  /// Called once, either at the first difference, or when all bytes have matched and the session has ended as recorded.
   private var done: ((SessionPlayer, ReplayDifference?) -> Void)?
 
   var recorded: Recording.Session { machine.recorded }
   /// The number of bytes that arrived as recorded.
   var received: Int { machine.received }
   var masked: Int { machine.maskedCount }
-  /// The number of bytes that must still arrive before this side continues; 0 if it is this side's turn.
+  /// The number of bytes that must still arrive before this end continues; 0 if it is this end's turn.
   var awaited: Int { machine.deadline == nil ? machine.missing : 0 }
 
   init(
@@ -47,7 +47,8 @@ final class SessionPlayer: SessionHandler {
   /// Starts playing in a session that was just opened, and becomes its handler.
   func start(on session: Session) {
     self.session = session
-    // The first action may be due immediately, and a handler is not called while it is being created.
+    // The first action may be due immediately, but a session does not call its handler while the handler is being
+    // created.
     timer?.arm(at: loop.now)
   }
 
@@ -101,7 +102,7 @@ final class SessionPlayer: SessionHandler {
     }
   }
 
-  /// Checks whether the bytes that are due arrive in time.
+  /// Arms the timer that checks whether the bytes that are due arrive in time.
   private func watch() {
     guard let patience else { return }
     watchdog?.arm(at: loop.now + patience)
@@ -121,12 +122,12 @@ final class SessionPlayer: SessionHandler {
   }
 }
 
-/// The state machine for one side of a recorded session. The machine decides what to send and when, and whether the
-/// other side does what it did in the recording.
+/// The state machine for one end of a recorded session. It decides what to send and when, and whether the other end
+/// does what it did in the recording.
 ///
-/// Before this side sends, it waits for all bytes that had arrived by that time in the recording, and for the recorded
-/// delay. The other side's bytes are compared as one stream, however they are split, and may arrive earlier than
-/// recorded.
+/// Before this end sends, it waits for all bytes that had arrived by that time in the recording, and then for the
+/// recorded delay. The other end's bytes are compared as one stream, however they are split, and may arrive earlier
+/// than recorded.
 ///
 /// ```swift
 /// var session = ReplayedSession(recorded, as: .accessory, settings, at: now)
@@ -141,7 +142,7 @@ struct ReplayedSession {
 
   private struct Plan {
     var action: Action
-    /// The number of bytes from the other side that must have arrived before the action.
+    /// The number of bytes from the other end that must have arrived before the action.
     var after: Int
     /// How long to wait once those bytes have arrived and the previous action is done.
     var delay: Duration
@@ -159,7 +160,7 @@ struct ReplayedSession {
   private(set) var maskedCount = 0
   /// The last bytes that arrived, shown as context with a difference.
   private var recent: [UInt8] = []
-  /// When the last action was done, or when the bytes that the next action needs had arrived.
+  /// When the last action was done or, if later, when the bytes that the next action waits for had arrived.
   private var since: Instant
 
   var other: Recording.End { role == .accessory ? .device : .accessory }
@@ -187,9 +188,9 @@ struct ReplayedSession {
     masked = settings.mask.ranges(of: recorded, from: other, expected)
   }
 
-  // MARK: This side
+  // MARK: This end
 
-  /// When the next action is due; nil if this side is waiting for bytes, or has nothing left to do.
+  /// When the next action is due; nil if this end is waiting for bytes, or has nothing left to do.
   var deadline: Instant? {
     guard next < plans.count, received >= plans[next].after else { return nil }
     return since + plans[next].delay
@@ -210,7 +211,7 @@ struct ReplayedSession {
   /// Whether all bytes have matched the recording; the session may still be open.
   var isComplete: Bool { hasActed && missing == 0 }
 
-  // MARK: The other side
+  // MARK: The other end
 
   mutating func receive(_ bytes: RawSpan, at now: Instant) -> ReplayDifference? {
     let waited = next < plans.count && received < plans[next].after
@@ -234,15 +235,15 @@ struct ReplayedSession {
     return nil
   }
 
-  /// Called when the other side has ended the session, or the cable was unplugged.
+  /// Handles the end of the session: the other end closed it, or the cable was unplugged.
   func ended(_ how: String) -> ReplayDifference? {
     if isComplete { return nil }
-    // Everything in the recording was played, except that this side has not closed the session yet.
+    // Everything in the recording was played, except that this end has not closed the session yet.
     if missing == 0, plans[next...].allSatisfy({ $0.action == .close }) { return nil }
     return difference(.ended(how, missing: missing + plans[next...].reduce(0) { $0 + $1.action.count }))
   }
 
-  /// The difference to report if bytes that were due did not arrive in time; nil if nothing is due.
+  /// Returns the difference to report if bytes that are due do not arrive in time; nil if nothing is due.
   func overdue(within limit: Duration) -> ReplayDifference? {
     if missing > 0, deadline == nil { return difference(.missing(bytes: missing, within: limit)) }
     if isComplete, case .closed(by: other, at: _) = recorded.ending {
@@ -265,8 +266,8 @@ struct ReplayedSession {
         break
       }
     }
-    // The context starts at the beginning of a line of sixteen bytes, so that recorded and received bytes can be
-    // printed one below the other.
+    // The context starts at a multiple of sixteen bytes, so that recorded and received bytes can be printed one below
+    // the other.
     let lead = min(recent.count, received % 16 + (received >= 16 ? 16 : 0))
     difference.contextOffset = received - lead
     difference.expected = Array(expected[(received - lead)..<min(expected.count, received + 32)])

@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Numbers, formatted for reports.
 package enum FixedText {
-  /// A number with the given number of decimal places, for example "0.830". More places are added if the number would
-  /// otherwise look the same as `other`, such as a limit that it narrowly exceeds.
+  /// Returns a number with the given number of decimal places, for example "0.830". More places are added if the number
+  /// would otherwise look the same as `other`, such as a limit that it narrowly exceeds.
   package static func text(_ value: Double, places: Int, unlike other: Double? = nil) -> String {
     let fewest = text(value, exactly: places)
     guard let other, value != other, fewest == text(other, exactly: places), places < 12 else { return fewest }
@@ -21,21 +21,21 @@ package enum FixedText {
     return "\(sign)\(whole).\("\(rest)".zeroPadded(to: places))"
   }
 
-  /// A number with as few decimal places as possible, and at most three, for example "2" or "0.25".
+  /// Returns a number with as few decimal places as possible, and at most three, for example "2" or "0.25".
   package static func short(_ value: Double) -> String {
     let digits = text(value, places: 3)
     return String(digits.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed())
   }
 
-  /// The text, right-aligned in a column.
+  /// Returns the text, right-aligned in a column.
   package static func right(_ text: String, _ width: Int) -> String {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
 
-  /// The number with thousands separators, for example "1,234,567".
+  /// Returns the number with thousands separators, for example "1,234,567".
   package static func grouped(_ value: Int) -> String { value.groupedDigits }
 
-  /// Nanoseconds in a suitable unit, for example "12.5 µs", "1.25 ms" or "2.000 s".
+  /// Returns nanoseconds in a suitable unit, for example "12.5 µs", "1.25 ms" or "2.000 s".
   package static func time(_ nanoseconds: Double, unlike other: Double? = nil) -> String {
     let (unit, name, places) =
       switch nanoseconds.magnitude {
@@ -47,7 +47,7 @@ package enum FixedText {
     return "\(text(nanoseconds / unit, places: places, unlike: other.map { $0 / unit })) \(name)"
   }
 
-  /// A duration as people write it, for example "0.412 s" or "1 h 2 min 3 s".
+  /// Returns a duration as people write it, for example "0.412 s" or "1 h 2 min 3 s".
   package static func span(_ duration: Duration) -> String {
     let seconds = Int(duration.inSeconds.rounded())
     if seconds < 120 { return "\(text(duration.inSeconds, places: 3)) s" }
@@ -55,7 +55,7 @@ package enum FixedText {
     return "\(hours)\(seconds / 60 % 60) min \(seconds % 60) s"
   }
 
-  /// A rate in bytes per second in a suitable unit, for example "7.50 kB/s".
+  /// Returns a rate in bytes per second in a suitable unit, for example "7.50 kB/s".
   package static func rate(_ bytesPerSecond: Double, unlike other: Double? = nil) -> String {
     let (unit, name) =
       switch bytesPerSecond.magnitude {

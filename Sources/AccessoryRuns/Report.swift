@@ -1,9 +1,9 @@
 import AccessoryFormats
 
-/// The result of a run, or of some of a run's shards. A run is a load test, a check, random worlds, scenarios, or a
-/// replay.
+/// The result of a run, or of some of the run's shards. A run is a load test, a check, a series of random worlds, a
+/// series of scenarios, or a replay.
 ///
-/// A tool defines what its report contains; only the code here generates the formats for users from that:
+/// Each tool defines what its report contains; this module then generates all formats for users:
 ///
 /// | form | from |
 /// |---|---|
@@ -14,11 +14,11 @@ import AccessoryFormats
 ///
 /// Adding the reports of all shards gives the report of the whole run.
 public protocol Report: WritableReport, Equatable {
-  /// The kind of report, as its files name it, for example "soak report".
+  /// The kind of report, as stated in report files, for example "soak report".
   static var kind: String { get }
   /// The format version, which is increased when older reports can no longer be read.
   static var version: Int { get }
-  /// The limits for files that are read.
+  /// The limits for report files.
   static var limits: JSON5.Limits { get }
   /// The JSON keys used in report files.
   static var format: Record<Self> { get }
@@ -27,20 +27,20 @@ public protocol Report: WritableReport, Equatable {
   var shards: ShardSet { get }
   /// Why a shard is incomplete; nil if it is complete. An incomplete shard is not added to other shards.
   var unfinished: String? { get }
-  /// Whether a run passes if it compared nothing.
+  /// Whether a run passes even if it compared nothing.
   var allowsEmpty: Bool { get set }
   /// The outcome of the run, derived from its figures and its plan.
   var verdict: Verdict { get }
   /// The outcome of comparing with an earlier run; without an earlier run, ``verdict``.
   var outcome: Verdict { get }
 
-  /// The description of the run, for the title of a page, for example "easim check: Echo".
+  /// A short description of the run for a page's title, for example "easim check: Echo".
   var title: String { get }
   /// The result, as a sentence without a full stop.
   var headline: String { get }
   /// The report as text for a terminal.
   var text: String { get }
-  /// What was measured or counted; the main figures are at the top of a page.
+  /// The figures that were measured or counted; a page shows the main figures at the top.
   var figures: [ReportFigure] { get }
   /// The checks of the run.
   var suite: ReportSuite { get }
@@ -54,19 +54,20 @@ public protocol Report: WritableReport, Equatable {
   /// How this report's plan differs from the other report's plan, one sentence per difference. Results of different
   /// plans cannot be compared.
   func differences(from other: Self) -> [String]
-  /// Compares the run with an earlier run of the same plan. Afterwards, ``outcome`` and every format show what became
-  /// worse by more than the fraction `tolerance`. Returns false if reports of this kind cannot be compared this way.
+  /// Compares the run with an earlier run of the same plan. Afterwards, ``outcome`` and every format show which figures
+  /// became worse by more than the fraction `tolerance`. Returns false if reports of this kind cannot be compared this
+  /// way.
   mutating func compare(with earlier: Self, tolerance: Double) -> Bool
   /// Adds other shards. If an error is thrown, the report is unchanged.
   mutating func add(_ other: Self) throws(ReportSumError)
 }
 
 extension Report {
-  /// By default, the format has the first version.
+  /// By default, the format version is 1.
   public static var version: Int { 1 }
   /// The formats of all reports.
   public static var forms: [ReportForm] { [.json, .html, .xml] }
-  /// The verdict if there is no earlier run.
+  /// By default, the outcome is ``verdict``, without a comparison.
   public var outcome: Verdict { verdict }
   /// There are no additional sections by default.
   public var sections: [PageSection] { [] }
@@ -81,17 +82,17 @@ extension Report {
   /// Whether the run passed.
   public var passed: Bool { verdict.isPassed }
 
-  /// Why this report does not cover a whole run or a whole shard.
+  /// Why this report does not cover a whole run or a whole shard; nil if it does.
   public var gap: String? { unfinished ?? shards.gap }
 
-  /// Reads the tree of a file; the error lists everything that is wrong with the file. Keys added by later versions are
-  /// ignored.
+  /// Creates a report from a file's JSON tree; the error lists everything that is wrong with the file. Keys added by
+  /// later versions are ignored.
   public init(tree: JSON5Value) throws(SourceProblems) {
     _ = try Self.headerFormat.readKnown(tree)
     self = try Self.format.readKnown(tree)
   }
 
-  /// Reads a file.
+  /// Reads a report file.
   public init(json bytes: [UInt8], file: String) throws(SourceProblems) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: file, limits: Self.limits) } catch { throw SourceProblems([error]) }
@@ -104,16 +105,16 @@ extension Report {
   /// JUnit XML, for CI servers.
   public var junit: String { suite.xml }
 
-  /// An HTML page for people, in a single file.
+  /// The report as an HTML page in a single file.
   public var html: String { html(traced: nil) }
 
-  /// The HTML page for people, with links to the run's trace at the given address.
+  /// Returns the report as an HTML page, with links to the run's trace at the given address.
   public func html(traced trace: String?) -> String { ReportPage(self, trace: trace).html }
 
-  /// The report in one of the formats that every report has.
+  /// Returns the report in one of the formats that all reports have.
   public func text(as form: ReportForm) -> String { commonText(as: form) }
 
-  /// The report in one of the common formats. Reports that have additional formats call this method.
+  /// Returns the report in one of the common formats. Report types with additional formats call this method.
   public func commonText(as form: ReportForm) -> String {
     switch form {
     case .json: json.text + "\n"
@@ -123,7 +124,8 @@ extension Report {
     }
   }
 
-  /// The test case that reports that not everything in the plan was done; nil if everything was done.
+  /// Returns a test case that fails or is skipped because something in the plan was not done; empty if everything was
+  /// done.
   ///
   /// - Parameters:
   ///   - all: the name of the case if something is missing: "every world was played".
@@ -142,7 +144,7 @@ public struct ReportHeader: Equatable, Sendable {
   fileprivate var kind: String
   fileprivate var version: Int
 
-  /// The kind of the report that a tree contains; nil if it is not a report.
+  /// Returns the kind of report that a JSON tree contains; nil if the tree is not a report.
   public static func kind(of tree: JSON5Value) -> String? {
     if case .text(let kind)? = tree["easim"]?.content { kind } else { nil }
   }
@@ -152,7 +154,7 @@ extension Report {
   /// The keys at the beginning of a report, which identify it.
   public static var headerFields: [Field<Self>] { headerFormat.fields(at: \.header) }
 
-  /// The keys that say how the run ended. A file is refused if these keys contradict its figures.
+  /// The keys that state how the run ended. A file is refused if these keys contradict the file's figures.
   public static var verdictFields: [Field<Self>] {
     [
       Field(confirmed: "passed", .boolean, "whether the verdict is `passed`") { $0.verdict.isPassed },

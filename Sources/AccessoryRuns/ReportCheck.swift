@@ -8,7 +8,7 @@ public struct ReportCheck: Equatable, Sendable {
   public let goal: String
   /// Whether the check passed.
   public let passed: Bool
-  /// The measured value; if this text begins with the goal, the goal is not repeated.
+  /// The measured value. If this text begins with the goal, the goal is not printed again.
   public let text: String
   let saysGoal: Bool
   /// Why the condition does not hold, if that is known.
@@ -20,13 +20,13 @@ public struct ReportCheck: Equatable, Sendable {
     saysGoal = name == nil
   }
 
-  /// The measured value, whether it passes, and the cause if it does not, for example "56.8 ms ✗".
+  /// The measured value and a check mark or cross, with the cause of a failure if it is known, for example "56.8 ms ✗".
   public var result: String { "\(text) \(passed ? "✓" : "✗")\(cause.map { " (\($0))" } ?? "")" }
   /// The check as a line, for example "p99 ≤ 50 ms: 56.8 ms ✗".
   public var line: String { saysGoal ? result : "\(goal): \(result)" }
 
   /// Compares the checks stored in a file under `key` with those derived from its other keys. The texts of the checks
-  /// are not compared, because another version of the program may have worded them differently.
+  /// are not compared, because a different version of the program may have worded them differently.
   package static func compare(_ checks: [ReportCheck], with object: ObjectReader, under key: String) {
     guard let given = object.value(key), case .array(let stored) = given.content else { return }
     if stored.count != checks.count {

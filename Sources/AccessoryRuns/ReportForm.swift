@@ -7,13 +7,13 @@ public enum ReportForm: String, CaseIterable, Sendable {
   case html
   /// The report as JUnit XML, for CI servers.
   case xml
-  /// Tables of load tests, for spreadsheets, HdrHistogram, and metrics.
+  /// A load test's figures for spreadsheets, for HdrHistogram's tools, and as metrics.
   case csv, hgrm, om, prom
 }
 
 /// A report that can be written to a file in the format given by the file's extension.
 public protocol WritableReport: Sendable {
   static var forms: [ReportForm] { get }
-  /// The contents of the file; `form` is either one of ``forms`` or text.
+  /// Returns the contents of the file; `form` is one of ``forms``, or text.
   func text(as form: ReportForm) -> String
 }

@@ -7,7 +7,8 @@ public struct ReportCase: Equatable, Sendable {
     case passed
     /// The check could not be evaluated; the value is the reason.
     case skipped(String)
-    /// The check failed; the values are a sentence, a word for the kind of failure, and further text to be shown below.
+    /// The check failed; the values are a sentence, a word for the kind of failure, and further text to show below the
+    /// sentence.
     case failed(String, kind: String? = nil, details: String = "")
   }
 
@@ -34,7 +35,7 @@ public struct ReportCase: Equatable, Sendable {
   /// The part of the run that the check is about, for example "loss" for "check.loss".
   var part: String { group.split(separator: ".", maxSplits: 1).dropFirst().first.map(String.init) ?? "" }
 
-  /// How pages show the outcome.
+  /// How pages show the outcome: its place in the order, the word, and the symbol.
   var sign: (index: Int, word: String, sign: String) {
     switch outcome {
     case .passed: (0, "passed", "✓")
@@ -49,7 +50,7 @@ public struct ReportCase: Equatable, Sendable {
 
 /// The checks of a run, as CI servers show them when written as JUnit XML.
 public struct ReportSuite: WritableReport {
-  /// A suite can only be written as JUnit XML.
+  /// A suite can be written only as JUnit XML.
   public static let forms = [ReportForm.xml]
 
   private let name: String
@@ -62,7 +63,7 @@ public struct ReportSuite: WritableReport {
     (self.name, self.time, self.cases, self.output) = (name, time, cases, output)
   }
 
-  /// The contents of the file.
+  /// Returns the contents of the file.
   public func text(as form: ReportForm) -> String { xml }
 
   /// The suite as JUnit XML.
@@ -88,7 +89,7 @@ public struct ReportSuite: WritableReport {
       """
   }
 
-  /// A time in seconds with three decimal places.
+  /// Returns a time in seconds with three decimal places.
   public static func seconds(_ time: Duration) -> String {
     let milliseconds = max(0, time.wholeNanoseconds) / 1_000_000
     return "\(milliseconds / 1_000).\("\(milliseconds % 1_000)".zeroPadded(to: 3))"

@@ -2,23 +2,23 @@ import AccessoryFormats
 
 /// The outcome of a run.
 ///
-/// A verdict is computed from the figures and the plan of a report whenever it is needed; no report stores one. Only
+/// A verdict is computed from a report's figures and plan whenever it is needed; reports do not store verdicts. Only
 /// ``passed`` gives exit code 0.
 public enum Verdict: Equatable, Sendable {
   case passed
   /// Something failed; the sentences give the reasons.
   case failed([String])
-  /// The run was stopped before it had completed its plan, and nothing had failed until then. The text names what
-  /// stopped it, for example "SIGTERM".
+  /// The run was stopped before it had completed its plan, and nothing had failed until then. The value is what stopped
+  /// the run, for example "SIGTERM".
   case stopped(by: String)
   /// Nothing was compared; the value is the reason.
   case empty(String)
 
-  /// A failed verdict with these reasons; passed if there are none.
+  /// Creates a failed verdict with these reasons, or ``passed`` if there are none.
   public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
 
-  /// Creates a verdict. The arguments are in order of importance: what failed, what stopped the run, what was not done,
-  /// and why nothing could be judged.
+  /// Creates a verdict. The first argument that is not empty or nil decides: what failed, what stopped the run, what
+  /// was not done, or why nothing could be judged.
   public init(wrong: [String], stoppedBy: String?, gap: String?, nothing: String?) {
     if !wrong.isEmpty {
       self = .failed(wrong)
@@ -67,8 +67,7 @@ extension Format<String?> {
   ) { text in
     if text == "complete" { return .some(nil) }
     let stopped = "stopped by "
-    // The type is explicit, because `nil` in a conditional expression would otherwise mean the inner optional, that is,
-    // a complete run.
+    // The type is explicit, because a plain `nil` would mean the inner optional, and thus a complete run.
     guard text.hasPrefix(stopped), text != stopped else { return Optional<String?>.none }
     return .some(String(text.dropFirst(stopped.count)))
   } text: {

@@ -1,15 +1,15 @@
 import CBuild
 
-/// The version of easim that `easim --version` prints and bug reports should name.
+/// The version that `easim --version` prints, for use in bug reports.
 enum Version {
-  /// The newest heading in CHANGELOG.md; a test checks that the two agree.
+  /// The version in the newest heading of CHANGELOG.md; a test checks that the two agree.
   static let current = "0.1.0"
 
   /// The commit that was built, such as `1a2b3c4d5e6f`, followed by `-changed` if files differed from that commit; nil
-  /// if the build was not told the commit.
+  /// if the commit was unknown when easim was built.
   static var commit: String? { text(easim_build_commit()) }
 
-  /// The date of that commit, such as `2026-11-22`; nil if the build was not told the date.
+  /// The date of that commit, such as `2026-11-22`; nil if the date was unknown when easim was built.
   static var date: String? { text(easim_build_date()) }
 
   static var line: String {
@@ -22,6 +22,6 @@ enum Version {
     return text.isEmpty ? nil : text
   }
 
-  /// The name used in reports, including the commit if it is known.
+  /// easim's name in reports, including the version and, if known, the commit.
   static let program = "easim \(current)\(commit.map { " \($0)" } ?? "")"
 }

@@ -179,7 +179,7 @@ extension CheckCase {
 }
 
 extension CheckRun {
-  /// Returns the authentication recorded during the survey; skips the case if its certificate cannot be read.
+  /// Returns the authentication recorded during the survey; skips the case if the certificate cannot be read.
   func readableAuthentication() throws -> (CheckDevice, Authentication) {
     let found = try authentication()
     do throws(AuthenticatorError) { _ = try verifier.challenge(for: found.1.certificate) } catch {
@@ -188,7 +188,7 @@ extension CheckRun {
     return found
   }
 
-  /// Returns the survey to a case that judges one step; the case fails if the accessory did not take that step.
+  /// Returns the survey for the case that judges one step; throws a failure if the accessory did not take that step.
   func survey(judging number: Int) throws -> Survey {
     let survey = try survey()
     guard let shortfall = survey.shortfall else { return survey }
@@ -216,7 +216,7 @@ extension CheckRun {
     return nil
   }
 
-  /// Expects each answer within this time after its request.
+  /// Throws a failure if the answer took longer than `limit` after its request.
   func expectPrompt(
     _ device: CheckDevice, _ request: MessageID, _ answer: CheckDevice.Received, _ limit: Duration
   )

@@ -19,7 +19,7 @@ extension CheckCase {
       102, "detection-repeat", "The accessory repeats the detection sequence until it is answered.", [.agreed],
       fix: "Send the detection sequence again every second until the Apple device answers."
     ) { run in
-      // The accessory's timer and this side's clock may differ by 10 %.
+      // The interval is not checked, because the accessory's timer and this machine's clock may differ by 10 %.
       let device = try run.unanswered()
       let probes = device.record.filter { $0.isFromAccessory && $0.kind == .detection }
       if probes.isEmpty { throw CheckSkip("the accessory never sent the detection sequence (case 101)") }
@@ -136,7 +136,7 @@ extension CheckRun {
     }
   }
 
-  /// Answers the next detection sequence as the case requires, and expects the link to be established.
+  /// Answers the next detection sequence as the case requires, and throws a failure unless a link is established.
   func answerDetection(_ answer: (CheckDevice) throws -> Void) throws {
     var manner = CheckDevice.Manner()
     manner.answersDetection = false
@@ -149,7 +149,7 @@ extension CheckRun {
     try expectLink(device)
   }
 
-  /// Skips the case if the accessory never established a link in the survey.
+  /// Skips the case if the accessory did not establish a link during the survey.
   func needLink() throws {
     let survey = try survey()
     if survey.reached < .linked, let shortfall = survey.shortfall {

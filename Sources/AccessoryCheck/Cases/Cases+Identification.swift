@@ -44,7 +44,7 @@ extension CheckCase {
           try device.send(ControlMessage(.startIdentification))
           return try device.awaitIdentification(after: mark, within: run.stepLimit)
         }
-        // The first identification of an accessory that connects twice is covered by case 607.
+        // Case 607 covers the first identification of an accessory that connects twice.
         if second.reading.identification.protocols.isEmpty, !survey.departures.isEmpty { return }
         if first.at.message.body != second.at.message.body {
           throw CheckFailure(
@@ -189,7 +189,7 @@ extension CheckCase {
     of parameter: UInt16, _ received: CheckDevice.Received, _ device: CheckDevice
   ) -> [Range<Int>] {
     let packet = device.record[received.packet]
-    // If a message spans several packets, its parameters are elsewhere.
+    // If a message spans several packets, the positions in this packet do not apply.
     guard packet.payload.count == received.message.body.count + ControlMessage.headerSize else { return [] }
     let start = PacketHeader.size + ControlMessage.headerSize
     return ((try? ParameterReader.read(received.message.body)) ?? []).filter { $0.id == parameter }.map {

@@ -173,7 +173,7 @@ extension CheckCase {
       let (device, mark) = try run.idle()
       let packets = device.record[mark...].filter { $0.isFromAccessory && $0.header != nil && !$0.isData }
       let needless = packets.filter { packet in
-        // A packet that acknowledges data received since then is justified.
+        // A packet is justified if it acknowledges data that was received since then.
         !device.record[mark..<packet.index].contains { !$0.isFromAccessory && $0.isData }
       }
       if let first = needless.first {
@@ -216,7 +216,7 @@ extension CheckCase {
 struct Surrender {
   let device: CheckDevice
   let copies: [WirePacket]
-  /// Whether the accessory restarted or disconnected within `limit`.
+  /// Whether the accessory restarted the link or disconnected within `limit`.
   let hasGivenUp: Bool
   let limit: Duration
 }
@@ -269,7 +269,7 @@ extension CheckRun {
     }
   }
 
-  /// Authenticates up to the signature, without announcing the result.
+  /// Authenticates the accessory up to its signature, without announcing the result.
   func upToVerdict(_ device: CheckDevice) throws {
     try orSkip {
       let certificate = try device.certificate(within: stepLimit)
@@ -292,7 +292,7 @@ extension CheckRun {
     min(.milliseconds(Int64(device.answer.retransmissionTimeout)) * 2 + .seconds(1), .seconds(15))
   }
 
-  /// Returns all copies of the first packet with a payload, on a link that does not acknowledge it.
+  /// Returns all copies of the first packet with a payload, on an attachment where the device does not acknowledge it.
   func unacknowledgedCertificate() throws -> (CheckDevice, [WirePacket]) {
     if let knownCopies { return knownCopies }
     let device = try recovering()
@@ -311,7 +311,8 @@ extension CheckRun {
     return (device, copies())
   }
 
-  /// Damages AA00 in transit. Expects the accessory not to acknowledge it, and to accept the retransmission.
+  /// Damages AA00 in transit. Expects that the accessory does not acknowledge the damaged packet, and accepts the
+  /// retransmission.
   func expectRepair(_ delivery: CheckDevice.Delivery) throws {
     let device = try recovering()
     let mark = device.record.count

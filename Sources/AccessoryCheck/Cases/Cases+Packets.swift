@@ -112,7 +112,7 @@ extension CheckCase {
       for packet in device.record {
         guard let header = packet.header else { continue }
         if !packet.isFromAccessory {
-          // Retransmitted packets come after newer ones.
+          // Retransmitted packets come after newer packets.
           if packet.isData || header.control.contains(.syn), header.sequence &- (sent ?? header.sequence) < 128 {
             sent = header.sequence
           }
@@ -167,7 +167,7 @@ extension CheckCase {
           let sent = device.record[mark...packet.index].filter { $0.isFromAccessory && $0.isData }
           throw CheckFailure(
             "The device takes \(window) packets, and this is number \(outstanding) without an acknowledgement.",
-            // The proof contains the packet from which time is counted, and the packets after it.
+            // The proof shows the last acknowledgement and the packets sent after it.
             device.proof(base, [WirePacket.Part.acknowledgement])
               + sent.suffix(6).flatMap { device.proof($0.index, [WirePacket.Part.sequence]) })
         }
@@ -335,7 +335,7 @@ extension CheckCase {
 }
 
 enum CheckBytes {
-  /// Returns bytes that count from 0 to 255 repeatedly, like EADemo's.
+  /// Returns bytes that count from 0 to 255 repeatedly, as EADemo sends.
   static func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
   /// Returns pseudo-random bytes; the same seed gives the same bytes.
@@ -346,8 +346,8 @@ enum CheckBytes {
 }
 
 extension CheckRun {
-  /// Returns an attachment on which the accessory has sent many packets; if it does not echo, at least the packets of
-  /// its certificate.
+  /// Returns an attachment on which the accessory has sent many packets: echoes or, if it does not echo, at least its
+  /// certificate.
   fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
     let session: OpenedSession
     do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }
@@ -360,7 +360,7 @@ extension CheckRun {
     return session.device
   }
 
-  /// Judges every complete packet of the accessory in the survey; fails at the first objection.
+  /// Judges every complete packet that the accessory sent in the survey; throws a failure at the first objection.
   func eachPacket(_ judge: (CheckDevice, WirePacket, PacketHeader) throws -> (String, Range<Int>)?) throws {
     let device = try survey().device
     for packet in device.record where packet.isFromAccessory {
@@ -399,8 +399,8 @@ extension CheckRun {
     }
   }
 
-  /// Expects no retransmission of packets that the accessory should have understood immediately: if it understands a
-  /// packet only when the packet arrives in one piece, a retransmission timeout passes first.
+  /// Expects that no packet had to be retransmitted, because the accessory should have understood each one at once. An
+  /// accessory that understands a packet only if it arrives in one piece needs the retransmission.
   func expectNoRepetition(_ device: CheckDevice, after mark: Int, _ condition: String) throws {
     guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
     else { return }
@@ -408,7 +408,7 @@ extension CheckRun {
       "\(condition), a packet was understood only when it was retransmitted.", device.proof(mark..<again.index + 1))
   }
 
-  /// Expects everything that was sent to be acknowledged, and the cable to stay connected.
+  /// Expects that everything sent was acknowledged, and that the cable is still connected.
   func expectAcknowledged(_ device: CheckDevice, _ what: String) throws {
     let mark = max(0, device.record.count - 2)
     let came = try device.wait(within: stepLimit) { device.inFlight == 0 }

@@ -138,7 +138,7 @@ extension CheckCase {
         }
       }
       let mark = device.record.count
-      // An accessory is unlikely to send these bytes unprompted.
+      // The bytes look random, so that an accessory is unlikely to send them unprompted.
       let texts = ids.map { CheckBytes.mixed(16, seed: UInt64($0)) }
       for _ in 0..<4 { for (id, text) in zip(ids, texts) { try device.send(text, on: id) } }
       _ = try device.wait(within: run.settings.quiet) { false }
@@ -295,7 +295,7 @@ extension CheckRun {
     if case .closed = try survey().status { throw CheckSkip("the accessory refused an earlier session (case 701)") }
   }
 
-  /// Returns true if the settings say that the accessory echoes, or if a test has shown it.
+  /// Returns true if the settings say that the accessory echoes, or if a test has shown that it does.
   func isEcho() throws -> Bool { settings.echo == .no ? false : try echoTrial().isEcho }
 
   func reopen(second id: UInt16) throws {
@@ -317,7 +317,7 @@ extension CheckRun {
     let text = Array("once more".utf8)
     try session.send(text)
     if knownEcho?.isEcho ?? false {
-      // Bytes of the previous session are covered by another case (713).
+      // Another case (713) covers bytes of the previous session.
       _ = try device.wait(within: stepLimit) { session.received.suffix(text.count) == text[...] }
       if session.received.suffix(text.count) != text[...] {
         try expect(text, on: session, after: before, mark: mark)

@@ -227,7 +227,7 @@ extension CheckCase {
 }
 
 extension LinkParameters.Field {
-  /// The position of the value in a SYN packet.
+  /// The byte range of the value in a SYN packet.
   fileprivate var place: Range<Int> {
     let range =
       switch self {

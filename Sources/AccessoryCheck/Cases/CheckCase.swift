@@ -10,7 +10,7 @@
 public struct CheckCase: Sendable, Equatable {
   /// The consequence of a broken rule.
   public enum Severity: String, Sendable, CaseIterable {
-    /// An Apple device cannot use the accessory, or loses data.
+    /// The accessory is unusable with an Apple device, or data is lost.
     case error
     /// The accessory works with some devices, on some lines, or most of the time.
     case warning
@@ -55,7 +55,7 @@ public struct CheckCase: Sendable, Equatable {
   /// Whether this is one of the user's own cases.
   public var isOwn: Bool { number >= Self.firstOwn }
 
-  /// The name of the case in text output: "902", or "own-902" for one of the user's own cases.
+  /// The case's name in text output: "902", or "own-902" for one of the user's own cases.
   public var label: String { isOwn ? name : String(number) }
 
   /// The label, followed by the name of an easim case, such as "902 replug-in-detection".
@@ -101,7 +101,7 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
   }
 }
 
-/// What kind of source states a rule. Apple's specification is not public; the rules are compiled from open
+/// The kind of source that states a rule. Apple's specification is not public, so the rules are compiled from open
 /// implementations, captures and notes.
 public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   /// Several independent sources agree.
@@ -110,9 +110,9 @@ public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   case captured
   /// A single source states the rule.
   case seenOnce
-  /// No source states the rule, but the rule follows from statements in the sources.
+  /// No source states the rule, but it follows from statements in the sources.
   case inferred
-  /// The user states the rule in a file of cases.
+  /// The user states the rule, in a file with test cases.
   case own
 
   /// One of "agreed", "captured", "seen once" and "inferred".

@@ -17,7 +17,7 @@ public struct CheckResult: Sendable, Equatable {
   /// Whether the rule is broken.
   public var hasFailed: Bool { if case .failed = outcome { true } else { false } }
 
-  /// The result in one word.
+  /// The case's result in one word.
   public var word: Word {
     switch outcome {
     case .passed: .passed
@@ -30,11 +30,11 @@ public struct CheckResult: Sendable, Equatable {
   /// The result of a case in one word.
   public enum Word: String, Sendable, CaseIterable {
     case passed
-    /// The rule is broken, and that fails the check.
+    /// The rule is broken, so the check fails.
     case failed
     /// The rule is broken, but the check still passes.
     case warning
-    /// The rule is broken, but that hardly matters.
+    /// The rule is broken, but this hardly matters.
     case note
     case skipped
   }
@@ -62,7 +62,7 @@ public struct CheckFailure: Error, Equatable, Sendable {
   }
 }
 
-/// A packet or other bytes on the wire that prove a failure.
+/// A packet, or other bytes on the wire, that proves a failure.
 public struct CheckProof: Equatable, Sendable {
   /// The time since the cable was plugged in.
   public var time: Duration
@@ -80,7 +80,7 @@ public struct CheckProof: Equatable, Sendable {
 
 struct CheckSkip: Error {
   let reason: String
-  /// Whether the case is about something that the accessory does not declare.
+  /// Whether the case was skipped because it is about something that the accessory does not declare.
   let isUndeclared: Bool
 
   init(_ reason: String, isUndeclared: Bool = false) { (self.reason, self.isUndeclared) = (reason, isUndeclared) }

@@ -2,7 +2,7 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Thrown if the accessory did not take a step of an attachment; later steps cannot be judged then.
+/// Thrown if the accessory did not take one of an attachment's steps, so that later steps cannot be judged.
 struct Shortfall: Error {
   let reason: String
   /// The number of the case that judges this step.
@@ -79,8 +79,8 @@ extension CheckDevice {
     line.isOpen ? "it never answered \(what)" : "it never answered \(what): \(endText)"
   }
 
-  /// Returns the challenge for a certificate. If the certificate cannot be read, its length determines the generation,
-  /// as in other device emulators.
+  /// Returns the challenge for a certificate. If the certificate cannot be read, its length determines the coprocessor
+  /// generation, as in other device emulators.
   func challenge(for certificate: [UInt8], _ verifier: any DeviceAuthenticator) -> [UInt8] {
     if let challenge = try? verifier.challenge(for: certificate) { return challenge }
     return (0..<(certificate.count > 800 ? 20 : 32)).map { _ in UInt8.random(in: 0...255, using: &pump.loop.random) }
@@ -97,7 +97,7 @@ extension CheckDevice {
       response: response.bytes, responseMessage: response.at)
   }
 
-  /// Requests the identification and accepts it; other cases judge its contents.
+  /// Requests the identification and accepts it; other cases judge what it contains.
   func identify(within limit: Duration) throws -> (reading: IdentificationReading, at: Received) {
     let mark = messages.count
     try send(ControlMessage(.startIdentification))
@@ -117,7 +117,7 @@ extension CheckDevice {
     return (IdentificationReading(received.message), received)
   }
 
-  /// Accepts an identification and sends the updates that it requests.
+  /// Accepts an identification and sends the updates that the identification requests.
   func acceptIdentification(_ identification: Identification) throws {
     try send(ControlMessage(.identificationAccepted))
     let wanted = Set(identification.messagesReceived)

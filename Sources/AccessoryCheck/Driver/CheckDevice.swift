@@ -5,12 +5,13 @@ import IAP2
 /// An Apple device's side of one attachment. The device does exactly what a case tells it to do.
 ///
 /// By default the device behaves like an Apple device: it answers detection, repeats the accessory's values in its
-/// SYN+ACK, acknowledges each packet, and retransmits what is not acknowledged. A case changes details with ``Manner``,
-/// or sends its own packets. Unlike `DevicePeer`, this device continues whatever the accessory does, and records
-/// everything.
+/// SYN+ACK, acknowledges each packet, and retransmits what is not acknowledged. A case can change details with
+/// ``Manner``, or send its own packets. Unlike `DevicePeer`, this device continues no matter what the accessory does,
+/// and records everything.
 final class CheckDevice {
   struct Manner {
-    /// The limits that the device announces: outstanding packets, and the longest packet.
+    /// The limits that the device announces in its SYN+ACK: how many packets may be outstanding, and the longest
+    /// packet.
     var window: UInt8 = 127
     var packetLength: UInt16 = 65_535
     var initialSequence: UInt8 = 0x1D
@@ -22,7 +23,7 @@ final class CheckDevice {
     /// Changes the SYN+ACK after the accessory's values have been copied into it.
     var alters: (inout LinkParameters) -> Void = { _ in }
     var detectionAnswer: [UInt8] = PacketWriter.detection
-    /// Selects packets of the accessory to treat as lost.
+    /// Selects the accessory's packets that are treated as lost.
     var loses: (WirePacket) -> Bool = { _ in false }
   }
 
@@ -56,7 +57,7 @@ final class CheckDevice {
   private(set) var framingProblems: [(text: String, packet: Int)] = []
   private(set) var data: [UInt16: [UInt8]] = [:]
   private(set) var dataPackets: [UInt16: [Int]] = [:]
-  /// Payloads for link sessions that are not in the table, or too short to name an EA session.
+  /// The packets whose payload is for an undeclared link session, or is too short to name an EA session.
   private(set) var strays: [Int] = []
   private var unacknowledged: [Unacknowledged] = []
   private var ahead: [UInt8: WirePacket] = [:]
@@ -85,7 +86,7 @@ final class CheckDevice {
     return condition()
   }
 
-  // MARK: What arrives
+  // MARK: Receiving
 
   private func handle(_ packet: WirePacket) {
     if manner.loses(packet) { return line.remark(packet.index, "treated as lost on purpose") }
@@ -229,7 +230,7 @@ final class CheckDevice {
     }
   }
 
-  // MARK: What is sent
+  // MARK: Sending
 
   func acknowledge() {
     guard phase == .up, !isZeroAcknowledgement else { return }
@@ -237,7 +238,7 @@ final class CheckDevice {
     line.send(PacketWriter.packet(header), as: .packet(header))
   }
 
-  /// The fate of a packet in transit.
+  /// What happens to a packet in transit.
   enum Delivery: Equatable {
     case whole
     /// The packet is lost; it is retransmitted when its timeout expires, or by ``repeatAll()``.
@@ -245,9 +246,9 @@ final class CheckDevice {
     case twice
     case corruptPayload
     case corruptHeader
-    /// The packet is split into separate writes after these offsets.
+    /// The packet is split at these offsets and sent in separate writes.
     case cut([Int])
-    /// The packet is held back for ``releaseGlued()``.
+    /// The packet is held back until ``releaseGlued(order:)``.
     case held
   }
 
@@ -301,7 +302,7 @@ final class CheckDevice {
     }
   }
 
-  /// Sends the packets that were held back in one write, in `order` if given.
+  /// Sends all packets that were held back, in one write and, if given, in `order`.
   func releaseGlued(order: [Int]? = nil) {
     let packets = held
     held = []
@@ -358,7 +359,7 @@ final class CheckDevice {
     line.send(bytes, as: .packet(header), remark: Self.sentAgain)
   }
 
-  /// The note for a packet that is retransmitted because it was not acknowledged.
+  /// The remark on a packet that is retransmitted because it was not acknowledged.
   static let sentAgain = "sent again"
 
   private func armTimer() {

@@ -1,11 +1,11 @@
 import AccessoryCore
 import IAP2
 
-/// The device's side of one cable, which records everything that is sent and received.
+/// The device's end of one cable. It records everything that is sent and received.
 ///
-/// The line makes no decisions: it passes each piece to ``CheckDevice``, which decides what is sent.
+/// The line makes no decisions: it passes each received piece to ``CheckDevice``, which decides what to send.
 final class CheckLine: ChannelHandler {
-  /// If this many pieces arrive on one attachment, the accessory counts as flooding the device.
+  /// If more pieces than this pass on one attachment, the accessory counts as flooding the device.
   private static let mostPieces = 20_000
   private static let mostBytes = 64 << 20
 
@@ -17,7 +17,7 @@ final class CheckLine: ChannelHandler {
   private(set) var record: [WirePacket] = []
   private var recordedBytes = 0
   private var outbox: [[UInt8]] = []
-  /// The reason why the connection ended, if the accessory was the one to end it.
+  /// How the connection ended, if the accessory ended it; nil otherwise.
   private(set) var end: ChannelEnd?
   private(set) var ended: Instant?
   private(set) var isUnplugged = false
@@ -48,7 +48,7 @@ final class CheckLine: ChannelHandler {
     return index
   }
 
-  /// Records what ``push(_:)`` sends in pieces.
+  /// Records bytes that ``push(_:)`` sends in pieces.
   @discardableResult
   func write(_ bytes: [UInt8], as kind: WirePacket.Kind, remark: String = "") -> Int {
     let index = note(bytes, kind, .fromDevice)

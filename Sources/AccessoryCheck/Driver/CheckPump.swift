@@ -1,7 +1,7 @@
 import AccessoryCore
 import LinuxIO
 
-/// Lets time pass for a check. Scripts wait by running the loop, so each script can be read from top to bottom.
+/// Lets time pass during a check. A script waits by running the loop, so the script can be read from top to bottom.
 ///
 /// ```swift
 /// let pump = CheckPump(VirtualLoop(seed: 7))

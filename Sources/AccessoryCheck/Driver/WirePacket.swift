@@ -7,7 +7,7 @@ public enum WireDirection: String, Sendable {
   case fromDevice = "device"
 }
 
-/// One packet, frame or run of other bytes on the wire during an attachment.
+/// One packet, one frame or a run of other bytes on the wire during an attachment.
 struct WirePacket {
   enum Kind: Equatable {
     case packet(PacketHeader)
@@ -17,7 +17,7 @@ struct WirePacket {
     case legacy
     /// Bytes outside packets; `bytes` contains up to the first 16 of `count`.
     case garbage(count: Int)
-    /// Bytes that the device sent and that are deliberately not a packet.
+    /// Bytes that the device sent, which are deliberately not a packet.
     case raw
   }
 
@@ -79,7 +79,7 @@ extension WirePacket {
     static let headerSum = 8..<9
   }
 
-  /// Returns this packet as proof; times are counted from `start`.
+  /// Returns this packet as proof, with its time counted from `start`.
   func proof(since start: Instant, marking marks: [Range<Int>] = [], _ remark: String = "") -> CheckProof {
     CheckProof(
       time: time - start, direction: direction, bytes: Array(bytes.prefix(Self.shownBytes)), length: wholeLength,

@@ -75,7 +75,7 @@ extension Attack.Step {
       self = .flood(piece ?? [0xFF], times: Int.random(in: 2...400, using: &random))
     case 8:
       let operation = [0x04, 0x04, 0x80, 0x00, 0x40, 0xC0, 0x01, 0x02, 0x03, 0x05, byte()].randomElement(using: &random)
-      // Only a few different numbers and sizes are used, so that several packets refer to the same file.
+      // Only a few different numbers and sizes are used, so that several packets are about the same file.
       let size: [UInt8] = operation == 0x04 ? [0, 0, 0, 0, 0, 0, byte() % 2, byte() % 32] : []
       self = .file([0x80 + byte() % 2, operation ?? 0x04] + size + bytes(40))
     default: self = .silence(Int.random(in: 1...1_500, using: &random))
@@ -96,7 +96,7 @@ extension Attack.Step {
     }
   }
 
-  /// Simpler steps that may still have the same effect.
+  /// Simpler replacements for this step that may have the same effect.
   var simpler: [Attack.Step] {
     func halves(_ bytes: [UInt8]) -> [[UInt8]] {
       guard !bytes.isEmpty else { return [] }

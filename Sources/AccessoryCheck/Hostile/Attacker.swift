@@ -2,7 +2,7 @@ import AccessoryCore
 import IAP2
 
 extension Checker {
-  /// Attacks the accessory with false values, floods and garbage, all generated from a seed. After each attack, the
+  /// Attacks the accessory with invalid values, floods and garbage, all generated from a seed. After each attack, the
   /// cable is unplugged, and the accessory must become ready on a new cable. A failed attack is shortened as long as it
   /// still fails.
   ///
@@ -14,7 +14,7 @@ extension Checker {
     seed: UInt64, attacks: Int, most: Int, onEvent: (Int, Int) -> Void = { _, _ in }
   ) throws -> HostileReport {
     var report = HostileReport()
-    // An accessory that is not ready without an attack cannot be judged.
+    // An accessory that does not become ready even without an attack cannot be judged.
     guard try survives(nil) == nil else { return report }
     do {
       for number in 0..<attacks where report.failures.count < most {
@@ -71,7 +71,7 @@ extension Checker {
     return best
   }
 
-  /// Makes an attack. Returns the reason why the accessory is not ready afterwards; nil if the accessory is ready.
+  /// Makes an attack. Returns why the accessory does not become ready afterwards; nil if it does.
   private func survives(_ attack: Attack?) throws -> String? {
     do {
       if let attack {
@@ -115,7 +115,7 @@ extension Checker {
     }
   }
 
-  /// Sends a packet with the next sequence number, whether or not the accessory accepts more.
+  /// Sends a packet with the next sequence number, whether or not the accessory's window allows it.
   private func send(_ payload: [UInt8], _ session: UInt8?, _ device: CheckDevice) throws {
     do { try device.send(payload, session: session ?? device.controlSession, patience: .seconds(1)) } catch is CheckSkip
     {

@@ -1,21 +1,21 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The result of a hostile run, which sends false values, floods and garbage that no Apple device would send.
+/// The result of a hostile run, which sends invalid values, floods and garbage that no Apple device would send.
 public struct HostileReport: Sendable, Equatable {
   /// An attack that the accessory did not survive.
   public struct Failure: Sendable, Equatable {
-    /// The seed that generates the attack again, with `--seed` and `--hostile-cases 1`.
+    /// The attack's seed; `--seed` and `--hostile-cases 1` repeat the attack.
     public var seed: UInt64
     /// A sentence that describes the failure.
     public var text: String
     /// The steps of the attack, shortened as far as possible while the attack still fails.
     public var steps: [String]
-    /// The bytes of the shortest attack, without those of the normal attachment around it.
+    /// The bytes sent during the shortest attack, without those of the normal attachment before it.
     public var bytes: [UInt8]
   }
 
-  /// The number of attacks made.
+  /// The number of attacks that were made.
   public var attacks = 0
   /// The attacks that the accessory did not survive.
   public var failures: [Failure] = []

@@ -13,7 +13,7 @@ public struct CheckComparison: Sendable, Equatable {
 
   /// The firmware version in the earlier run, if it differs from this run's version.
   public var firmware: String?
-  /// The names of the cases in text output.
+  /// The titles of the cases, by number, for text output.
   private var titles: [Int: String] = [:]
 
   /// Compares a report with an earlier one.

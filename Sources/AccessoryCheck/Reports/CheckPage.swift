@@ -1,6 +1,6 @@
 /// The tables of all cases, for docs/check.md.
 public enum CheckPage {
-  /// Every group with its cases: number, name, rule, sources, severity.
+  /// A table for each group of cases, with each case's number, name, rule, sources and severity.
   public static var tables: String {
     CheckGroup.allCases.filter { $0 != .own }.map { group in
       let rows = CheckCase.all.filter { $0.group == group }.map { rule in

@@ -3,7 +3,8 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension CheckReport {
-  /// The test cases. A rule that is broken but does not fail the check counts as passed; the findings are still listed.
+  /// The test cases in a generic report. A rule that is broken but does not fail the check counts as passed; the
+  /// findings are still listed.
   public var suite: ReportSuite {
     var cases = results.map { result -> ReportCase in
       let rule = result.rule
@@ -50,13 +51,13 @@ extension CheckReport {
       + "\(MarkupText.escaped(sources)))</p>" + packets.joined()
   }
 
-  /// Compares with an earlier run; failures that the earlier run also had do not count.
+  /// Compares the report with an earlier run's; failures that the earlier run also had do not count.
   public mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)
     return true
   }
 
-  /// The title of a page: the accessory.
+  /// The title of a page, which names the accessory.
   public var title: String {
     "easim check: " + (accessory.map { "\($0.name) (\($0.manufacturer) \($0.model))" } ?? place)
   }
@@ -100,7 +101,7 @@ extension CheckReport {
 }
 
 extension CheckProof {
-  /// The packet on one line: the time, the sender, a description, and the bytes, with the offending bytes in brackets.
+  /// The proof on one line: the time, the sender, a description, and the bytes, with the offending bytes in brackets.
   public var line: String {
     "\(CheckReport.seconds(time)) s \(direction.rawValue): \(text)\n    \(markedBytes)"
   }

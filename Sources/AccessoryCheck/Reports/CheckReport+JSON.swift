@@ -45,7 +45,7 @@ extension CheckReport: Report {
     if report.results.count > share || report.ending == .complete && report.results.count < share {
       object.error("cases", "there are \(report.results.count), but a complete run of those planned has \(share)")
     }
-    // Each attack plugs in the accessory once more.
+    // The accessory is plugged in once more for each attack.
     let judged = report.counts.passed + report.counts.failed
     if judged > 0, report.attachments == 0 {
       object.error("attachments", "is 0, but \(judged.counted("case was", "cases were")) judged")
@@ -57,7 +57,7 @@ extension CheckReport: Report {
 }
 
 extension CheckReport.Ending {
-  /// The outcome in one word, and the reason.
+  /// How the run ended: one word and the reason.
   public var text: String {
     switch self {
     case .complete: "complete"
@@ -69,7 +69,7 @@ extension CheckReport.Ending {
   fileprivate init?(text: String) {
     switch text {
     case "complete": self = .complete
-    // Earlier versions of easim wrote this word.
+    // Earlier versions of easim wrote only this word.
     case "stopped": self = .stopped(by: "a signal")
     case _ where text.hasPrefix("stopped by "): self = .stopped(by: String(text.dropFirst("stopped by ".count)))
     case _ where text.hasPrefix("gone: "): self = .gone(String(text.dropFirst("gone: ".count)))
@@ -99,7 +99,7 @@ extension CheckResult {
 private struct CheckEntry: Equatable {
   var number = 0
   var name = ""
-  /// Texts that describe the case, which easim reads only for the user's own cases.
+  /// Descriptions of the case, which easim reads back only for the user's own cases.
   var sentence = ""
   var sources: [String] = []
   var severity = ""
@@ -234,7 +234,7 @@ extension Format<WireDirection> {
 }
 
 extension Format<Range<Int>> {
-  /// The format of a range of bytes: the first position and the position after the last.
+  /// The format of a range of bytes: the position of its first byte and the position after its last byte.
   fileprivate static let mark = Format<[Int]>.list(of: .tally, count: 2...2).map {
     $0.count == 2 && $0[0] <= $0[1] ? $0[0]..<$0[1] : nil
   } otherwise: {

@@ -28,7 +28,7 @@ extension CheckReport {
       : "no case was judged: \(results.count == 1 ? "the only one was" : "all \(results.count) were") skipped"
   }
 
-  /// The reason why a shard is incomplete: the run was stopped, or the accessory did not come back.
+  /// Why a shard is incomplete: the run was stopped, or the accessory did not come back.
   public var unfinished: String? {
     let share = shards.share(of: planned.count)
     let part = shards.text.isEmpty ? "the run" : shards.text
@@ -71,7 +71,7 @@ extension CheckReport {
     if ending == .complete { ending = other.ending }
   }
 
-  /// The sum of the counts; nil if the sum overflows.
+  /// The sum of all the report's counts; nil if the sum overflows.
   private var counted: Int? {
     var sum = CountSum()
     sum.add(attachments)
@@ -79,7 +79,7 @@ extension CheckReport {
     return sum.value
   }
 
-  /// The word that replaces addresses, names or serial numbers that differ between shards.
+  /// The word that replaces an address, name or serial number that differs between shards.
   fileprivate static let several = "several"
 }
 

@@ -39,7 +39,7 @@ extension CheckResult {
     }
   }
 
-  /// The outcome, padded to the width of the other outcomes.
+  /// The outcome, padded so that all outcomes have the same width.
   private var label: String {
     switch word {
     case .warning: "warning  "
@@ -89,7 +89,7 @@ extension CheckReport {
 }
 
 extension String {
-  /// The accessory's text on a single line, without terminal control characters.
+  /// This text, which the accessory sent, on a single line and without terminal control characters.
   fileprivate var singleLine: String { spelledOut(keeping: []) }
 
   fileprivate func indented(by count: Int) -> String {

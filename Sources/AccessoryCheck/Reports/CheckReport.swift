@@ -22,7 +22,7 @@ public struct CheckReport: Sendable, Equatable {
 
   /// The program and its version; empty if they are not known.
   public var program = ""
-  /// The numbers of the cases in the whole run.
+  /// The numbers of the cases that the whole run was to include.
   public var planned: [Int] = []
   /// The shards that the report contains.
   public var shards = ShardSet.whole
@@ -38,7 +38,7 @@ public struct CheckReport: Sendable, Equatable {
   public var attachments = 0
   /// The results of attacks, if they were requested.
   public var hostile: HostileReport?
-  /// The step with which the device began: authentication or identification; nil if that is not known.
+  /// The step with which the device began, authentication or identification; nil if it is not known.
   public var order: DevicePeer.Settings.Order?
   /// How the run ended.
   public var ending = Ending.complete
@@ -49,7 +49,7 @@ public struct CheckReport: Sendable, Equatable {
 
   init(place: String) { self.place = place }
 
-  /// The results of all broken rules, of any severity.
+  /// All broken rules, whatever their severity, each with its failure.
   public var failures: [(rule: CheckCase, failure: CheckFailure)] {
     results.compactMap { if case .failed(let failure) = $0.outcome { ($0.rule, failure) } else { nil } }
   }
@@ -60,7 +60,7 @@ public struct CheckReport: Sendable, Equatable {
     return (count(.passed), count(.failed), count(.warning), count(.note), count(.skipped))
   }
 
-  /// Whether the run judged nothing: no case was run or all were skipped, and no attack was made.
+  /// Whether the run judged no case: no case was run or all were skipped, and no attack was made.
   var isEmpty: Bool { results.allSatisfy(\.outcome.isSkipped) && hostile?.attacks ?? 0 == 0 }
 
   /// A line such as "61 passed, 2 failed, 1 warning, 3 notes, 20 skipped".

@@ -8,7 +8,7 @@ public protocol AccessoryPlug: AnyObject {
   /// The name of the place, for messages.
   var place: String { get }
 
-  /// Connects to the accessory; its channel is not started.
+  /// Connects to the accessory. The returned cable's channel has not been started.
   ///
   /// - Throws: ``AccessoryAbsent`` if no accessory can be connected within `limit`.
   func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable
@@ -29,7 +29,7 @@ public struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
 
 /// An accessory at an address.
 public final class AddressPlug: AccessoryPlug {
-  /// The address, for messages.
+  /// The address as text, for messages.
   public var place: String { address.description }
 
   private let address: Address
@@ -39,14 +39,14 @@ public final class AddressPlug: AccessoryPlug {
   private let wrap: (Cable) -> Cable
   private var found: [String: FoundAccessory] = [:]
   private var isStarted = false
-  /// The first accessory found; the plug accepts no other.
+  /// The identity of the first accessory found; the plug accepts no other accessory.
   private var taken: String?
 
   /// Creates a plug without connecting.
   ///
   /// - Parameters:
-  ///   - fits: whether an accessory at the address is the intended one.
-  ///   - wrap: wraps each cable in transcripts and faults.
+  ///   - fits: returns true if an accessory at the address is the intended one.
+  ///   - wrap: adds transcripts and faults to each cable.
   /// - Throws: an error that names the address, if no accessory can exist at that address.
   public init(
     _ address: Address, _ media: MediumTable, on loop: EpollLoop, options: TransportOptions = TransportOptions(),
@@ -58,7 +58,7 @@ public final class AddressPlug: AccessoryPlug {
 
   deinit { finder.stop() }
 
-  /// Connects to the accessory, retrying until the limit.
+  /// Connects to the accessory, retrying until `limit` has passed.
   public func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
     if !isStarted {
       isStarted = true

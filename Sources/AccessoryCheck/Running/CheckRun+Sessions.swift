@@ -35,7 +35,7 @@ struct EchoTrial {
 }
 
 extension CheckRun {
-  /// Returns the protocol to open sessions for; this is `name`, if given.
+  /// Returns the protocol named `name` or, without a name, the protocol to open sessions for.
   func linkProtocol(_ name: String? = nil) throws -> ExternalAccessoryProtocol {
     let survey = try survey()
     _ = try identification()
@@ -80,7 +80,8 @@ extension CheckRun {
     }
   }
 
-  /// Sends a few bytes and checks whether they come back. An accessory that refuses one session gets a second chance.
+  /// Sends a few bytes and checks whether they come back. If the accessory refuses the session, a second session is
+  /// tried.
   func echoTrial() throws -> EchoTrial {
     if let knownEcho { return knownEcho }
     let sent = Array("easim: does it echo?".utf8)

@@ -2,10 +2,11 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Provides the cases' scripts with attachments at any step, and with everything that is known about the accessory.
+/// Provides the cases' scripts with attachments that have reached a given step, and with everything that is known about
+/// the accessory.
 final class CheckRun {
-  /// How many times an accessory may disconnect by itself before it counts as ready; a flickering accessory may do so
-  /// many times.
+  /// How many times an accessory may disconnect by itself before it is used as it is; a flickering accessory may
+  /// disconnect many times.
   private static let mostDepartures = 20
 
   let pump: CheckPump
@@ -21,11 +22,11 @@ final class CheckRun {
   private(set) var absence: CheckFailure?
   /// The step with which the device begins: authentication or identification.
   private(set) var order: DevicePeer.Settings.Order
-  /// How the accessory failed in the other order, if that order was tried.
+  /// How the accessory failed with authentication first, if identification first was then tried.
   private(set) var refusedOrder: CheckFailure?
   private(set) var surveyed: Survey?
   var knownEcho: EchoTrial?
-  /// The attachment on which the device answered nothing; nil until a case needs this attachment.
+  /// The attachment on which the device sent no answer at all; nil until a case needs this attachment.
   var knownUnanswered: CheckDevice?
   /// The attachment with an unacknowledged certificate, and the copies of the certificate's packet; nil until a case
   /// needs this attachment.
@@ -41,7 +42,7 @@ final class CheckRun {
   }
 
   /// Records that the accessory did not come back after it was unplugged; the proof consists of the last packets before
-  /// that.
+  /// it was unplugged.
   func noteAbsence(_ absent: AccessoryAbsent) {
     let after =
       lastCase.map { $0.isOwn ? "after case \($0.name)" : "after case \($0.number) (\($0.name))" }
@@ -86,15 +87,15 @@ final class CheckRun {
     lastUnplugged = pump.loop.now
   }
 
-  /// Returns an attachment that has reached this step; the case is skipped if the accessory does not reach it.
+  /// Returns an attachment that has reached `step`; if the accessory does not get that far, skips the case.
   func device(at step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     let survey = try survey()
     if let shortfall = survey.shortfall, step > survey.reached { throw skip(shortfall) }
     return try orSkip { try reach(step, manner) }
   }
 
-  /// Returns an attachment that has reached this step; if the accessory does not reach it, throws an error that the
-  /// caller judges.
+  /// Returns an attachment that has reached `step`; if the accessory does not get that far, throws an error for the
+  /// caller to judge.
   func reach(_ step: CheckStep, _ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     _ = try survey()
     return try bring(to: step, manner)
@@ -120,20 +121,20 @@ final class CheckRun {
     return device
   }
 
-  /// Returns an attachment on which the accessory may be asked to authenticate next; if the accessory requires
-  /// identification first, that has already happened.
+  /// Returns an attachment on which authentication is the next step. If the accessory requires identification first,
+  /// identification is already done.
   func beforeAuthentication(_ manner: CheckDevice.Manner = .init()) throws -> CheckDevice {
     let device = try device(at: .linked, manner)
     if order == .identificationFirst { _ = try orSkip { try device.identify(within: stepLimit) } }
     return device
   }
 
-  /// Returns an attachment on which the accessory may be asked to identify itself next.
+  /// Returns an attachment on which identification is the next step.
   func beforeIdentification() throws -> CheckDevice {
     try device(at: order == .identificationFirst ? .linked : .authenticated)
   }
 
-  /// Skips a case that requests authentication and then identification, if the accessory does not support this order.
+  /// Skips the case if the accessory does not support authentication before identification.
   func needAuthenticationFirst() throws {
     if order == .identificationFirst { throw CheckSkip("the accessory is identified before it is authenticated") }
   }
@@ -149,8 +150,8 @@ final class CheckRun {
     if step >= .ready { _ = try device.identify(within: stepLimit) }
   }
 
-  /// Waits while an accessory connects and disconnects repeatedly, so that the next steps use the complete accessory.
-  /// An accessory that does this only when first plugged in stays connected.
+  /// Waits while an accessory connects and disconnects repeatedly, so that the next steps use the accessory in its
+  /// final state. An accessory that does this only when first plugged in stays connected afterwards.
   private func passDepartures() throws {
     guard let survey = surveyed, flickersEachTime else { return }
     for _ in survey.departures {
@@ -165,10 +166,10 @@ final class CheckRun {
 
   private var flickersEachTime = true
 
-  // MARK: What is known about the accessory
+  // MARK: Knowledge about the accessory
 
-  /// Returns the first complete attachment, undisturbed and in an Apple device's order. Many cases judge the record of
-  /// this attachment.
+  /// Returns the first complete attachment, on which the device behaves exactly like an Apple device. Many cases judge
+  /// this attachment's record.
   func survey() throws -> Survey {
     if let surveyed { return surveyed }
     let survey = try makeSurvey()
@@ -199,7 +200,7 @@ final class CheckRun {
         departures = []
         continue
       }
-      // An accessory that leaves during a session is not merely connecting twice.
+      // An accessory that disconnects during a session is not merely one that connects twice.
       if !device.line.isOpen, !survey.hadSession, departures.count < Self.mostDepartures {
         departures.append(Survey.Departure(device: device, reached: survey.reached, reason: device.endText))
         continue
@@ -208,10 +209,11 @@ final class CheckRun {
     }
   }
 
-  /// Switches to the other order once if the accessory does not answer AA00, and switches back if that does not help.
+  /// Switches once to identification first if the accessory does not answer AA00, and switches back if that does not
+  /// help. Returns true after a switch.
   ///
-  /// - Parameter isAgain: whether the accessory also left the previous attachment after the link was up. An accessory
-  /// that connects twice may do that once.
+  /// - Parameter isAgain: whether the accessory also ended the previous attachment after the link was up. An accessory
+  ///   that connects twice may end one attachment in this way.
   private func triesOtherOrder(_ survey: Survey, isAgain: Bool) -> Bool {
     guard survey.device.line.isOpen || isAgain || order == .identificationFirst else { return false }
     guard settings.order == .auto, survey.reached == .linked, let shortfall = survey.shortfall else { return false }
@@ -229,7 +231,7 @@ final class CheckRun {
   private func exchange(_ survey: inout Survey) throws {
     let device = survey.device
     let empty = survey.identification?.reading.identification.protocols.isEmpty ?? true
-    // An attachment without protocols, such as that of a flickering accessory, ends soon.
+    // An attachment without protocols may be the first half of a flicker, which ends soon.
     _ = try device.wait(within: empty ? .seconds(3) : settings.quiet) { !device.line.isOpen }
     guard device.line.isOpen, let one = survey.linkProtocol(settings.protocolName) else { return }
     survey.hadSession = true
@@ -242,7 +244,7 @@ final class CheckRun {
     _ = try device.wait(within: max(settings.quiet, .seconds(1))) { !device.line.isOpen }
   }
 
-  /// Returns the accessory's identification; the case is skipped if there is none.
+  /// Returns the accessory's identification; if there is none, skips the case.
   func identification() throws -> Identification {
     let survey = try survey()
     guard let found = survey.identification else {

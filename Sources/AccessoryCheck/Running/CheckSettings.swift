@@ -4,30 +4,30 @@ import Certificates
 
 /// The settings of a check.
 public struct CheckSettings {
-  /// How long the accessory may take for each step.
+  /// How long the accessory may take to complete each step.
   public var stepLimit = Duration.seconds(20)
   /// How long to wait between two attachments.
   public var pace = Duration.milliseconds(200)
   /// How long to wait for something that must not arrive.
   public var quiet = Duration.milliseconds(500)
-  /// The protocol to open sessions for; nil means the first one whose sessions use the link.
+  /// The protocol to open sessions for; nil means the first protocol whose sessions use the link.
   public var protocolName: String?
   /// Whether the accessory sends back what it receives in sessions of that protocol.
   public var echo = Echo.tried
-  /// Whether to run cases that do what no Apple device does.
+  /// Whether to run cases in which the device does what no Apple device does.
   public var isHostile = false
   /// Whether warnings and notes fail the check as well.
   public var isStrict = false
   /// Whether cases about undeclared parts of the accessory are omitted instead of skipped.
   public var leavesOutUndeclared = false
-  /// The step with which the device begins; ``HostOrder/auto`` tries identification when AA00 is not answered.
+  /// The step with which the device begins; ``HostOrder/auto`` tries identification first if AA00 is not answered.
   public var order = HostOrder.auto
   /// The authenticator that verifies signatures.
   public var verifier: any DeviceAuthenticator
 
   /// Whether an accessory echoes.
   public enum Echo: String, Sendable, CaseIterable {
-    /// It is not known whether the accessory echoes: easim tests it, and cases that need an echo are skipped if there
+    /// It is not known whether the accessory echoes: easim finds out, and cases that need an echo are skipped if there
     /// is none.
     case tried = "try"
     /// The accessory is expected to echo; a case fails if there is no echo.
@@ -85,7 +85,7 @@ public struct CheckSelection: Sendable, Equatable {
 
   /// A part of a selection that selects no case.
   public struct Mistake: Error, Equatable, CustomStringConvertible {
-    /// A sentence fragment that describes the mistake.
+    /// A description of the mistake, without a period.
     public let description: String
 
     init(_ description: String) { self.description = description }

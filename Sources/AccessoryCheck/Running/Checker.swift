@@ -8,7 +8,8 @@ import IAP2
 /// let report = try checker.run(CheckSelection.all.cases) { print($0.rule.number, $0.outcome) }
 /// ```
 public final class Checker {
-  /// The number of consecutive failed attachments after which the accessory counts as gone.
+  /// After this many consecutive failed attachments, the accessory counts as gone, and later cases do not try to
+  /// connect.
   private static let mostAbsences = 3
 
   let run: CheckRun
@@ -48,7 +49,7 @@ public final class Checker {
         if absences == 1 { run.noteAbsence(absent) }
         if absences == Self.mostAbsences {
           report.ending = .gone(absent.description)
-          // Cases that only need the accessory's earlier behavior are still judged.
+          // Cases that need only what the accessory has already done are still judged.
           run.gone = absent
         }
         outcome = .skipped("the accessory did not come back: \(absent)")

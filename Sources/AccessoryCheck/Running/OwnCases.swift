@@ -4,8 +4,8 @@ import LinuxIO
 
 /// The user's own cases: Python functions in a file, run by a Python process that uses the easim package.
 ///
-/// The process first prints a line with its cases. For each case easim opens a session and sends `{"run": 902, …}`; the
-/// process then sends requests, which easim answers, until it reports the outcome:
+/// The process first prints a line that lists its cases. For each case easim opens a session and sends `{"run": 902,
+/// …}`; the process then sends requests, which easim answers, until it reports the outcome:
 ///
 /// ```
 ///   {"send": "0102"}        ──▶   {}
@@ -26,7 +26,7 @@ public final class OwnCases: ChildProcessHandler {
   private var output = LineSplitter(longestLine: 1 << 24)
   private var errors = LineSplitter()
   private var requests: [JSON5Value] = []
-  /// The reason why there will be no more requests.
+  /// Why there will be no more requests; nil while the process is running.
   private var end: String?
 
   /// Starts Python and reads the list of cases.
@@ -77,7 +77,7 @@ public final class OwnCases: ChildProcessHandler {
     ) { run in try this.value.judge(id, protocolName, run) }
   }
 
-  // MARK: One case
+  // MARK: Cases
 
   private func judge(_ id: Int, _ protocolName: String?, _ run: CheckRun) throws {
     if let end { throw CheckSkip("Python has ended: \(end)") }
@@ -151,7 +151,7 @@ public final class OwnCases: ChildProcessHandler {
   }
 
   /// Sends an answer. Python reads each answer before it sends the next request, so the pipe has room; the longest
-  /// answers are sent in pieces as Python reads.
+  /// answers are sent in pieces while Python reads them.
   private func answer(_ object: JSONObject) {
     unsent += Array("\(object.text)\n".utf8)
     sendUnsent()
@@ -164,7 +164,7 @@ public final class OwnCases: ChildProcessHandler {
     unsent.removeFirst(child.write(unsent.span.bytes))
   }
 
-  // MARK: The process
+  // MARK: Process
 
   /// Reads requests from the output of the Python process.
   public func child(_ child: ChildProcess, printed bytes: RawSpan) {

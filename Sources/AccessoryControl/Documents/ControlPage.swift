@@ -4,7 +4,7 @@ import AccessoryFormats
 /// Generates parts of docs/control.md and docs/control-reference.md.
 public enum ControlPage {
   /// Returns an index of the methods, a section for each method (what it does, its parameters, its result, its errors,
-  /// and an example with the result of a real run), and the types that the methods refer to, each described once.
+  /// and an example with the result of a real run), and a single description of each type that the methods refer to.
   public static func methods(results: [String: String]) -> String {
     var group = ""
     var text = index + "\n"
@@ -38,7 +38,7 @@ public enum ControlPage {
     }
     let all = RecordShape(name: "types", summary: "", fields: fields)
     let sections = all.tables(heading: "###", elsewhere: elsewhere)
-    // The first table describes the fields of all methods together, so it is left out.
+    // The first table lists the fields of all methods together, so it is left out.
     return "## Types\n\n"
       + (sections.firstRange(of: "\n###").map { String(sections[$0.lowerBound...].dropFirst()) } ?? "")
   }

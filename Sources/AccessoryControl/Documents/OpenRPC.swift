@@ -20,7 +20,7 @@ enum OpenRPC {
     .object([
       .init("name", .text(method.name)), .init("summary", .text(method.summary)),
       .init("paramStructure", .text("by-name")),
-      // Required parameters come first, as the specification demands.
+      // Required parameters come first, as the OpenRPC specification demands.
       .init(
         "params",
         .array(

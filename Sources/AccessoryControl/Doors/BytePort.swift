@@ -41,8 +41,8 @@ final class BytePort: SessionHandler {
     relay?.finish()
   }
 
-  /// Stops waiting for a connection, because none arrived in time or the session has ended: requests carry the
-  /// session's bytes again.
+  /// Stops waiting for a connection, because no connection arrived in time or the session has ended. Requests then
+  /// carry the session's bytes again.
   private func stopWaiting() {
     timer?.cancel()
     server.bytePorts[ticket] = nil
@@ -99,7 +99,7 @@ public enum SecretToken {
     return Hex.plain(bytes)
   }
 
-  /// Compares tokens in a time that does not depend on where they differ.
+  /// Compares tokens; the time that this takes does not depend on where they differ.
   public static func areEqual(_ left: some Collection<UInt8>, _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

@@ -9,12 +9,12 @@ import LinuxIO
 ///   session TICKET    after this line, one session's bytes in both directions
 /// ```
 ///
-/// The port has one token; `session.port` issues tickets for single use. A unix socket needs no token, because the
-/// kernel identifies the connecting user. A connection to a unix socket is for requests if it does not begin with such
-/// a line.
+/// The port has one token; `session.port` issues tickets, each for a single use. A unix socket needs no token, because
+/// the kernel identifies the connecting user. On a unix socket, a connection whose first line has neither form is for
+/// requests.
 ///
-/// A connection that has not sent its line yet is a newcomer. A port with a token accepts only a few newcomers and
-/// drops the oldest to make room, so that a flood of silent connections cannot lock anyone out for long.
+/// A connection that has not sent its first line yet is called a newcomer. A port with a token accepts only a few
+/// newcomers and drops the oldest to make room, so that a flood of silent connections cannot lock anyone out for long.
 public final class ControlPort {
   static let mostClients = 1_000
   private static let mostNewcomers = 256
@@ -34,7 +34,7 @@ public final class ControlPort {
   /// Starts listening.
   ///
   /// - Parameters:
-  ///   - token: what clients must send; nil for a unix socket.
+  ///   - token: the token that clients must send; nil for a unix socket.
   ///   - warn: called once for each kind of problem.
   public init(
     _ server: ControlServer, at address: Address, token: String?, _ options: TransportOptions,
@@ -42,7 +42,7 @@ public final class ControlPort {
   ) throws {
     (self.server, self.token, self.loop, self.warn) = (server, token, loop, warn)
     var options = options
-    // The token already proves the right to connect, so the connecting user is not checked.
+    // A client that knows the token may connect, so the connecting user is not checked.
     if token != nil { options.allowsOtherUsers = true }
     var handle: (ListenerEvent) -> Void = { _ in }
     let listener = try Transports.listen(at: address, on: loop, options: options) { handle($0) }
@@ -60,7 +60,7 @@ public final class ControlPort {
     try self.init(server, at: .unix(path: path), token: nil, options, on: loop, warn: warn)
   }
 
-  /// Ends all connections for requests and stops listening; sessions continue until the server ends them.
+  /// Stops listening and closes all connections that carry requests; sessions continue until the server ends them.
   public func close() {
     guard let listener else { return }
     listener.close()
@@ -104,7 +104,7 @@ public final class ControlPort {
     }
   }
 
-  /// Prints one warning of each kind, because a client may keep retrying.
+  /// Reports only one warning of each kind, because a client may keep retrying.
   private func warnOnce(_ kind: String, _ text: String? = nil) {
     if warned.insert(kind).inserted { warn(text ?? kind) }
   }
@@ -120,7 +120,7 @@ public final class ControlPort {
       }
       serve(newcomer)
     case .session(let ticket):
-      // There is no answer, because a session's bytes follow on this connection.
+      // No answer is sent, because the next bytes on this connection must be the session's.
       guard let port = server.bytePorts.removeValue(forKey: String(decoding: ticket, as: UTF8.self)) else {
         let reason = "its ticket belongs to no session or was already used"
         return warnOnce(reason, "refused \(newcomer.peer): \(reason)")
@@ -160,7 +160,7 @@ public final class ControlPort {
 private enum FirstLine {
   case control(token: ArraySlice<UInt8>)
   case session(ticket: ArraySlice<UInt8>)
-  /// The connection has no first line that states its purpose; requests begin immediately.
+  /// The connection has no first line that states its purpose, and begins with requests.
   case requests
   case other
   /// The connection ended before the first line was complete.
@@ -193,7 +193,7 @@ private final class Newcomer: DescriptorHandler {
 
   deinit { close() }
 
-  /// Closes the connection. The loop retains what it watches, so releasing a newcomer is not enough.
+  /// Closes the connection. Releasing a newcomer is not enough, because the loop retains what it watches.
   func close() {
     done = nil
     timer?.cancel()

@@ -8,7 +8,7 @@ import LinuxIO
 public final class DescriptorDoor {
   private let stream: any ByteStream
   private let client: RPCLines
-  /// Whether the client uses stdin and stdout, where a closed output means that the client has exited.
+  /// Whether the client uses stdin and stdout. If so, a closed output means that the client has exited.
   private let isStandard: Bool
   private var inputEnded = false
   private var isOutputClosed = false
@@ -27,8 +27,8 @@ public final class DescriptorDoor {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }
 
-  /// Serves a client on a connected socket, starting with bytes already read from the socket, and closes the socket
-  /// when the client has ended.
+  /// Starts to serve a client on a connected socket, beginning with bytes that were already read from the socket. The
+  /// socket is closed when the client has ended.
   public convenience init(
     takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
     ended: @escaping () -> Void
@@ -47,7 +47,7 @@ public final class DescriptorDoor {
     stream.resumeReading()
   }
 
-  /// Sends as much as possible, and watches the descriptors for the next input or output.
+  /// Sends as much as possible, and watches the descriptors for more input or room for output.
   private func flush() {
     guard !isEnding else { return }
     var isFull = false

@@ -3,10 +3,10 @@ import AccessoryPages
 
 /// Decides whether to admit an HTTP request, based only on its first line and headers.
 ///
-/// Any web page can make a browser send requests to this machine, so three things are checked: the `Host`, to stop
-/// names that an attacker points at this machine (DNS rebinding); the `Origin`, to stop other pages; and the token,
-/// without which only the page and `/healthz` are available. The page contains nothing secret: the token follows the
-/// `#` in its address, which browsers do not send.
+/// Any web page can make a browser send requests to this machine, so three things are checked: the `Host`, to stop DNS
+/// rebinding, in which an attacker's host name refers to this machine; the `Origin`, to stop other web pages; and the
+/// token, without which only the page and `/healthz` are available. The page contains nothing secret: the token follows
+/// the `#` in its address, which browsers do not send.
 public struct HTTPGate: Equatable, Sendable {
   /// The kinds of requests, by path.
   public enum Route: String, Equatable, Sendable, CaseIterable {
@@ -19,7 +19,7 @@ public struct HTTPGate: Equatable, Sendable {
     case captures = "/captures/"
 
     var method: String { self == .rpc ? "POST" : "GET" }
-    /// Whether the request is answered without the token.
+    /// Whether such requests are answered without the token.
     var isOpen: Bool { self == .page || self == .health }
 
     init?(path: String) {
@@ -39,11 +39,11 @@ public struct HTTPGate: Equatable, Sendable {
   public enum Refusal: Equatable, Sendable {
     /// `Host` is missing, or names another server.
     case foreignHost(String?)
-    /// The request comes from a page of another server.
+    /// The request comes from a web page on another server.
     case foreignOrigin(String)
     case noToken
     case unknownPath(String)
-    /// The path exists, but requires another method.
+    /// The path exists, but requires a different method.
     case wrongMethod(Route)
     case tooLarge
 
@@ -114,7 +114,7 @@ public struct HTTPGate: Equatable, Sendable {
     isForMetrics = false
   }
 
-  /// Creates a gate for a server that offers only metrics, which need no token.
+  /// Creates a gate for a server that offers only metrics, for which no token is required.
   public init(metricsOf host: String, port: UInt16) {
     let all = HTTPGate(host: host, port: port, token: "")
     (hosts, token, isForMetrics) = (all.hosts, "", true)

@@ -1,6 +1,7 @@
 import AccessoryCore
 
-/// A client that uses lines of JSON-RPC: its owner passes received bytes in and gets lines to send.
+/// A client that sends and receives lines of JSON-RPC. The owner passes received bytes in, and sends the bytes that
+/// come out.
 ///
 /// - While more than ``mostUnsent`` bytes are waiting to be sent, no further line is handled: ``wantsToRead`` is false,
 /// and the door stops reading. A client that sends requests without reading answers therefore blocks itself, and no
@@ -18,7 +19,7 @@ public final class RPCLines {
   private var unsent = UnsentNews(.lines)
   private var isHandling = false
 
-  /// Creates a client that uses lines.
+  /// Creates the line interface for a client.
   public init(_ client: ControlClient) {
     self.client = client
     client.changed = { [weak self] in self?.handleLines() }
@@ -28,7 +29,7 @@ public final class RPCLines {
     }
   }
 
-  /// Whether further lines are handled now.
+  /// Whether the next line may be handled now.
   public var wantsToRead: Bool { unsent.count <= Self.mostUnsent && client.takesCalls }
 
   /// The number of bytes that are waiting to be sent.
@@ -48,7 +49,7 @@ public final class RPCLines {
   public func send(_ body: (RawSpan) -> Int) {
     let couldRead = wantsToRead
     unsent.send(body)
-    // The work is deferred to a later turn, because other work may be in progress.
+    // The lines are handled in a later turn of the loop, because a call may be in progress.
     if !couldRead { client.server.later { [weak self] in self?.handleLines() } }
   }
 
@@ -60,7 +61,7 @@ public final class RPCLines {
   }
 
   private func handleLines() {
-    // Handling a request may complete others and call this again; lines are handled one at a time.
+    // Handling a request may complete other requests and call this function again, but lines are handled one at a time.
     guard !isHandling else { return }
     isHandling = true
     defer { isHandling = false }

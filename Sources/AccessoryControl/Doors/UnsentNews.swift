@@ -5,12 +5,12 @@ import AccessoryCore
 /// Notifications are dropped and counted when too many bytes are unsent; once most of these bytes have been sent, a
 /// `dropped` notification reports how many notifications were dropped.
 public struct UnsentNews {
-  /// The number of unsent bytes below which notifications are accepted again and a door takes further requests.
+  /// The number of unsent bytes below which notifications are accepted again and a door reads further requests.
   public static let few = 1 << 20
   /// The number of unsent bytes at which notifications begin to be dropped.
   static let most = 4 << 20
 
-  /// The form in which notifications are written.
+  /// The text format of notifications.
   public enum Form: Sendable {
     case lines
     /// Each notification is a server-sent event.

@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessoryWorlds
 
-// Methods that perform one action of the action table, and their answers.
+// Methods that each perform one action from the action table.
 
 extension ControlMethods {
   static let accessoryActions = WorldAction.kinds().compactMap { kind in
@@ -35,7 +35,8 @@ extension ControlMethods {
       ) { call, params, answer in
         let accessory = try call.server.accessories.find(params.accessory)
         try accessory.perform(.pull(accessory.id, unnoticed: params.isUnnoticed))
-        // The answer is deferred, because the accessory only notices in the next turn that its cable has ended.
+        // The answer is deferred, because the accessory notices only in the next turn of the loop that its cable has
+        // ended.
         call.server.later { answer(.success(accessory.state)) }
       }
     case .accessory(.plugIn, _), .accessory(.unplug, _): return answering(AccessoryState.format) { $0.state }

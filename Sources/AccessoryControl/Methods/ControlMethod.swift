@@ -1,8 +1,8 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// One method of the control protocol, described once: the reader of its parameters, `rpc.discover` and
-/// docs/control-reference.md use this description.
+/// One method of the control protocol. The method's parameter reader, `rpc.discover` and docs/control-reference.md all
+/// use this one description.
 public struct ControlMethod: Sendable {
   /// The method's name, such as `accessory.plug`.
   public let name: String
@@ -16,16 +16,16 @@ public struct ControlMethod: Sendable {
   public let errors: [RPCError.Kind]
   /// The method's effect on the server, which decides whether other clients are notified.
   public let effect: Effect
-  /// The parameters of the example in the documents; a test runs the example.
+  /// The parameters of the method's example in the documents; a test runs the example.
   public let example: String
-  /// The result of the example for the documents, if it varies between runs or needs more than one process; nil if the
+  /// The result of the method's example, if the result varies between runs or needs more than one process; nil if the
   /// test generates it.
   public let exampleResult: String?
   let call: @Sendable (ControlCall, JSON5Value) throws -> Void
 
   /// A method's effect on the server.
   public enum Effect: Sendable {
-    /// The method changes something. Each success sends a `change` notification.
+    /// The method changes something. Each successful call sends a `change` notification.
     case changes
     /// The method changes the clock of a world with virtual time, and changes nothing in a world with real time.
     case passesTime
@@ -43,13 +43,14 @@ public struct ControlMethod: Sendable {
       exampleResult: exampleResult
     ) { call, params, answer in
       let made = try body(call, params)
-      // Even if the method has returned a result, some of its files may still be unread.
+      // The result does not count if some of the method's files have not been read yet; the method is then called
+      // again.
       if !call.files.isMissing { answer(.success(made)) }
     }
   }
 
-  /// Creates a method that may answer later. If the method throws, the error is the answer, and the method must not
-  /// answer again.
+  /// Creates a method that may answer later. If the method throws, the thrown error is the answer, and the method must
+  /// not answer again.
   init<Params, Answer>(
     later name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
@@ -63,7 +64,8 @@ public struct ControlMethod: Sendable {
       do throws(SourceProblems) { read = try params.read(asked) } catch {
         throw RPCError(error, in: params.shape.name, of: name)
       }
-      // The world is looked up before the method runs, because the method may remove the object.
+      // The world is looked up before the method runs, because the method may remove the object through which it is
+      // found.
       let world = call.server.world(changedBy: asked, effect)
       try body(call, read) { answer in
         let tree = answer.map { result.tree($0) }
@@ -85,7 +87,7 @@ final class ControlCall {
     return library
   }
   let id: RPCID?
-  /// The wait that delays the answer to the call.
+  /// The wait that delays the call's answer; nil if the call is not waiting.
   weak var wait: ControlWait?
   private var done: ((Result<JSON5Value, RPCError>) -> Void)?
 
@@ -106,7 +108,7 @@ final class ControlCall {
   }
 }
 
-/// The parameters of a method that has none, or the result of a method that returns nothing.
+/// The parameters of a method without parameters, or the result of a method that returns nothing.
 struct Nothing: Equatable, Sendable {
   static let params = Record("no parameters", "", Nothing()) {}
   static let result = Record("nothing", "an empty object", Nothing()) {}

@@ -79,7 +79,7 @@ private struct Library: Equatable, Sendable {
 }
 
 extension JSON5Value {
-  /// Returns seconds with six decimal places.
+  /// Returns a duration in seconds, rounded to six decimal places.
   static func seconds(_ duration: Duration) -> JSON5Value {
     let microseconds = (Instant.origin + duration).nanoseconds / 1_000
     let value = Double(microseconds) / 1_000_000

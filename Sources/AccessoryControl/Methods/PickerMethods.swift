@@ -3,7 +3,8 @@ import AccessoryHost
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// The methods for the Bluetooth picker: an app shows it, and a test, script or person chooses.
+  /// The methods for the Bluetooth picker: an app shows the picker, and a test, a script or a person chooses an
+  /// accessory.
   static let picker = [
     ControlMethod(
       later: "app.showPicker",
@@ -66,7 +67,7 @@ extension ControlMethods {
             },
             done: { end in
               let isThere = if case .reached = end { app.view != nil } else { false }
-              // The outcome is deferred, so that the picker answers after the app has been notified.
+              // The outcome is deferred, so that the app is notified before the picker answers.
               call.server.later { finish(isThere ? .chosen : .failed) }
             }))
       })
@@ -75,12 +76,12 @@ extension ControlMethods {
 
 struct AppPicker {
   var isShown = false
-  /// What the user does in the current picker, or in the next one if none is shown.
+  /// What the user does in the current picker or, if no picker is shown, in the next one.
   var answer: (accessory: String?, outcome: PickerOutcome)?
-  /// The serial number of the chosen accessory, until the app is notified.
+  /// The serial number of the chosen accessory; nil once the app has been notified.
   var chosenSerial: String?
 
-  /// Returns true, once, if this connect comes from the chosen accessory.
+  /// Returns true, but only once, if this accessory is the chosen one.
   mutating func takesSelection(_ accessory: PublishedAccessory) -> Bool {
     guard accessory.serialNumber == chosenSerial, !accessory.protocols.isEmpty else { return false }
     chosenSerial = nil

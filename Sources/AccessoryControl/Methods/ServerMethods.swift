@@ -141,7 +141,7 @@ private struct Unsubscribing: Equatable, Sendable {
 }
 
 private struct Cancelling: Equatable, Sendable {
-  /// The ID of a request: a string or a whole number.
+  /// The ID of a request to cancel: a string or a whole number.
   enum Request: Equatable, Sendable {
     case text(String)
     case number(Int)

@@ -2,7 +2,7 @@ import AccessoryFormats
 import Certificates
 
 extension ControlMethods {
-  /// The methods for sessions: an app's side, or the side of an accessory whose sessions were taken over.
+  /// The methods for sessions, at an app's end or at the end of an accessory whose sessions were taken over.
   static let sessions: [ControlMethod] = [
     ControlMethod(
       later: "session.write",

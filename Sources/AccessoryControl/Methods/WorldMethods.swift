@@ -31,7 +31,7 @@ extension ControlMethods {
       guard world.id != "main" else { throw RPCError(.state, "the world 'main' cannot be removed") }
       world.end()
       call.server.worlds.remove(world.id)
-      // The world is kept alive until everything it has scheduled on its loop has ended.
+      // The world is kept alive until its last scheduled work has run.
       call.server.loop.schedule(after: .seconds(5)) { world.virtual?.dropWork() }
       return Nothing()
     },

@@ -10,7 +10,7 @@ final class BurstJob: AppHandler {
   private let job: ControlledJob
   private let runner: BurstRunner
   private let site: BurstSite
-  /// The serial number of the accessory; nil means the first one that connects.
+  /// The serial number of the accessory to test; nil means the first accessory that connects.
   private let serial: String?
   private let limits: [BurstLimit]
   private var app: AppView?
@@ -57,7 +57,7 @@ final class BurstJob: AppHandler {
     var report = runner.report
     report.require(limits)
     app.close("the load test is over")
-    // The object is retained until the sessions have ended, because they call it.
+    // This object is retained until its sessions have ended, because they call it.
     job.world.loop.schedule(after: .seconds(5)) { withExtendedLifetime(self) {} }
     let figures = Self.figures(report)
     job.figures = { figures }

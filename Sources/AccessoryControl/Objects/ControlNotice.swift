@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessorySessions
 
 /// An event in a world, in the form sent to clients: a timeline entry, an app's notification, a session's event, or a
-/// request that changed something. All notices of a world share one numbering that starts at 1.
+/// change made by a request. A world's notices are numbered from 1.
 struct ControlNotice {
   enum Content {
     case event(TimelineEvent)
@@ -75,7 +75,7 @@ public final class ControlNews {
 
   init(_ method: String, _ params: JSON5Value) { (self.method, content) = (method, .made(params)) }
 
-  /// The notification's parameters.
+  /// The notification's parameters as JSON.
   public private(set) lazy var params: JSON5Value =
     switch content {
     case .notice(let notice): (try? JSON5.read(notice.json, file: "notice")) ?? .null
@@ -117,7 +117,7 @@ struct SessionNews {
   let session: String
   let name: String
   let time: Instant
-  /// The accessory, if the event occurred on the accessory's side; otherwise `app` is set.
+  /// The ID of the accessory at whose end the event occurred; nil if it occurred at an app's end, and `app` is set.
   var accessory: String?
   var app: String?
   var protocolName: String?
@@ -151,8 +151,8 @@ struct ChangeNews {
   init(_ request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape, at time: Instant) {
     (self.request, self.time) = (request, time)
     self.params = Self.line(params)
-    // If the result is a whole state, the notice contains only its IDs; a result with a single key is the ID of a new
-    // object.
+    // If the result describes an object's whole state, the notice contains only the IDs in it. A result with a single
+    // key is the ID of a new object.
     guard case .object(let members) = result.content, !members.isEmpty else {
       self.result = nil
       return

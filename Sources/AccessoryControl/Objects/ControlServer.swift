@@ -11,8 +11,8 @@ import LinuxIO
 /// The server of the control protocol, which owns simulated worlds of accessories and apps, and the clients that
 /// control them.
 ///
-/// The server does no I/O for its clients: ``DescriptorDoor``, ``ControlPort`` and others connect it to stdin and
-/// stdout, to sockets and to HTTP. Everything happens on its loop.
+/// The server does no I/O for its clients: ``DescriptorDoor``, ``ControlPort`` and others connect the server to stdin
+/// and stdout, to sockets and to HTTP. All work is done on the server's loop.
 ///
 /// ```swift
 /// let server = ControlServer(ControlServer.Settings(), on: loop)
@@ -21,30 +21,31 @@ import LinuxIO
 /// ```
 public final class ControlServer {
   static let mostWorlds = 1_000
-  /// The maximum number of accessories, apps, hosts and open sessions in one world; each kind is counted separately.
+  /// The maximum number of accessories, apps, hosts and open sessions in one world; each of these kinds is counted
+  /// separately.
   static let mostObjects = 10_000
 
   /// The settings of a server.
   public struct Settings {
     /// The version of the program.
     public var version = ""
-    /// Whether accessories may run programs.
+    /// Whether accessories may run programs on this machine.
     public var allowsExec = false
-    /// The options of sockets that are opened.
+    /// The options for sockets that the server opens.
     public var transport = TransportOptions()
-    /// The media that open addresses.
+    /// The media through which addresses are opened.
     public var media = MediumTable.standard
     /// The library in which profiles are found.
     public var profiles = ProfileLibrary()
-    /// Creates the coprocessor of accessories that are reachable from other hosts.
+    /// Creates the coprocessor for an accessory that is plugged in at an address outside the server.
     public var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
     /// Whether the world `main` reports each control message as an event.
     public var tellsMessages = false
     /// Called with every event of every world.
     public var report: (TimelineEvent) -> Void = { _ in }
-    /// The time at which the loop's clock shows zero, in nanoseconds since 1970; used for captures.
+    /// When the loop's clock showed zero, in nanoseconds since 1970; used for captures.
     public var epoch: Int64 = 0
-    /// Formats an event as a line of text for comments in captures.
+    /// Formats an event as a line of text, for a comment in a capture.
     public var eventText: (TimelineEvent) -> String = { $0.json }
     /// Where captures and reports of runs are kept after the server has ended; nil means that they are not kept.
     public var kept: (any KeptFiles)?
@@ -93,9 +94,10 @@ public final class ControlServer {
     return client
   }
 
-  /// Plugs an accessory into the world `main`, at a port that the caller provides, for clients to control.
+  /// Adds an accessory to the world `main` and plugs it in at a port that the caller provides. Clients can control the
+  /// accessory.
   ///
-  /// - Returns: the accessory's id.
+  /// - Returns: the accessory's ID.
   /// - Throws: an error if the accessory cannot be plugged in there.
   public func run(
     _ profile: Profile, at port: any Port, handshakeTimeouts: HandshakeTimeouts,
@@ -109,8 +111,8 @@ public final class ControlServer {
     return id
   }
 
-  /// Performs an action on every accessory in the world `main` whose state allows it: for example, unplugs the
-  /// accessories that are plugged in.
+  /// Performs an action on every accessory in the world `main` whose state allows the action: unplugging, for example,
+  /// affects only accessories that are plugged in.
   ///
   /// - Throws: an error if one of the accessories cannot be plugged in.
   public func performOnAll(_ action: AccessoryAction) throws {
@@ -132,13 +134,13 @@ public final class ControlServer {
   /// Does all the work that can be done without advancing virtual time.
   func settle() { for world in worlds.all { world.settle() } }
 
-  /// Runs work in a later turn, when no other call is in progress.
+  /// Runs work in a later turn of the loop, when no other call is in progress.
   func later(_ work: @escaping () -> Void) { loop.schedule(after: .zero, work) }
 
   func world(_ id: String) throws(RPCError) -> ControlWorld { try worlds.find(id) }
 
-  /// Returns the world that a request with these parameters changes, namely the world of the object that the request
-  /// names; nil if the request changes no world.
+  /// Returns the world that a request with these parameters changes, which is the world that contains the object named
+  /// in the request; nil if the request changes no world.
   func world(changedBy params: JSON5Value, _ effect: ControlMethod.Effect) -> ControlWorld? {
     guard effect != .reads else { return nil }
     func find<Object>(_ key: String, in table: ControlTable<Object>) -> Object? {
@@ -154,7 +156,7 @@ public final class ControlServer {
     return effect == .passesTime && world?.virtual == nil ? nil : world
   }
 
-  /// Ends all worlds and unplugs everything. The loop must run a little longer so that both sides notice.
+  /// Ends all worlds and unplugs everything. The loop must run a little longer so that both ends of each cable notice.
   public func stop() {
     for client in clients { client.close("the server is exiting") }
     for capture in captures.all { capture.stop() }

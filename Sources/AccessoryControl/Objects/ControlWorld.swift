@@ -10,12 +10,12 @@ import LinuxIO
 
 /// One world of a server: an Apple device with its apps, and accessories.
 ///
-/// A world in real time runs by itself. In virtual time, a request only does the work that is due now; time passes only
-/// while a client waits: in `time.advance`, `time.runUntil`, and in reads and writes with a wait.
+/// A world in real time runs by itself. In virtual time, a request does only the work that is due now. Time passes only
+/// while a client waits, in `time.advance` and `time.runUntil`, and in reads and writes with a time limit.
 final class ControlWorld {
   /// How many notices are kept for clients that connect later.
   static let mostNotices = 4_096
-  /// How many turns of virtual time run before other clients get their turn.
+  /// How many turns the loop in virtual time runs before other clients are served.
   private static let turnsAtOnce = 2_000
 
   let id: String
@@ -25,14 +25,14 @@ final class ControlWorld {
   /// The loop of virtual time; nil in real time.
   let virtual: VirtualLoop?
   let ports: PortMaker?
-  /// The IDs of accessories, keyed by the numbers that identify accessories in the world's events.
+  /// Accessory IDs, keyed by the numbers that identify the accessories in the world's events.
   var numbers: [Int: String] = [:]
   let packets = PacketLog()
   private var history = Queue<ControlNotice>()
   private(set) var lastNumber = 0
   private var waits: [ControlWait] = []
-  /// Clients with new events in sessions that they have taken over; their waits stop, so that the clients can react
-  /// before time passes.
+  /// Clients with new events in sessions that they have taken over. Their waits end, so that these clients can react
+  /// before more time passes.
   private var attention: [ObjectIdentifier] = []
   private var isDriving = false
   private var hasEnded = false
@@ -62,7 +62,7 @@ final class ControlWorld {
     packets.changed = { [weak self] in self?.recheck() }
   }
 
-  /// Forwards events to the world; events that occur while the world is being created are dropped.
+  /// Forwards events to the world. Events that occur while the world is being created are dropped.
   private final class EventForwarder {
     weak var world: ControlWorld?
   }
@@ -106,7 +106,7 @@ final class ControlWorld {
   /// The number of notices that have been dropped.
   var forgottenCount: Int { lastNumber - history.count }
 
-  /// Returns the accessory that an event is about: found by its cable or, failing that, its serial number.
+  /// Returns the accessory that an event is about, found by its cable or, failing that, by its serial number.
   private func accessory(of event: TimelineEvent) -> ControlledAccessory? {
     if let number = event.worldNumber, let id = numbers[number] { return try? server.accessories.find(id) }
     guard let serial = event.subject?.serial else { return nil }
@@ -137,7 +137,7 @@ final class ControlWorld {
     }
   }
 
-  /// Checks all waits again after a change.
+  /// Checks all waits again after something has changed.
   func recheck() { finish { $0.isDone?() ?? false ? .reached(nil) : nil } }
 
   /// Cancels a wait that its client no longer needs.
@@ -145,7 +145,7 @@ final class ControlWorld {
 
   func cancelWaits(of client: ControlClient) { finish { $0.client === client ? .cancelled : nil } }
 
-  /// Stops a client's waits because of an event in a session that the client has taken over.
+  /// Ends a client's waits because of an event in a session that the client has taken over.
   func drawAttention(of client: ControlClient) { attention.append(ObjectIdentifier(client)) }
 
   private func finish(_ how: (ControlWait) -> ControlWait.End?) {
@@ -168,7 +168,7 @@ final class ControlWorld {
     } catch { fail(error) }
   }
 
-  /// Advances virtual time while a client waits.
+  /// Advances virtual time for as long as any client waits.
   private func drive() {
     guard let virtual, failure == nil, !isDriving, !hasEnded else { return }
     isDriving = true

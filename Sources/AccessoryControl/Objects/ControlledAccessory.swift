@@ -16,7 +16,7 @@ final class ControlledAccessory {
   let port: (any Port)?
   private(set) var profile: Profile
   private(set) var faults: [ControlledFault] = []
-  /// Behaviors that replace the profile's, by protocol; the key nil applies to all other protocols.
+  /// Behaviors that replace those of the profile, by protocol; the key nil stands for all other protocols.
   private var behaviors: [String?: Behavior] = [:]
   /// The recording, if any, that the accessory plays back in its sessions.
   private let recorded: RecordedBehavior?
@@ -61,7 +61,7 @@ final class ControlledAccessory {
       behavior: behavior)
   }
 
-  // MARK: The plug
+  // MARK: Plugging in
 
   var isPlugged: Bool { simulated?.isAttached ?? false }
   var isWhole: Bool { simulated?.isWhole ?? false }
@@ -120,8 +120,8 @@ final class ControlledAccessory {
 
   // MARK: Quirks and behaviors
 
-  /// Changes the profile. Returns true if the change takes effect now; otherwise it takes effect when the accessory is
-  /// next plugged in.
+  /// Changes the profile. Returns true if the change takes effect now rather than when the accessory is next plugged
+  /// in.
   func change(_ change: (inout Profile) -> Void) -> Bool {
     change(&profile)
     isStale = true
@@ -145,7 +145,7 @@ final class ControlledAccessory {
     taker = (client.isTransient ? nil : client, all)
   }
 
-  /// Lets the profile's behavior handle later sessions again, and closes the sessions that a client had taken over.
+  /// Returns later sessions to the profile's behavior, and closes the sessions that a client has taken over.
   func release() {
     taker = nil
     for session in world.server.sessions.all where session.accessory === self {

@@ -9,7 +9,7 @@ final class ControlledApp: AppHandler {
   let id: String
   let world: ControlWorld
   let name: String
-  /// The client with which the app ends; nil if the app outlives its client.
+  /// The client whose end also ends the app; nil if the app outlives the client that launched it.
   weak var client: ControlClient?
   private(set) var view: AppView?
   var picker = AppPicker()
@@ -71,14 +71,14 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app. The app's sessions are closed, or left open as some systems do: the accessory then sees no change,
-  /// but nothing reads what it sends.
+  /// Ends the app. The app's sessions are closed, or left open, as some systems leave them; the accessory then sees no
+  /// change, but nothing reads what it sends.
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil
     if leavingSessions, hasSessions {
       killed = ended
-      // When a process ends, its sockets are closed.
+      // Like the sockets of a process that exits, the separate connections are closed.
       for session in world.server.sessions.all where session.app === self { session.port = nil }
       world.keep(killed: self)
     } else {
@@ -91,7 +91,7 @@ final class ControlledApp: AppHandler {
 
   private var hasSessions: Bool { world.server.sessions.all.contains { $0.app === self && $0.session.isOpen } }
 
-  /// Returns true if the last session of a killed app has ended, so that the app can be dropped.
+  /// Returns true if the app was killed and its last session has ended, so that the app can be dropped.
   func forgetIfDone() -> Bool {
     guard !hasSessions else { return false }
     closeSessions("the app was killed")

@@ -5,8 +5,8 @@ import AccessorySessions
 
 /// A recording of cables as pcapng or as a transcript, which can be switched on and off while the cables are in use.
 ///
-/// The bytes are kept in memory up to a limit, for clients to read, and are also written to a file if the server keeps
-/// files. At the limit the recording stops, so that the file stays readable.
+/// The bytes are kept in memory up to a limit, so that clients can read them; they are also written to a file if the
+/// server keeps files. At the limit the recording stops, so that the file stays readable.
 final class ControlledCapture {
   static let mostCaptures = 1_000
   /// The maximum number of bytes that all captures of a server may keep.
@@ -32,7 +32,7 @@ final class ControlledCapture {
   let limit: Int
   private(set) var bytes: [UInt8] = []
   private(set) var isRecording = true
-  /// How many blocks or lines were dropped because there was no room.
+  /// The number of blocks or lines that were dropped because there was no room.
   private(set) var lostCount = 0
   private(set) var failure: String?
   private let key: Int
@@ -57,7 +57,7 @@ final class ControlledCapture {
 
   var name: String { "\(id).\(form.ending)" }
 
-  // MARK: What is recorded
+  // MARK: Recording
 
   private var taps: [(taps: CableTaps, name: String)] {
     switch subject {
@@ -70,7 +70,7 @@ final class ControlledCapture {
     }
   }
 
-  /// Records an object that was added to its world, if the capture records the whole world.
+  /// Also records an object that was added to the world, if the capture records the whole world.
   func include(_ taps: CableTaps, _ name: String) {
     if case .world = subject, isRecording { watch(taps, name) }
   }
@@ -109,7 +109,7 @@ final class ControlledCapture {
     self.file = nil
   }
 
-  /// Ends the recording. What was recorded is kept until the capture is removed.
+  /// Ends the recording. The recorded bytes are kept until the capture is removed.
   func stop() {
     guard isRecording else { return }
     isRecording = false
@@ -119,7 +119,7 @@ final class ControlledCapture {
     file = nil
   }
 
-  /// How much of the memory for all captures is reserved for this capture.
+  /// The number of bytes that this capture reserves from the memory for all captures.
   var reserved: Int { isRecording ? limit : bytes.count }
 
   var state: CaptureState {
@@ -142,9 +142,9 @@ extension ControlServer {
     public let id: String
     /// The accessory's name.
     public let name: String
-    /// The accessory's world, or the address where it is plugged in.
+    /// The ID of the accessory's world, or the address where the accessory is plugged in.
     public let place: String
-    /// The time at which the accessory's clock shows zero, in nanoseconds since 1970.
+    /// When the clock of the accessory's world showed zero, in nanoseconds since 1970.
     public let epoch: Int64
     /// The registry to which observers of the accessory's cables are added. The server itself uses keys starting at 1.
     public let taps: CableTaps

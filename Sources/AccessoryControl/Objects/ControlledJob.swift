@@ -19,17 +19,17 @@ final class ControlledJob {
   let title: String
   let world: ControlWorld
   private weak var client: ControlClient?
-  /// Stops the run, which then ends with the results so far.
+  /// Stops the run early, so that it ends with the results so far.
   var stop: () -> Void = {}
   private var result: (any Report)?
-  /// Reports in a job-specific format, kept because existing programs read them.
+  /// Reports in a format specific to the job, which is kept for existing programs.
   private var ownForms: [ReportForm: String] = [:]
   var figures: () -> JSON5Value? = { nil }
-  /// The recorder of the run's own world for its trace; nil if the run uses ``world``.
+  /// The trace recorder for the run's own world; nil if the run uses ``world``.
   var trace: TraceRecorder?
   private(set) var fraction = 0.0
   private(set) var outcome: Outcome?
-  /// The reason why the job's reports are not in the folder of --keep.
+  /// Why the job's reports could not be written to the folder of `--keep`; nil if they were written.
   private var keepFailure: String?
 
   struct Outcome {

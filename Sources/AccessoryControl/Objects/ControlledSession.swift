@@ -3,20 +3,20 @@ import AccessoryFormats
 import AccessorySessions
 import IAP2
 
-/// One side of a session: an app's side, or the side of an accessory whose sessions a client has taken over.
+/// One end of a session: an app's end, or the end of an accessory whose sessions a client has taken over.
 final class ControlledSession: SessionHandler {
   let id: String
   let session: Session
   let world: ControlWorld
-  /// The accessory, on an accessory's side; nil on an app's side.
+  /// The accessory, at an accessory's end; nil at an app's end.
   weak var accessory: ControlledAccessory?
-  /// The app, on an app's side; nil on an accessory's side.
+  /// The app, at an app's end; nil at an accessory's end.
   weak var app: ControlledApp?
-  /// The connection ID of the accessory, on an app's side.
+  /// The accessory's connection ID, at an app's end; otherwise nil.
   var connectionID: Int?
   /// The client that receives the session's notifications.
   weak var client: ControlClient?
-  /// A separate connection that carries the session's bytes; if it is set, requests do not carry any.
+  /// A separate connection that carries the session's bytes; while it is set, requests cannot carry them.
   var port: (any SessionHandler)?
   private var writes: [Write] = []
 
@@ -48,8 +48,8 @@ final class ControlledSession: SessionHandler {
 
   var waitingBytes: Int { writes.reduce(0) { $0 + $1.bytes.count } }
 
-  /// Writes in the order of the requests. Bytes that do not fit wait until the deadline; `done` receives the number of
-  /// bytes taken.
+  /// Writes bytes after those of earlier requests. Bytes for which there is no room wait until the deadline; `done`
+  /// receives the number of bytes that were written.
   func write(_ bytes: [UInt8], until deadline: Instant, by call: ControlCall, done: @escaping (Int) -> Void) {
     let write = Write(bytes)
     writes.append(write)

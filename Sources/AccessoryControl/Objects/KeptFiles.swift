@@ -1,6 +1,6 @@
 /// A folder in which a server keeps captures and the reports of runs; see `easim serve --keep DIR`.
 public protocol KeptFiles: AnyObject {
-  /// The current time, as a prefix that makes names sort by time.
+  /// The current time, as a prefix that sorts file names by time.
   var stamp: String { get }
 
   /// Creates a file that must not exist yet; `name` is a path relative to the folder.

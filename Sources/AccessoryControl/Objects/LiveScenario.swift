@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySoak
 import AccessoryWorlds
 
-/// Plays a scenario's accessories and cables in one of the server's worlds, for an app that runs there.
+/// Plays a scenario's accessories and cables in one of the server's worlds, for an app in that world.
 ///
 /// The scenario does not change the world's device: steps for the device, other apps and other SDKs are not played, and
 /// the result lists them. At the end, the scenario's accessories are removed.
@@ -18,7 +18,7 @@ final class LiveScenario {
   private var parts: [String: ControlledAccessory] = [:]
   private var timeline: ScenarioTimeline?
   private var timer: LoopTimer?
-  /// The number of the world's last notice before the start.
+  /// The number of the world's last notice before the scenario started.
   private let firstNumber: Int
   private var failure: String?
   /// Descriptions of the steps that are not played.
@@ -108,8 +108,8 @@ final class LiveScenario {
       report, isCancelled: isCancelled, text, ownForms: [.json: "[\(events.map(\.json).joined(separator: ","))]"])
   }
 
-  /// Returns the app's notifications and sessions in the form that a scenario expects, limited to the scenario's
-  /// accessories and to connections that began during the run.
+  /// Returns the app's notifications and sessions in the form that a scenario expects, but only those that concern the
+  /// scenario's accessories and connections that began during the run.
   private func seen(_ notices: [ControlNotice]) -> [TimelineEvent] {
     let serials = Set(scenario.accessories.map(\.profile.identity.serialNumber))
     var connections: Set<Int> = []

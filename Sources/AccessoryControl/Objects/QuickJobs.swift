@@ -67,7 +67,7 @@ extension ControlledJob {
     work {
       if report.worlds == count { return nil }
       report.add(Soak.run(SoakPlan(seed: first &+ UInt64(report.worlds))))
-      // The count is rounded, to send one notice per 50 worlds.
+      // The count is rounded, so that one notice is sent for every 50 worlds.
       return Double(report.worlds / 50 * 50) / Double(count)
     } finish: { [self] isCancelled, _ in
       report.complete(first: first, seeds: count, stoppedBy: isCancelled ? "job.cancel" : nil, program: program)

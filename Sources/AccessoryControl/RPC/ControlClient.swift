@@ -1,8 +1,9 @@
 import AccessoryFormats
 
-/// One client of the control protocol, which makes calls and receives results and notifications, as lines or over HTTP.
+/// One client of the control protocol. It makes calls and receives results and notifications, as lines or over HTTP.
 ///
-/// - Calls begin in order, and end when they are done. Calls that wait (`time.runUntil`, `session.read` with a wait) do
+/// - Calls begin in order, but may end in a different order. Calls that wait (`time.runUntil`, `session.read` with a
+///   wait) do
 /// not delay other calls.
 /// - Whatever a client launched ends when the client is closed with ``close(_:)``.
 public final class ControlClient {
@@ -10,14 +11,14 @@ public final class ControlClient {
 
   /// Called with each notification for the client.
   public var news: ((ControlNews) -> Void)?
-  /// Called in a separate turn when ``takesCalls`` may have become true.
+  /// Called in a later turn of the loop when ``takesCalls`` may have become true.
   public var changed: (() -> Void)?
   /// Whether everything that the client launches outlives the client, as for a single HTTP request.
   private(set) var isTransient: Bool
   /// Whether the client also receives the notifications of all apps and sessions.
   private(set) var isObserver = false
   unowned let server: ControlServer
-  /// Calls that have not begun yet, because an earlier call is still reading a file.
+  /// Calls that cannot begin yet, because an earlier call is still reading a file.
   private var queue: [() -> Void] = []
   private var isReading = false
   private var waiting = 0
@@ -25,7 +26,7 @@ public final class ControlClient {
   private var waits: [RPCID: ControlCall] = [:]
   /// The worlds whose events the client receives; nil for none.
   var subscription: ControlSubscription?
-  /// Whether the client connected through a ``ControlPort``, which can also carry session bytes.
+  /// Whether the client connected through a ``ControlPort``, which also accepts connections that carry session bytes.
   var cameByPort = false
   /// Whether the client has ended.
   public private(set) var isClosed = false
@@ -71,7 +72,7 @@ public final class ControlClient {
     let call = ControlCall(server, self, id) { [weak self] result in
       guard let self, !isClosed else { return }
       if let id { waits[id] = nil }
-      // The count changes before the result is sent, so that this call does not delay the client's end.
+      // The call is no longer counted when its result is sent, so that it does not delay the end of the client.
       if isWaiting { waiting -= 1 }
       done(result)
       if isWaiting { server.later { [weak self] in self?.changed?() } }
@@ -115,13 +116,14 @@ public final class ControlClient {
     }
   }
 
-  // MARK: News
+  // MARK: Notifications
 
   func notify(_ news: ControlNews) {
     if !isClosed { self.news?(news) }
   }
 
-  /// Lets everything that the client launches from now on outlive the client, which receives no notifications about it.
+  /// Makes everything that the client launches from now on outlive the client; the client then receives no
+  /// notifications about such objects.
   func detach() { isTransient = true }
 
   /// Subscribes the client to all events of all worlds.

@@ -1,8 +1,8 @@
 import AccessoryFormats
 
 extension ControlClient {
-  /// Answers a JSON-RPC document. `done` is called once with the line of the answer, or nil if none is expected, unless
-  /// the client ends first.
+  /// Answers a JSON-RPC document. Unless the client ends first, `done` is called once, with the answer as a line, or
+  /// with nil if no answer is expected.
   public func answer(_ document: [UInt8], _ done: @escaping (String?) -> Void) {
     // Blank lines are not requests.
     if document.allSatisfy({ [0x20, 0x0D, 0x0A, 0x09].contains($0) }) { return done(nil) }
@@ -83,7 +83,7 @@ enum RPCDocument {
   }
 }
 
-/// A request that cannot be read, with its ID if there is one.
+/// The error for a request that cannot be read, with the request's ID if there is one.
 struct RPCFailure: Error {
   var id: RPCID = .null
   var error: RPCError
@@ -142,7 +142,7 @@ struct RPCRequest {
     var params = tree["params"] ?? .object([])
     switch params.content {
     case .object: break
-    // Parameters are given by position: an empty list counts as no parameters, and the method refuses any other.
+    // A list gives parameters by position. An empty list counts as no parameters; the method refuses any other list.
     case .array(let values): if values.isEmpty { params = .object([]) }
     default: return failure("the parameters of a request are an object with names, found \(params.summary)")
     }

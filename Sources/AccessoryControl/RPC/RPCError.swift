@@ -27,7 +27,7 @@ public struct RPCError: Error, Equatable, Sendable {
     case notAllowed
     case server
 
-    /// The JSON-RPC code.
+    /// The JSON-RPC code of this kind of error.
     public var code: Int {
       switch self {
       case .parse: -32700
@@ -78,7 +78,7 @@ public struct RPCError: Error, Equatable, Sendable {
   public var kind: Kind
   /// The problem as a sentence.
   public var message: String
-  /// Advice on fixing the problem; nil if the message contains it.
+  /// Advice on fixing the problem; nil if the message already contains the advice.
   public var advice: String?
   /// All invalid parameters.
   public var problems: [Problem] = []
@@ -90,7 +90,8 @@ public struct RPCError: Error, Equatable, Sendable {
     self.advice = advice
   }
 
-  /// Creates an error for mistakes in the parameters, with `record` replaced by a reference to the method's parameters.
+  /// Creates an error for mistakes in a method's parameters. In the message, `record` is replaced by a reference to
+  /// these parameters.
   init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
     let listed = problems.problems.map { problem in
       let message = record.map {

@@ -5,8 +5,8 @@ import LinuxIO
 
 /// Reads the files that one request names.
 ///
-/// A file may be on a disk that does not respond, so it is never read on the loop: a method that needs an unread file
-/// fails at first, the file is read on another thread, and the method is called again. Methods therefore read their
+/// A file may be on a disk that does not respond, so files are never read on the loop. A method that needs an unread
+/// file fails; the file is then read on another thread, and the method is called again. Methods therefore read their
 /// files before they change anything.
 final class RequestFiles: Sendable {
   private struct State {
@@ -19,7 +19,7 @@ final class RequestFiles: Sendable {
 
   init(within limit: Duration = TextFile.patience) { self.limit = limit }
 
-  /// Whether a file must be read before the method can continue.
+  /// Whether a file must be read before the method can succeed.
   var isMissing: Bool { state.withLock { $0.missing != nil } }
 
   /// Returns the bytes of a regular file.
@@ -32,8 +32,8 @@ final class RequestFiles: Sendable {
     return try found.get()
   }
 
-  /// Reads the missing file, and calls `done` on the loop. A loop in virtual time cannot wait for a thread, so with
-  /// such a loop the file is read immediately.
+  /// Reads the missing file, and calls `done` on the loop. A loop in virtual time cannot wait for a thread, so it reads
+  /// the file immediately.
   func fetch(on loop: any EventLoop, _ done: @escaping () -> Void) {
     guard let (path, most) = state.withLock({ $0.missing }) else { return done() }
     let read: @Sendable () -> Result<[UInt8], TextFileError> = {
@@ -46,7 +46,7 @@ final class RequestFiles: Sendable {
     let late = loop.schedule(after: limit) { [self] in
       if put(.failure(TextFileError(path, "it took more than \(DurationText.format(limit))")), for: path) { done() }
     }
-    // The values below are used only on the loop.
+    // These two values are used only on the loop.
     nonisolated(unsafe) let end = (late, done)
     let finish: @Sendable (Result<[UInt8], TextFileError>) -> Void = { [self] result in
       loop.execute {

@@ -1,8 +1,8 @@
 import AccessoryFormats
 
-/// Chooses what one session sends next: which of the plan's requests, at which size, after which pause.
+/// Chooses what one session sends next: which of the plan's requests, with which size and after which pause.
 ///
-/// The same plan and seed give the same requests and sizes for each session, independent of other sessions. A script
+/// The same plan and seed give the same requests and sizes for each session, independently of other sessions. A script
 /// restarts when its session is reopened; random choices continue where they left off.
 struct BurstDrawer {
   struct Draw: Equatable {
@@ -17,7 +17,7 @@ struct BurstDrawer {
   private var random: SeededRandom
   private var place = 0
 
-  /// Returns nil if all bursts are the same and follow each other without a pause.
+  /// Returns nil if there is nothing to choose, because all bursts are the same and follow each other without a pause.
   init?(_ plan: BurstPlan, seed: UInt64, lane: Int) {
     guard plan.workload != nil || plan.think != nil else { return nil }
     (requests, isScript) = (plan.workload?.requests ?? [], plan.workload?.isScript ?? false)

@@ -1,24 +1,23 @@
 import AccessoryCore
 import AccessoryHost
 
-/// Tracks the bursts of one session in order: the bytes still to send, and the replies still to come.
+/// Tracks one session's bursts in order: the bytes that are still to be sent, and the replies that are still expected.
 ///
 /// Bursts never overtake each other. A burst is *unsent* until the session has taken its last byte, *awaited* until its
-/// whole reply has arrived (or, if no reply is expected, until its last byte is acknowledged), then *complete*.
+/// whole reply has arrived (or, if no reply is expected, until its last byte is acknowledged), and then *complete*.
 ///
 /// An echo of unique bytes is compared by a `StreamVerifier`: after a wrong byte, the lane collects all later bytes
 /// until `conclude()` diagnoses them.
 ///
 /// If the plan's requests differ, each burst has its own size and expected reply. A reply that is judged by a rule is
-/// collected until it is complete; for some rules, time decides when that is.
+/// collected until it is complete; for some rules, a reply is complete when nothing more arrives for a while.
 ///
-/// Invariants: at most `inFlight` bursts are in flight. At most one of them is partly sent and at most one partly
-/// answered, and the latter is the oldest. A byte that arrives while no reply is expected is unsolicited, and is not
-/// counted for any burst.
+/// Invariants: at most `inFlight` bursts are in flight. At most one of them is partly sent, and only the oldest can be
+/// partly answered. A byte that arrives while no reply is expected is unsolicited, and is not counted for any burst.
 public struct BurstLane {
   /// One burst in flight.
   public struct Flight: Equatable, Sendable {
-    /// The ticket with which the schedule released this burst.
+    /// The ticket that the schedule issued for this burst.
     public let ticket: BurstSchedule.Ticket
     /// The time at which the burst's first byte was offered to the session.
     public let began: Instant
@@ -35,9 +34,9 @@ public struct BurstLane {
     case completed(Flight)
     /// The reply differs from the expected bytes. The session becomes unusable.
     case different(Flight, ReplyDifference)
-    /// The reply is wrong for the reason in the text. The session becomes unusable.
+    /// The reply is wrong; the text gives the reason. The session becomes unusable.
     case wrong(Flight, String)
-    /// The reply is wrong in a way not known yet: later bytes are collected until `BurstLane.conclude()`.
+    /// The reply is wrong, but it is not known how yet: later bytes are collected until `BurstLane.conclude()`.
     case suspicious
     /// Unsolicited bytes arrived; the value is how many. `BurstLane.conclude()` identifies the bytes.
     case unexpected(Int)
@@ -61,14 +60,14 @@ public struct BurstLane {
   private var collector: ReplyCollector?
   /// The bursts in flight, oldest first.
   public private(set) var flights: [Flight] = []
-  /// How many of the `flights` are completely sent.
+  /// How many of the `flights` have been sent completely.
   private var sentWhole = 0
   private var sentOfNext = 0
   private var receivedOfOldest = 0
   /// The number of bytes accepted by the session since it was opened.
   public private(set) var bytesSent = 0
   private var bytesCompleted = 0
-  /// The number of sent bytes that are not part of the unique stream.
+  /// How many of the sent bytes are not part of the unique stream.
   private var otherBytes = 0
   private var numbers: [Int] = []
   private var begunCount = 0
@@ -101,7 +100,7 @@ public struct BurstLane {
   /// Whether another burst may begin.
   public var hasRoom: Bool { flights.count < inFlight }
 
-  /// Begins a burst of the plan's payload.
+  /// Begins a burst with the plan's payload.
   public mutating func begin(_ ticket: BurstSchedule.Ticket, now: Instant) {
     begin(ticket, request: 0, size: payloadCount, now: now)
   }
@@ -121,7 +120,7 @@ public struct BurstLane {
   private mutating func prepare(_ request: BurstRequest, _ now: Instant) {
     collector = nil
     switch request.reply {
-    // The options may override the expectation for all bursts.
+    // The command's options may override the expected reply for all bursts.
     case .echo where request.sizes != nil: judging = echo == nil ? judging : .stream
     case .echo:
       judging = .rule
@@ -160,17 +159,17 @@ public struct BurstLane {
     sentWhole += 1
   }
 
-  /// The bytes of the burst being sent, if they do not belong to the unique stream.
+  /// The bytes of the burst that is being sent; nil if they belong to the unique stream.
   var fixedBytes: [UInt8]? {
     requests.isEmpty || sentWhole >= flights.count ? nil : requests[flights[sentWhole].request].send
   }
 
-  /// The position of the burst's next byte in the unique stream.
+  /// The position in the unique stream of the next byte to send.
   var streamPlace: Int { bytesSent - otherBytes }
 
   var ignoresReplies: Bool { judging == .nothing }
 
-  /// Checks the bytes starting at `offset`, up to the next event; nil once all are checked.
+  /// Checks the bytes from `offset` up to the next event; returns nil once all bytes are checked.
   public mutating func receive(_ bytes: RawSpan, at offset: inout Int, now: Instant = .origin) -> Event? {
     guard offset < bytes.byteCount else { return nil }
     let left = bytes.byteCount - offset
@@ -196,7 +195,7 @@ public struct BurstLane {
       return .different(oldest, difference)
     }
     receivedOfOldest += count
-    // The reply is complete before its request is, so the remaining request bytes must be sent first.
+    // The reply is complete before its request has been sent completely, so the rest of the request must be sent first.
     guard receivedOfOldest == oldest.awaited, sentWhole > 0 else {
       guard receivedOfOldest == oldest.awaited, offset < bytes.byteCount else { return nil }
       let more = bytes.byteCount - offset
@@ -215,13 +214,14 @@ public struct BurstLane {
     receivedOfOldest += taken
     if let event = judge(now: now) { return event }
     guard offset < bytes.byteCount else { return nil }
-    // The reply is complete, but its request is not completely sent yet.
+    // The reply is complete, but its request has not been sent completely.
     let more = bytes.byteCount - offset
     offset = bytes.byteCount
     return .unexpected(more)
   }
 
-  /// Judges a collected reply once it is complete and its request is sent; returns nil if nothing can be judged yet.
+  /// Judges a collected reply once it is complete and its request has been sent; returns nil if nothing can be judged
+  /// yet.
   mutating func judge(now: Instant) -> Event? {
     guard judging == .rule, sentWhole > 0, let collector, collector.state(now: now) == .complete else { return nil }
     if let complaint = collector.complaint { return .wrong(flights[0], complaint) }
@@ -229,7 +229,7 @@ public struct BurstLane {
     return .completed(complete())
   }
 
-  /// Returns when ``judge(now:)`` must be called for a reply that only a timeout completes.
+  /// Returns when ``judge(now:)`` must be called for a reply that is complete only after a timeout.
   func replyDeadline(now: Instant) -> Instant? {
     guard judging == .rule, sentWhole > 0, case .waiting(let deadline?)? = collector?.state(now: now) else {
       return nil
@@ -249,7 +249,7 @@ public struct BurstLane {
   /// Whether a diagnosis is due now, because the buffer is full.
   public var isFull: Bool { echo?.isFull == true }
 
-  /// Returns a description of the wrong bytes, which is empty if there were none. If `isAsked` is false, the bytes are
+  /// Returns a diagnosis of the wrong bytes, which is empty if there were none. If `isAsked` is false, the bytes are
   /// not a reply to any burst.
   public mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
     let (kept, begun) = (numbers, begunCount)
@@ -270,7 +270,7 @@ public struct BurstLane {
     return (receivedOfOldest, judging == .rule ? nil : oldest.awaited)
   }
 
-  /// Returns a burst whose reply arrived before the session accepted its last byte, and which is now complete.
+  /// Returns a burst that is complete only now, because its reply arrived before the session accepted its last byte.
   public mutating func completeAnswered() -> Flight? {
     guard judging != .nothing, judging != .rule, sentWhole > 0, receivedOfOldest == flights[0].awaited else {
       return nil

@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstPlan {
-  /// Returns a plan for some of the accessories, with only their share of the bursts or of the rate. Limits are
-  /// omitted, because they apply to the whole plan.
+  /// Returns a plan for some of the accessories, with only these accessories' share of the bursts or of the rate.
+  /// Limits are omitted, because they apply to the whole plan.
   ///
   /// - Parameters:
-  ///   - accessories: the indices of these accessories among all.
+  ///   - accessories: the indices of these accessories among all accessories.
   ///   - total: the number of all accessories.
   public func share(_ accessories: Range<Int>, of total: Int) -> BurstPlan {
     guard total > 0 else { return self }
@@ -34,7 +34,7 @@ extension BurstPlan {
 }
 
 extension BurstReport {
-  /// Turns this report into a shard's report, which states the extent of the whole plan.
+  /// Marks this report as a shard's report, and gives it the pace and limits of the whole plan.
   public mutating func isShard(_ shard: Shard, of plan: BurstPlan) {
     if shard.isWhole { return }
     let whole = BurstReport(plan)

@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryHost
 
-/// The plan of a load test: what is sent, at what rate, over how many sessions, and the expected reply.
+/// The plan of a load test: what to send, at what rate and over how many sessions, and which reply to expect.
 ///
 /// ```swift
 /// var plan = BurstPlan()
@@ -14,7 +14,7 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Extent: Equatable, Sendable {
     /// The run ends after the given number of measured bursts across all sessions.
     case bursts(Int)
-    /// After this time, counted from the end of the warm-up, no more bursts start; the run then waits for bursts in
+    /// After this time, counted from the end of the warm-up, no more bursts start; the run then waits for the bursts in
     /// flight.
     case time(Duration)
   }
@@ -23,8 +23,9 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Pace: Equatable, Sendable {
     /// A burst starts as soon as a session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
-    /// Each second, the given number of bursts starts across all sessions, regardless of earlier bursts. A late burst
-    /// is measured from its scheduled start, so a device that stops answering cannot hide the delay.
+    /// The given number of bursts starts every second across all sessions, whether or not earlier bursts are complete.
+    /// A late burst is measured from its scheduled start, so that an accessory that stops answering cannot hide the
+    /// delay.
     case rate(burstsPerSecond: Double)
     /// Rates that change over time, in successive phases.
     case phases([BurstPhase])
@@ -34,7 +35,7 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Payload: Equatable, Sendable {
     /// Bytes that occur in no other burst and no other session: the next bytes of the session's `UniqueStream`.
     case unique(size: Int)
-    /// EADemo's "Send 10K" pattern, which counts from 00 to ff and is the same in every burst.
+    /// EADemo's "Send 10K" pattern, which counts repeatedly from 00 to ff and is the same in every burst.
     case eademo(size: Int)
     case bytes([UInt8])
 
@@ -60,9 +61,9 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Verification: Equatable, Sendable {
     case echo
     case reply([UInt8])
-    /// A reply of this length, with any bytes.
+    /// A reply of this length, whatever its bytes.
     case replyLength(Int)
-    /// No reply: a burst is delivered when the link has acknowledged its last byte.
+    /// No reply: a burst is complete when the link has acknowledged its last byte.
     case nothing
 
     func replyCount(payload: Int) -> Int {
@@ -95,7 +96,7 @@ public struct BurstPlan: Equatable, Sendable {
   public var extent = Extent.bursts(100)
   /// The number of sessions with each accessory.
   public var sessions = 1
-  /// The largest number of bursts in flight on each session.
+  /// The maximum number of bursts in flight in each session.
   public var inFlight = 1
   /// The rule for the start of the next burst.
   public var pace = Pace.closedLoop
@@ -107,23 +108,23 @@ public struct BurstPlan: Equatable, Sendable {
   public var ramp = Duration.zero
   /// Regular pauses between bursts; nil for no pauses.
   public var pause: Pause?
-  /// How long a burst may take, and how long an accessory may be disconnected.
+  /// The time limit for a burst, and for an accessory to return after a disconnect.
   public var timeout = Duration.seconds(10)
   /// Whether the run continues when an accessory disconnects and returns.
   public var reconnects = false
   /// Whether the run may pass even though scheduled bursts were overdue.
   public var allowsOverdue = false
-  /// Whether the run may pass even though bursts were lost when an accessory left and returned.
+  /// Whether the run may pass even though bursts were lost when an accessory disconnected and returned.
   public var allowsLost = false
   /// How long to watch for extra bytes after the last expected byte; any extra byte fails the run.
   public var settleAfter = Duration.milliseconds(200)
   /// Conditions that fail the run, in addition to wrong bytes.
   public var limits: [BurstLimit] = []
-  /// A workload of varying bursts, which replaces ``payload`` and ``verification``.
+  /// A workload of bursts that vary, which replaces ``payload`` and ``verification``.
   package var workload: BurstWorkload?
   /// How long a session pauses after each of its bursts; nil for no pause.
   package var think: Distribution<Duration>?
-  /// Each accessory's share of the rate, by name, serial number or address, if accessories have their own rates; `*`
+  /// If accessories have their own rates, each accessory's share of the rate, by name, serial number or address; `*`
   /// stands for all others.
   package var shares: [Named<Double>] = []
   /// The protocol of the sessions; nil if the accessory offers only one protocol.

@@ -27,9 +27,9 @@ public struct BurstPlanFile: Equatable, Sendable {
   var shares: [Named<Double>] = []
   /// The number of sessions with each accessory.
   public var sessions = 1
-  /// The largest number of bursts in flight on each session.
+  /// The maximum number of bursts in flight in each session.
   public var inFlight = 1
-  /// The initial period in which bursts are not measured; this period is part of the phases.
+  /// The initial period in which bursts are not measured; this period is included in the phases.
   public var warmUp = Duration.zero
   /// Whether the run continues when an accessory returns.
   public var reconnects = false
@@ -43,7 +43,7 @@ public struct BurstPlanFile: Equatable, Sendable {
   /// Creates a plan without phases.
   public init() {}
 
-  /// Whether the file states the expected reply for each burst.
+  /// Whether the file specifies the expected reply for each burst.
   public var saysReplies: Bool { !payloads.isEmpty || !script.isEmpty }
 
   /// Reads a file; the error lists every problem with its line and column.
@@ -53,13 +53,13 @@ public struct BurstPlanFile: Equatable, Sendable {
     self = try Self.format.read(tree)
   }
 
-  /// Returns the plan; settings missing from the file come from `plan`.
+  /// Returns the complete plan; settings that are missing from the file come from `plan`.
   public func laid(over plan: BurstPlan) -> BurstPlan {
     var plan = plan
     switch (payloads.isEmpty, script.isEmpty, sizes) {
     case (true, true, .fixed(let size)): plan.payload = .unique(size: size)
     case (true, true, _):
-      // The reply options apply to these bursts.
+      // The command's reply options apply to these bursts.
       var request = BurstRequest()
       request.sizes = sizes
       plan.workload = BurstWorkload()

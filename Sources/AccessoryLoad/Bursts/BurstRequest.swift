@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// One kind of burst in a load test: what to send, and the expected reply.
+/// One kind of burst in a load test: what to send, and which reply to expect.
 package struct BurstRequest: Equatable, Sendable {
   package enum Reply: Equatable, Sendable {
     case echo
@@ -21,9 +21,9 @@ package struct BurstRequest: Equatable, Sendable {
   package var send: [UInt8]?
   /// The expected reply; nil means the plan's expected reply.
   package var expected: ExpectedReply?
-  /// How much of the reply to read; nil means as much as is needed to judge it.
+  /// How much of the reply to read; nil means only as much as is needed to judge the reply.
   package var extent: ReplyExtent?
-  /// The pause after this burst; nil means the plan's pause.
+  /// The pause after this burst; nil means the pause given by the plan.
   package var think: Distribution<Duration>?
 
   package init() {}
@@ -51,14 +51,15 @@ package struct BurstRequest: Equatable, Sendable {
     return isWeighted ? "\(text), weight \(FixedText.short(weight))" : text
   }
 
-  /// Returns the first bytes, as text if they are text. A checksum distinguishes payloads whose shown parts are equal.
+  /// Returns the first bytes, as text if possible. A checksum is added, so that payloads that begin alike can be told
+  /// apart.
   private static func excerpt(_ bytes: [UInt8]) -> String {
     if let text = String(validating: bytes, as: UTF8.self) { return "'\(Excerpt.of(text))'" + rest(of: text) }
     let isCut = bytes.count > 16
     return "hex \(Hex.spaced(bytes.prefix(16)))" + (isCut ? " … \(bytes.count.counted("byte")), \(sum(bytes))" : "")
   }
 
-  /// Shortens a word so that words with the same beginning stay distinguishable.
+  /// Shortens a word in such a way that words with the same beginning can still be told apart.
   private static func excerpt(_ word: String) -> String { Excerpt.of(word) + rest(of: word) }
 
   private static func rest(of text: String) -> String {
@@ -81,7 +82,7 @@ package struct BurstWorkload: Equatable, Sendable {
   package init() {}
 
   var isUniqueEcho: Bool { requests.allSatisfy(\.isUniqueEcho) }
-  /// Whether some bursts wait only for an acknowledgement.
+  /// Whether some bursts are complete as soon as they are acknowledged.
   var watchesDelivery: Bool { requests.contains { $0.reply == .nothing } }
 }
 
@@ -182,7 +183,7 @@ extension Format<ReplyExtent> {
 }
 
 extension Format {
-  /// Returns a format for strings that have their own reader; the reader's error describes the mistake. A number is
+  /// Returns a format for strings that a separate reader parses; the reader's error describes the mistake. A number is
   /// read as if its digits were a string.
   private static func word(
     _ expected: String, _ word: any KeyPath<Value, String> & Sendable,

@@ -1,16 +1,16 @@
 import AccessoryCore
 
-/// Decides when each burst starts, for all sessions of a run together.
+/// Decides when each burst starts, across all sessions of a run.
 ///
-/// The schedule is `waiting` until the first session is open; `running`; `finished` once all bursts of the plan have
-/// started or its time is over. Sessions call ``next(lane:of:now:)`` whenever they have room.
+/// The schedule is `waiting` until the first session is open, then `running`, and `finished` once all bursts of the
+/// plan have started or the plan's time is over. Sessions call ``next(lane:of:now:)`` whenever they have room.
 ///
-/// With a rate, the time of each burst n is fixed when the run begins: n ÷ rate after the start of the run, or later
-/// because of the ramp and pauses. A late burst is measured from this time. In a closed loop, the time of a burst is
-/// when it starts.
+/// With a rate, the run's start determines when each burst is due: burst n at n ÷ rate after the start, or later
+/// because of the ramp and pauses. A late burst is measured from this time. In a closed loop, a burst is due when it
+/// starts.
 ///
-/// Invariants: bursts are numbered without gaps in the order in which they start, and no number is used twice; their
-/// times never decrease; bursts before the end of the warm-up are not measured.
+/// Invariants: bursts are numbered without gaps in the order in which they start, and no number is used twice; bursts
+/// are due in the order of their numbers; bursts before the end of the warm-up are not measured.
 public struct BurstSchedule: Equatable, Sendable {
   /// Permission to begin one burst.
   public struct Ticket: Equatable, Sendable {
@@ -18,7 +18,7 @@ public struct BurstSchedule: Equatable, Sendable {
     public let number: Int
     /// The time at which the burst is due.
     public let due: Instant
-    /// Whether the burst is measured; bursts of the warm-up are not.
+    /// Whether the burst is measured; warm-up bursts are not.
     public let isMeasured: Bool
   }
 
@@ -39,21 +39,22 @@ public struct BurstSchedule: Equatable, Sendable {
   private let plan: BurstPlan
   private let timetable: BurstTimetable?
   private var state = State.waiting
-  /// The number of bursts handed out to sessions.
+  /// The number of bursts that sessions have been told to begin.
   public private(set) var begun = 0
-  /// The number of bursts handed out that are measured.
+  /// How many of these bursts are measured.
   public private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?
-  /// The time at which the last burst is due, for a number of bursts at a rate.
+  /// When the last burst is due, if the plan has a number of bursts and a rate.
   private var lastDue: Instant?
-  /// The number of bursts that began after the last one was due, which means that the rate was not kept; used only if
-  /// the plan has a number of bursts and a rate.
+  /// The number of bursts that began only after the last burst was due, so that the rate was not kept. It is used only
+  /// if the plan has a number of bursts and a rate.
   public private(set) var late = 0
-  /// A burst that is due at the last moment of a run may wait this long for the previous burst without being overdue.
+  /// A burst that is due at the very end of a run is not overdue if it waits no longer than this for the previous
+  /// burst.
   static let slack = Duration.milliseconds(100)
 
-  /// Creates a schedule for a plan; it has not started.
+  /// Creates a schedule for a plan. The schedule is not started.
   public init(_ plan: BurstPlan) { self.init(plan, share: 1) }
 
   /// Creates a schedule in which the rate of each phase is multiplied by `share`.
@@ -88,10 +89,10 @@ public struct BurstSchedule: Equatable, Sendable {
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 
-  /// Stops handing out bursts.
+  /// Ends the schedule, so that no more bursts begin.
   public mutating func finish() { state = .finished(since: start) }
 
-  /// Whether no more bursts are handed out.
+  /// Whether no more bursts will begin.
   public var isFinished: Bool { if case .finished = state { true } else { false } }
 
   /// Records that a burst has finished, successfully or not.
@@ -135,9 +136,10 @@ public struct BurstSchedule: Equatable, Sendable {
     return low - begun
   }
 
-  /// Returns the first burst, starting with `first`, that is due at least `seconds` seconds after the beginning.
+  /// Returns the first burst that is due at least `seconds` seconds after the start, beginning the search at burst
+  /// `first`.
   private func firstDue(after seconds: Double, from first: Int) -> Int {
-    // A lower and an upper bound for the number.
+    // Lower and upper bounds for the burst's number.
     var (low, high) = (first, first)
     if case .rate(let rate) = plan.pace { high += max(0, Int(min(seconds * rate, 1e15)) + 1) }
     if let timetable { high = max(first, timetable.count) }
@@ -162,7 +164,7 @@ public struct BurstSchedule: Equatable, Sendable {
 
   func isOver(now: Instant) -> Bool { isFinished || (start.map { isOver($0, now) } ?? false) }
 
-  /// The time after which no more bursts are handed out; nil if the number of bursts is fixed instead.
+  /// When the last bursts may begin; nil if the number of bursts is fixed instead.
   var end: Instant? { start.flatMap { end($0) } }
 
   private func isOver(_ start: Instant, _ now: Instant) -> Bool {
@@ -181,12 +183,13 @@ public struct BurstSchedule: Equatable, Sendable {
     return timetable.phase(at: (ticket.due - start).inSeconds)
   }
 
-  /// Returns when burst `number` is due, in seconds after the start; nil if there are fewer bursts or no fixed times.
+  /// Returns when burst `number` is due, in seconds after the start; nil if there is no such burst, or bursts are not
+  /// due at fixed times.
   private func dueSeconds(_ number: Int) -> Double? {
     if case .rate(let rate) = plan.pace { dueSeconds(number, rate) } else { timetable?.due(number) }
   }
 
-  /// Returns when burst `number` is due, in seconds after the start. At a rate that rises evenly to R in time T, n
+  /// Returns when burst `number` is due, in seconds after the start. While the rate rises evenly to R in time T, n
   /// bursts take √(2nT/R).
   private func dueSeconds(_ number: Int, _ rate: Double) -> Double {
     let (n, rise) = (Double(number), plan.ramp.inSeconds)

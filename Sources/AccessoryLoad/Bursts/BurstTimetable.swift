@@ -30,9 +30,9 @@ public struct BurstPhase: Equatable, Sendable {
   }
 }
 
-/// Calculates when each burst of several phases is due.
+/// Calculates when each burst is due in a plan with several phases.
 ///
-/// Invariant: the times of bursts never decrease, and all of them are before ``length``.
+/// Invariant: bursts are due in the order of their numbers, and all of them before ``length``.
 struct BurstTimetable: Equatable, Sendable {
   private struct Part: Equatable {
     let start: Double

@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryRuns
 import Glibc
 
-/// A value that varies from burst to burst: sizes and times.
+/// How a size or a time varies from burst to burst.
 ///
 /// ```swift
 /// var random = SeededRandom(seed: 7)
@@ -73,7 +73,8 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     switch self {
     case .fixed(let value): return value
     case .uniform(let range):
-      // Half a step at each end makes the first and last whole numbers as likely as all others.
+      // The range is extended by half a step at each end, so that the first and last whole numbers are as likely as all
+      // others.
       let (low, high) = (range.from.drawNumber, range.to.drawNumber)
       return Value(drawn: low + (random.unit * (high - low + 1)).rounded(.down)).clamped(range.from, range.to)
     case .normal(let bell):
@@ -95,7 +96,7 @@ extension Distribution.Bounds {
 
 /// A type whose values can be drawn from a ``Distribution``.
 package protocol Drawable: Comparable, Sendable {
-  /// The value of a distribution if nothing else is specified.
+  /// The default value in a distribution.
   static var drawStandard: Self { get }
   static var drawLimits: ClosedRange<Self> { get }
   /// The value as a number of bytes or of nanoseconds.
@@ -147,7 +148,7 @@ extension SeededRandom {
       left -= weight
       last = index
     }
-    // Rounding may leave a remainder, which is assigned to the last value.
+    // Because of rounding, the loop may find no value; the last value is then used.
     return last
   }
 }
@@ -235,7 +236,7 @@ extension Distribution {
     if bounds.least > bounds.most { object.error("most", "is less than 'least'") }
   }
 
-  /// Returns the format for one value or a distribution. Text that begins with a digit is a single value.
+  /// Returns the format for one value or a distribution. A string that begins with a digit is a single value.
   static func format(_ name: String, _ value: Format<Value>) -> Format<Distribution> {
     let kinds = kinds(name, value)
     return Format(.either([value.shape, kinds.format.shape])) { json, place in

@@ -1,7 +1,7 @@
 import Glibc
 import IAP2
 
-/// Compares the reply to one burst with the expected one as the reply arrives; used if all bursts have the same reply.
+/// Compares the reply to one burst with the expected reply while it arrives; used if all bursts have the same reply.
 public struct ReplyVerifier: Equatable, Sendable {
   /// The expected reply; nil if only the length is known.
   private let expected: [UInt8]?
@@ -18,8 +18,8 @@ public struct ReplyVerifier: Equatable, Sendable {
     }
   }
 
-  /// Returns the first wrong byte in `bytes`, which start at `offset` in the reply; nil if there is none. `bytes` must
-  /// not extend beyond the reply.
+  /// Returns the first wrong byte in `bytes`, which begin at `offset` in the reply; nil if no byte is wrong. `bytes`
+  /// must not extend beyond the reply.
   public func difference(in bytes: RawSpan, at offset: Int) -> ReplyDifference? {
     guard let expected, !isSame(expected, bytes, offset) else { return nil }
     for index in 0..<bytes.byteCount {
@@ -62,10 +62,10 @@ public struct ReplyDifference: Equatable, Sendable, CustomStringConvertible {
   public let got: UInt8
   /// The expected bytes around the wrong byte, in hex.
   public let expectedWindow: String
-  /// The received bytes around the wrong byte, in hex, if they arrived together.
+  /// The received bytes around the wrong byte, in hex; only those that arrived in the same piece.
   public let gotWindow: String
 
-  /// A sentence fragment that describes the difference.
+  /// A description of the difference, without a period.
   public var description: String {
     "byte \(position) is \(Hex.plain([got])) and should be \(Hex.plain([expected])): "
       + "expected … \(expectedWindow) …, got … \(gotWindow) …"

@@ -89,7 +89,7 @@ public enum StartTime: Equatable, Sendable {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
 
-  /// Reads a fraction of a second in microseconds; further digits are dropped.
+  /// Reads a fraction of a second, and returns it in microseconds; further digits are dropped.
   private static func fraction(_ text: some StringProtocol) -> Int? {
     guard !text.isEmpty, text.count <= 12, digits(text) != nil else { return nil }
     return digits((String(text) + "000000").prefix(6))

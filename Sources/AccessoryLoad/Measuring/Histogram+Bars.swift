@@ -1,7 +1,7 @@
 extension Histogram {
   /// Groups the values into a limited number of bars for a chart: one bar per value if there are few values, otherwise
-  /// bars of a round width or, if the values are far apart, bars that double in width. Empty bars between others are
-  /// included.
+  /// bars of a round width or, if the values are far apart, bars that double in width. Empty bars between other bars
+  /// are included.
   func bars(atMost limit: Int) -> [(low: Int, high: Int, count: Int)] {
     guard let minimum, let maximum else { return [] }
     let steps = steps

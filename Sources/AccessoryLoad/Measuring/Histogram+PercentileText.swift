@@ -11,7 +11,7 @@ extension Histogram {
     public let count: Int
   }
 
-  /// The distribution by percentiles: five lines for each halving of the distance to 100 %, and a last line at 100 %.
+  /// The distribution by percentile: five lines each time the distance to 100 % halves, and a last line at 100 %.
   ///
   /// There are at most `percentileLevels` lines plus one, however many values there are.
   public var percentileLines: [PercentileLine] {
@@ -33,12 +33,12 @@ extension Histogram {
     return lines
   }
 
-  /// The percentiles that get a line if there are enough values: all below 100 that floating-point numbers can
-  /// distinguish.
+  /// The percentiles below 100 that get a line if there are enough values, as far as floating-point numbers can tell
+  /// them apart.
   static let percentileLevels: [Double] = {
     var levels: [Double] = []
     var level = 0.0
-    // The loop stops at a level that division rounds to 100 %, or where a step is too small to change the number.
+    // The loop stops when the level rounds to 100 % or when the next step would not change it.
     while level / 100 < 1, levels.last != level {
       levels.append(level)
       level += 100 / ticks(at: level)

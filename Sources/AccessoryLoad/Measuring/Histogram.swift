@@ -2,9 +2,9 @@
 /// stored in this form.
 ///
 /// The histogram is modelled on HdrHistogram. Values below 2,048 are counted individually. Above that, every doubling
-/// of the value is divided into 1,024 steps, so the width of a step is at most a thousandth of its values. However long
-/// a run lasts, the counts take at most 55 x 1,024 numbers, and adding two histograms adds counts: a merged report
-/// contains exactly what one machine would have measured.
+/// of the value is divided into 1,024 steps, so that a step is never wider than a thousandth of the values in it.
+/// However long a run lasts, there are at most 55 x 1,024 counts. Adding two histograms adds their counts, so a merged
+/// report contains exactly what a single machine would have measured.
 ///
 /// ```swift
 /// var latencies = Histogram()
@@ -13,7 +13,7 @@
 /// ```
 ///
 /// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; memory grows only with the largest
-/// value, and never beyond the bound above.
+/// value, and never exceeds the bound above.
 public struct Histogram: Equatable, Sendable {
   /// The number of steps in a doubling, as a power of two.
   private static let halfBits = 10
@@ -42,14 +42,14 @@ public struct Histogram: Equatable, Sendable {
     maximum = max(maximum ?? value, value)
   }
 
-  /// Records a value and corrects for coordinated omission: a program that measures every `interval` and is held up for
-  /// longer misses measurements, which would have been `value - interval`, `value - 2 * interval` and so on.
+  /// Records a value and corrects for coordinated omission. A program that should measure every `interval`, but is held
+  /// up for longer, misses measurements; they would have been `value - interval`, `value - 2 * interval` and so on.
   public mutating func record(_ value: Int, expectedInterval interval: Int) {
     record(value)
     guard interval > 0 else { return }
     var missing = value - interval
-    // The loop proceeds by steps of the histogram instead of single values, so that a long wait costs no more than a
-    // short one.
+    // The loop proceeds by steps of the histogram instead of single values, so that a long delay takes no more time
+    // than a short one.
     while missing >= interval {
       let low = max(Self.lowest(at: Self.index(of: missing)), interval)
       let times = (missing - low) / interval + 1
@@ -146,7 +146,8 @@ public struct Histogram: Equatable, Sendable {
   /// The number of doublings in use, which HdrHistogram calls buckets.
   var doublings: Int { max(1, counts.count >> Self.halfBits - 1) }
 
-  /// Creates a histogram from these ``steps``; nil if they are invalid: a count below one, or a value below 0.
+  /// Creates a histogram from these ``steps``; nil if they are invalid, for example if a count is below 1 or a value is
+  /// below 0.
   init?(steps: [(value: Int, count: Int)], minimum: Int?, maximum: Int?) {
     for step in steps {
       guard step.value >= 0, step.count > 0, step.count < Int.max / 2 - total else { return nil }

@@ -2,17 +2,16 @@ import AccessoryCore
 
 /// Counts bursts by their completion time and latency, for a heat map.
 ///
-/// However long a run lasts, there are at most ``limit`` columns: when they are full, pairs of columns are merged, so
-/// that each covers twice the time. Each doubling of the latency has four rows, from a microsecond to more than four
-/// minutes.
+/// However long a run lasts, there are at most ``limit`` columns: when that number is reached, pairs of columns are
+/// merged, so that each column covers twice the time. Each doubling of the latency has four rows, from a microsecond to
+/// more than four minutes.
 public struct LatencyMap: Equatable, Sendable {
   /// The maximum number of columns.
   public static let limit = 120
   /// The number of rows, each of which stands for a range of latencies.
   public static let rows = 112
   private static let rowBits = 2
-  /// The exponent of the first bound: latencies below 2 to the power of this number, in nanoseconds, are in the first
-  /// row.
+  /// The first row contains latencies below 2 to the power of this number, in nanoseconds.
   private static let lowestBit = 10
 
   /// The time that each column covers: ``ThroughputSeries/finest`` times a power of two.
@@ -26,7 +25,7 @@ public struct LatencyMap: Equatable, Sendable {
   /// The number of columns.
   public var columns: Int { counts.count / Self.rows }
 
-  /// Returns how many bursts of this column have the latency of this row.
+  /// Returns how many bursts in this column have a latency in this row.
   public func count(_ column: Int, _ row: Int) -> Int { counts[column * Self.rows + row] }
 
   /// The lowest latency of a row, in nanoseconds; for the row after the last, the upper bound of the last row.
@@ -38,7 +37,7 @@ public struct LatencyMap: Equatable, Sendable {
     return min(rows - 1, (bit - lowestBit) << rowBits + (nanoseconds >> (bit - rowBits)) & 3)
   }
 
-  /// Counts a burst that was completed at `time`, counted from the start of the run.
+  /// Counts a burst that was completed at `time` after the start of the run.
   mutating func add(_ nanoseconds: Int, at time: Duration) {
     add(1, row: Self.row(of: nanoseconds), at: max(0, time.wholeNanoseconds))
   }

@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Throughput over time, in slices of equal length.
 ///
-/// However long a run lasts, there are at most ``limit`` slices: when they are full, pairs of slices are merged, so
-/// that each covers twice the time.
+/// However long a run lasts, there are at most ``limit`` slices: when that number is reached, pairs of slices are
+/// merged, so that each slice covers twice the time.
 public struct ThroughputSeries: Equatable, Sendable {
   /// One slice of the series.
   public struct Slice: Equatable, Sendable {
@@ -45,8 +45,7 @@ public struct ThroughputSeries: Equatable, Sendable {
   /// Creates an empty series.
   public init() {}
 
-  /// Whether the times at which bytes were sent and received are known; reports from earlier versions do not contain
-  /// these times.
+  /// Whether the series shows when bytes were sent and received, which reports from earlier versions do not contain.
   public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
   /// Applies `change` to the slice that contains `time`, counted from the start of the run.

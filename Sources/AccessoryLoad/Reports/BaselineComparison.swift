@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// Compares a run with an earlier one: which figures are worse, and by more than the tolerance.
+/// Compares a run with an earlier one, and finds the figures that are worse by more than the tolerance.
 ///
 /// ```swift
 /// let comparison = BaselineComparison(of: report, with: baseline, tolerance: 0.1)
@@ -36,7 +36,7 @@ public struct BaselineComparison: Equatable, Sendable {
     }
   }
 
-  /// The fraction by which a figure may become worse.
+  /// The fraction by which a figure may be worse.
   public let tolerance: Double
   /// The compared figures.
   public let figures: [Figure]

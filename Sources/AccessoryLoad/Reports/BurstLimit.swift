@@ -1,7 +1,7 @@
 import AccessoryFormats
 import AccessoryRuns
 
-/// A condition that makes a run fail, as users write it for `--fail-if`.
+/// A condition that makes a run fail, in the form that users write for `--fail-if`.
 ///
 /// ```swift
 /// try BurstLimit("p99>50ms")      // one burst in a hundred took longer
@@ -15,14 +15,14 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
     case most
     /// Bursts per second, or bytes per second.
     case bursts, bytes
-    /// A count, as a number or as a percentage of the bursts that began.
+    /// A count, given as a number or as a percentage of the bursts that began.
     case count(Counted, isShare: Bool)
   }
 
   enum Counted: String, CaseIterable, Sendable { case errors, lost, overdue, reconnections, retransmissions }
 
   let figure: Figure
-  /// Whether service times are compared instead of latencies.
+  /// Whether the limit applies to service times instead of latencies.
   let isService: Bool
   /// Whether the run fails above the bound; otherwise it fails below the bound.
   let isUpper: Bool
@@ -54,7 +54,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
       throw OptionError("'\(shown)': did you mean '\(near)\(Self.sign(near))\(value)'?")
     }
     guard sign == (kind == .rate ? "<" : ">") else {
-      // Users who reverse the sign probably mean the condition for passing, as in an assertion.
+      // Users who write the opposite sign probably mean the condition for passing, as in an assertion.
       let reason = sign == "<" || sign == ">" ? " would fail good runs, because --fail-if says when a run fails" : ""
       throw OptionError("'\(shown)'\(reason): did you mean '\(name)\(Self.sign(measured))\(value)'?")
     }
@@ -116,7 +116,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
         throw OptionError("'\(shown)': did you mean '\(prefix)\(number.isEmpty ? "50" : number)ms'?")
       }
     case .rate:
-      // The units distinguish bursts from bytes.
+      // The unit shows whether bursts or bytes are meant.
       let units: [(name: String, figure: Figure, size: Double)] = [
         ("MB/s", .bytes, 1e6), ("kB/s", .bytes, 1e3), ("B/s", .bytes, 1), ("/s", .bursts, 1),
       ]
@@ -143,7 +143,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension BurstLimit {
-  /// Whether a fault that delays bytes may explain a failure.
+  /// Whether the limit is one that a fault that delays bytes could break.
   private var isAboutTime: Bool {
     switch figure {
     case .percentile, .mean, .most, .bursts, .bytes: true
@@ -152,7 +152,7 @@ extension BurstLimit {
   }
 
   /// Returns the position of the limit in a chart of times in nanoseconds, or of bytes per second; nil if the limit
-  /// does not belong in that chart. `size` is the size of every burst, or 0.
+  /// does not belong in that chart. `size` is the size of every burst; 0 means that sizes vary.
   func line(onTimes: Bool, size: Int) -> Double? {
     switch figure {
     case .percentile, .mean, .most: onTimes ? bound : nil

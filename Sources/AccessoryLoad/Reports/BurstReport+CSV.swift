@@ -3,8 +3,8 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The report for spreadsheets. Each line has one figure and its section, so that one file contains everything; a
-  /// filter or pivot table can select figures.
+  /// The report for spreadsheets. Each line has one figure and its section, so that a single file contains everything,
+  /// and a filter or pivot table can select figures.
   ///
   /// ```
   /// section,at_seconds,name,value,unit
@@ -67,7 +67,7 @@ extension BurstReport {
 }
 
 extension Histogram {
-  /// The figures that reports show: minimum, mean, percentiles, maximum; empty if nothing was measured.
+  /// The latency figures that reports show: minimum, mean, percentiles, maximum; empty if nothing was measured.
   var shownFigures: [(name: String, value: Double)] {
     guard let minimum, let maximum else { return [] }
     let percentiles = Self.shownPercentiles.map { ($0.0, Double(value(atPercentile: $0.1))) }

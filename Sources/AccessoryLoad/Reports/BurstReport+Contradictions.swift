@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// Figures that contradict other figures and therefore cannot have been measured, each with the key of the figure.
-  /// Counts must add up to less than ``CountSum/most``.
+  /// Figures that cannot have been measured, because they contradict other figures. Each comes with its key and an
+  /// explanation. Counts must add up to less than ``CountSum/most``.
   var contradictions: [(key: String, text: String)] {
     var found: [(key: String, text: String)] = []
     func require(_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) {
@@ -31,7 +31,7 @@ extension BurstReport {
         begun == completed + warmUp + allLost, "begun",
         "is \(begun), but \(completed + warmUp + allLost) were completed or lost in a run that is done")
     }
-    // A merged report may include a run with a rate even if the report's own plan has none.
+    // A merged report may include a run with a rate even if the report's own plan has no rate.
     require(overdue == 0 || plan.hasRate || runs > 1, "overdue", "is \(overdue), but no burst is due without a rate")
     require(service.total <= completed, "service", "has \(service.total) values of \(completed) bursts")
     require(begun == 0 || !sites.isEmpty, "sites", "there is no accessory, but \(begun.counted("burst")) began")

@@ -16,10 +16,11 @@ extension BurstReport: Report {
     return object
   }
 
-  /// The limits for report files: two full histograms take 3 MB, and an accessory with all its attachments 0.2 MB.
+  /// The limits for report files. Two full histograms take 3 MB, and an accessory with all its attachments takes 0.2
+  /// MB.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
-  /// The format of report files. Derived figures are written for readers and other programs, but not read back.
+  /// The format of report files. Derived figures are written for people and other programs, but are not read back.
   public static let format = Record(
     kind, "what a run of `easim burst` measured", BurstReport(plan: Plan())
   ) {
@@ -136,7 +137,7 @@ extension BurstReport.Site.SessionTally {
 }
 
 extension Format<BurstLimit> {
-  /// The format of a limit, as users write it.
+  /// The format of a limit, in the form that users write.
   public static let limit = Format(.text(TextShape("limit"))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("a limit such as 'p99>50ms'", value) }
     do { return try BurstLimit(text) } catch {
@@ -264,7 +265,7 @@ extension Format<[BurstReport.ErrorKind: BurstReport.ErrorTally]> {
   }
 }
 
-/// A histogram in a report: figures for readers, and the counts that ``Histogram/merge(_:)`` needs, as pairs of a
+/// A histogram in a report: figures for people, and the counts that ``Histogram/merge(_:)`` needs, each as a pair of a
 /// step's lowest value and its count.
 private struct HistogramSection: Equatable {
   var shown = Histogram()
@@ -302,7 +303,7 @@ private struct HistogramSection: Equatable {
 
   /// The histogram; nil if the figures contradict each other.
   var histogram: Histogram? {
-    // An unreadable count has already been reported and is missing.
+    // An unreadable count has already been reported, and is not in the list.
     guard counts.allSatisfy({ $0.count == 2 }) else { return nil }
     let histogram = Histogram(steps: counts.map { ($0[0], $0[1]) }, minimum: minimum, maximum: maximum)
     return histogram?.total == total ? histogram : nil
@@ -373,7 +374,7 @@ private struct SeriesSection: Equatable {
       slices: slices.indices.map { index in
         var slice = ThroughputSeries.Slice(
           bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
-        // Reports written by versions that did not measure the flow do not contain it.
+        // Reports from earlier versions have no flow.
         if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
         return slice
       })

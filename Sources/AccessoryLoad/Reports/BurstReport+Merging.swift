@@ -6,8 +6,8 @@ extension BurstReport {
   static let mostSites = 10_000
   static let mostAttachments = 100_000
 
-  /// Adds another machine's report of the same load at the same time. Counts, histograms and slices are summed; the
-  /// measured time is the longer one. An error leaves this report unchanged.
+  /// Adds another machine's report of the same load test at the same time. Counts, histograms and slices are summed;
+  /// the measured time is the longer of the two. If an error is thrown, this report is unchanged.
   public mutating func add(_ other: BurstReport) throws(ReportSumError) {
     guard let counted, let more = other.counted, more <= CountSum.most - counted else { throw .tooMuchCounted }
     guard sites.count + other.sites.count <= Self.mostSites else {
@@ -37,7 +37,7 @@ extension BurstReport {
         phases[index].latency.merge(phase.latency)
       }
     } else {
-      // If the plans differ, no phase describes all runs.
+      // If the plans differ, there are no phases that apply to all runs.
       phases = []
     }
     sizes.merge(other.sizes)
@@ -64,15 +64,16 @@ extension BurstReport {
     plan.time = [plan.time, other.plan.time].compactMap(\.self).max()
   }
 
-  /// The ending of this run as a merged report shows it. A failed run also fails the merged report, even if the sum
-  /// would hide the reason. A shard's limits apply to the merged totals.
+  /// How this run ended, in the form that a merged report shows. If this run failed, the merged report fails too, even
+  /// if the reason does not show in the merged figures. However, a shard's limits apply only to the merged totals.
   private var endingInASum: String {
     ending == Self.doneEnding && shards.isComplete && !passed
       ? "\(ending); one of the runs did not pass" : ending
   }
 
-  /// Extends the period to cover both runs. If the runs began together, the period lasts from the earlier start to the
-  /// later end on the machines' clocks; otherwise it is the longer period. Returns how much later the other run began.
+  /// Extends the measured period to cover both runs. If the runs began together, the period lasts from the earlier
+  /// start to the later end on the machines' clocks; otherwise it is the longer of the two periods. Returns how much
+  /// later the other run began.
   private mutating func meet(_ other: BurstReport) -> Duration {
     guard let mine = start, let theirs = other.start, mine.planned == theirs.planned,
       abs(theirs.first - mine.first) < Start.farthest
@@ -144,7 +145,7 @@ extension BurstReport {
         for count in [session.completed, session.lost, session.errors] { sum.add(count) }
       }
       sum.add(site.more)
-      // Dropped attachments are counted in `more`.
+      // Attachments that are not listed are counted in `more`.
       sum.add(site.attachments.count)
       for attachment in site.attachments {
         sum.add(attachment.completed)

@@ -3,7 +3,7 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport {
-  /// The title of the load test's page; it names the accessory, or says how many accessories there are.
+  /// The title of the load test's page; it contains the accessory's name or the number of accessories.
   public var title: String {
     let names = Set(sites.map { $0.accessory.isEmpty ? $0.name : $0.accessory })
     return switch names.count {
@@ -13,13 +13,13 @@ extension BurstReport {
     }
   }
 
-  /// Always nil: a stopped load test can still be added to others, because its measurements are correct.
+  /// Always nil, because the measurements of a stopped load test are correct and can be added to others.
   public var unfinished: String? { nil }
 
   /// The date on which the report was made.
   public var date: String { made.date }
 
-  /// Returns how the plans differ.
+  /// Returns how the plans differ, one sentence per difference.
   public func differences(from other: BurstReport) -> [String] { plan.differences(from: other.plan) }
 
   /// Compares throughput, latencies and errors with those of an earlier run.
@@ -45,14 +45,14 @@ extension BurstReport {
       ]
   }
 
-  /// The test cases: one for the bursts, for each kind of error, for the rate, for each limit, and for each figure
-  /// compared with a baseline.
+  /// The test cases: one each for the bursts, for every kind of error, for the rate, for every limit, and for every
+  /// figure that is compared with a baseline.
   public var suite: ReportSuite {
     var cases: [ReportCase] = []
     func add(_ name: String, _ failure: String?, _ note: String = "") {
       cases.append(ReportCase("burst", name, time: measured, failure.map { .failed($0) } ?? .passed, note: note))
     }
-    // A broken limit fails its own test case, so this case lists only the other reasons.
+    // A broken limit fails its own test case, so this case lists only other reasons.
     let verdict = verdict
     let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
     let isOver = ending == Self.doneEnding && others
@@ -74,7 +74,7 @@ extension BurstReport {
   public func text(as form: ReportForm) -> String {
     switch form {
     case .csv: csv
-    // These files use microseconds, as tools that plot them expect; the tools ignore lines that begin with #.
+    // Tools that plot these files expect microseconds, and ignore lines that begin with #.
     case .hgrm: latency.percentileText(unit: 1_000) + (comparison?.commentLines ?? "")
     case .om: metrics(isOpen: true)
     case .prom: metrics(isOpen: false)
@@ -255,7 +255,7 @@ extension BurstReport {
 
   // MARK: Charts
 
-  /// Returns the limits on times, or on the rate, as lines in the charts.
+  /// Returns the limits on times or on the rate, to be drawn as lines in the charts.
   func goals(onTimes: Bool) -> [(at: Double, text: String, isMet: Bool)] {
     judgedLimits.compactMap { limit in
       guard let at = limit.line(onTimes: onTimes, size: plan.size) else { return nil }
@@ -268,7 +268,7 @@ extension BurstReport {
     return TimeMark.Kind.allCases.filter(kinds.contains).map { ("sign \($0.rawValue)", $0.title) }
   }
 
-  /// Returns a chart with a legend for its colors, drawn at each width; the page shows one of them.
+  /// Returns a chart with a legend for its colors, drawn once for each width; the page shows one of the drawings.
   private func figure(_ id: String, _ legend: [(String, String)], _ chart: (Plot.Width) -> String) -> String {
     let keys = legend.map { style, name in
       "<span class=\"key \(style)\">\(MarkupText.escaped(name))</span>"

@@ -2,7 +2,7 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The plan as reports describe it.
+  /// The description of the plan in reports.
   public struct Plan: Equatable, Sendable {
     /// The number of bytes per burst; 0 if bursts differ.
     public var size = 0
@@ -16,15 +16,15 @@ extension BurstReport {
     public var shares: [String] = []
     /// The number of sessions with each accessory.
     public var sessions = 0
-    /// The largest number of bursts in flight on each session.
+    /// The maximum number of bursts in flight in each session.
     public var inFlight = 0
-    /// The pace in words, such as "closed loop" or "50 bursts/s".
+    /// A description of the pace, such as "closed loop" or "50 bursts/s".
     public var pace = ""
-    /// The expected reply in words, such as "echo", "reply of 4 bytes" or "none".
+    /// A description of the expected reply, such as "echo", "reply of 4 bytes" or "none".
     public var verification = ""
     /// The kind of bursts: "unique", "eademo", or "fixed" for the same bytes each time.
     public var pattern = "fixed"
-    /// The channels' faults, written as for `--fault`.
+    /// The faults on the channels, in the notation of `--fault`.
     public var faults: [String] = []
     /// The number of bursts to complete; nil if the duration is fixed, and in old reports.
     public var count: Int?
@@ -77,7 +77,7 @@ extension BurstReport {
       if requests.allSatisfy({ $0.reply == .nothing }) { verification = "none" }
     }
 
-    /// The sizes in words, such as "10,000 bytes" or "3 kinds".
+    /// A description of the sizes, such as "10,000 bytes" or "3 kinds".
     var sizeText: String {
       if size > 0 { return "\(FixedText.grouped(size)) bytes" }
       if bursts.count == 1, let only = bursts.first, !only.contains("→") { return "\(only) bytes" }
@@ -101,7 +101,7 @@ extension BurstReport.Plan {
     Field("inFlight", \.inFlight, .tally, "the most bursts under way on each session", isRequired: true)
     Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
     Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
-    // Reports written before bursts could differ have no such list.
+    // Reports from versions in which all bursts were the same have no such list.
     Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
     Field("faults", \.faults, .list(of: .bounded), "what was done to the channels", isRequired: true)
     Field("count", \.count, .optional(.tally), "how many bursts were asked for")

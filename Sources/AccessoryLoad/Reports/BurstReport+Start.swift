@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// When bursts began in simultaneous runs on several machines. Times are microseconds since 1970 on the clock of each
-  /// machine.
+  /// When bursts began in simultaneous runs on several machines. Times are in microseconds since 1970, on each
+  /// machine's own clock.
   public struct Start: Equatable, Sendable {
     /// The maximum difference between the starts of simultaneous runs, in microseconds.
     static let farthest = 86_400_000_000

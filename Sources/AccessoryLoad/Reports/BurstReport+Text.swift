@@ -72,7 +72,7 @@ extension BurstReport {
     }
   }
 
-  /// How the returned bytes were wrong, such as "2 lost, 1 repeated"; nil if they were correct.
+  /// In what way the returned bytes were wrong, such as "2 lost, 1 repeated"; nil if they were correct.
   var mismatchText: String? {
     let parts = StreamFinding.Kind.allCases.compactMap { kind in
       mismatches[kind].map { "\(FixedText.grouped($0)) \(kind.rawValue)" }

@@ -3,9 +3,9 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The checks for everything except the bytes.
+  /// The checks of everything except the received bytes.
   public var checks: [ReportCheck] {
-    // A shard has only some of the bursts, but limits apply to all of them.
+    // Limits apply to all bursts of a run, and a shard has only some of them.
     (plan.hasRate ? [rateCheck] : []) + judgedLimits.map { $0.check(self) }
   }
 
@@ -30,18 +30,18 @@ extension BurstReport {
       : "slowed down by \(faults)"
   }
 
-  /// The limits that apply to these figures; empty for an incomplete set of shards.
+  /// The limits that can be checked; empty for an incomplete set of shards.
   var judgedLimits: [BurstLimit] { shards.isComplete ? limits : [] }
 
-  /// Adds limits to a finished report, which fails if one of them is broken.
+  /// Adds limits to a finished report; the report fails if one of them is broken.
   public mutating func require(_ more: [BurstLimit]) {
     limits += more.filter { !limits.contains($0) }
   }
 
-  // MARK: The verdict
+  // MARK: Verdict
 
-  /// The outcome of the run. The outcome depends only on the figures and the plan, both when a run ends and when its
-  /// report is read.
+  /// The outcome of the run. It depends only on the figures and the plan, so that it is the same when a run ends and
+  /// when its report is read.
   public var verdict: Verdict {
     var reasons = checks.filter { !$0.passed }.map(\.line) + wrongs
     let stops = stops
@@ -109,7 +109,7 @@ extension BurstReport {
     return "\(FixedText.grouped(completed))\(asked) \((plan.count ?? completed) == 1 ? "burst" : "bursts")"
   }
 
-  /// Advice if accessories accepted bursts but answered none; otherwise nil.
+  /// Advice for a run in which accessories accepted bursts but answered none; otherwise nil.
   public var advice: String? {
     guard errors[.timedOut] != nil, completed + warmUp == 0, plan.verification != "none",
       series.slices.allSatisfy({ $0.received == 0 })
@@ -126,8 +126,8 @@ extension BurstReport.Plan {
 
   static let closedLoop = "closed loop"
 
-  /// Returns how the plan differs, one sentence per difference; empty if the plans are equal. Results of different
-  /// plans cannot be compared.
+  /// Returns how this plan differs from `other`, one sentence per difference; empty if the plans are equal. Results of
+  /// different plans cannot be compared.
   func differences(from other: Self) -> [String] {
     var found: [String] = []
     func compare(_ name: String, _ mine: String, _ theirs: String) {

@@ -3,10 +3,10 @@ import AccessoryHost
 import AccessoryRuns
 import IAP2
 
-/// All measurements of a load test, for printing, files, comparison with a baseline, and merging.
+/// All measurements of a load test. A report can be printed, written to a file, compared with a baseline, and merged.
 ///
-/// Bursts of the warm-up are counted only in ``warmUp``. Every other burst that started is completed, lost, or was in
-/// flight when the run ended.
+/// Warm-up bursts are counted only in ``warmUp``. Every other burst that started is completed, lost, or was in flight
+/// when the run ended.
 public struct BurstReport: Equatable, Sendable {
   /// The kinds of errors in a load test.
   public enum ErrorKind: String, CaseIterable, Sendable {
@@ -16,7 +16,8 @@ public struct BurstReport: Equatable, Sendable {
     case timedOut
     case lost
     case refused
-    /// An accessory disconnected and did not return in time, or the run does not wait for accessories to return.
+    /// An accessory disconnected and did not return in time, or disconnected in a run that does not wait for
+    /// accessories to return.
     case gone
   }
 
@@ -30,7 +31,7 @@ public struct BurstReport: Equatable, Sendable {
 
   /// The plan: size, sessions, pace and expected reply.
   public var plan: Plan
-  /// The reason why the run ended, as a sentence fragment.
+  /// Why the run ended; a phrase, not a sentence.
   public var ending = ""
   /// The number of merged runs.
   public var runs = 1
@@ -40,7 +41,7 @@ public struct BurstReport: Equatable, Sendable {
   public var start: Start?
   /// The duration of the measurement.
   public var measured = Duration.zero
-  /// The number of bursts begun, including those of the warm-up.
+  /// The number of bursts begun, including warm-up bursts.
   public var begun = 0
   /// The number of bursts completed and verified while warming up.
   public var warmUp = 0
@@ -48,24 +49,24 @@ public struct BurstReport: Equatable, Sendable {
   public var completed = 0
   /// The number of bursts that were lost because their session ended.
   public var lost = 0
-  /// The number of scheduled bursts that did not begin in time: never, or only after all of them were due.
+  /// The number of scheduled bursts that never began, or began only after all bursts were due.
   public var overdue = 0
   /// The payload bytes of the completed bursts.
   public var bytes = 0
   /// The number of bytes that arrived when no reply was expected.
   public var unaskedBytes = 0
-  /// How many times an accessory returned and its sessions were reopened.
+  /// How many times an accessory returned after a disconnect and its sessions were reopened.
   public var reconnections = 0
   /// The time between a burst's scheduled start and its completion, in nanoseconds.
   public var latency = Histogram()
   /// The time from a burst's actual start to its completion, in nanoseconds; measured only with a rate. Unlike latency,
-  /// service time excludes the delay that a slow burst causes for later bursts.
+  /// service time excludes delays caused by earlier, slow bursts.
   public var service = Histogram()
   /// Throughput over time.
   public var series = ThroughputSeries()
   /// The errors by kind.
   public var errors: [ErrorKind: ErrorTally] = [:]
-  /// How the returned bytes were wrong, if bursts are unique; one error may have several kinds.
+  /// In what ways returned bytes were wrong, if bursts are unique, with counts; one error may have several kinds.
   public var mismatches: [StreamFinding.Kind: Int] = [:]
   /// The results of each accessory.
   public var sites: [Site] = []
@@ -77,11 +78,11 @@ public struct BurstReport: Equatable, Sendable {
   public var started = Instant.origin
   /// The length of the initial period in which bursts were not measured.
   public var warmUpTime = Duration.zero
-  /// The results of each phase of the plan, in order.
+  /// The results of the plan's phases, in order.
   public var phases: [PhaseTally] = []
   /// The sizes of the completed bursts, in bytes.
   public var sizes = Histogram()
-  /// The results of each payload or request of the plan, in order; empty if there is only one.
+  /// The results for each of the plan's payloads or requests, in order; empty if there is only one.
   public var payloads: [PayloadTally] = []
   /// The counts of bursts by completion time and latency.
   public var map = LatencyMap()
@@ -89,8 +90,7 @@ public struct BurstReport: Equatable, Sendable {
   public var allowsOverdue = false
   /// Whether the run may pass with bursts that were lost when their session ended.
   public var allowsLost = false
-  /// Whether the run may pass even if it had no burst to send, for example as a shard when there are more shards than
-  /// accessories.
+  /// Whether the run may pass even if it had no burst to send, as when there are more shards than accessories.
   public var allowsEmpty = false
   /// The comparison with an earlier run; not restored when a report is read from a file.
   public var comparison: BaselineComparison?
@@ -123,9 +123,9 @@ public struct BurstReport: Equatable, Sendable {
   /// The total number of errors.
   public var errorCount: Int { errors.values.reduce(0) { $0 + $1.count } }
 
-  /// The payload bytes per second in one direction.
+  /// The number of payload bytes per second in one direction.
   public var bytesPerSecond: Double { perSecond(bytes) }
-  /// The completed bursts per second.
+  /// The number of completed bursts per second.
   public var burstsPerSecond: Double { perSecond(completed) }
 
   private func perSecond(_ count: Int) -> Double {
@@ -137,7 +137,7 @@ public struct BurstReport: Equatable, Sendable {
     sites.reduce(into: LinkCounters()) { $0 += $1.link }
   }
 
-  /// The results of the bursts that were due in one phase.
+  /// The results of all bursts that were due in one phase.
   public struct PhaseTally: Equatable, Sendable {
     /// The phase's name in the plan.
     public var name = ""
@@ -145,7 +145,7 @@ public struct BurstReport: Equatable, Sendable {
     public var from = Duration.zero
     /// The duration of the phase.
     public var length = Duration.zero
-    /// The requested rate in words.
+    /// A description of the requested rate.
     public var pace = ""
     /// The number of bursts completed and measured in this phase.
     public var completed = 0
@@ -153,7 +153,7 @@ public struct BurstReport: Equatable, Sendable {
     public var latency = Histogram()
   }
 
-  /// The results of the bursts with one payload or request.
+  /// The results of all bursts with one of the plan's payloads or requests.
   public struct PayloadTally: Equatable, Sendable {
     /// The payload's name in the plan, or its number if it has no name.
     public var name = ""
@@ -165,7 +165,7 @@ public struct BurstReport: Equatable, Sendable {
     public var latency = Histogram()
   }
 
-  /// When, where and how a run was made; unknown strings are empty.
+  /// When, where and how a run took place; strings that are unknown are empty.
   public struct Making: Equatable, Sendable {
     /// The date and time at which the run began, in ISO 8601 format.
     public var date = ""
@@ -244,9 +244,9 @@ extension BurstReport {
     public var firmware = ""
     /// The accessory's publications, in order.
     public var attachments: [Attachment] = []
-    /// The number of publications that are not listed individually.
+    /// The number of publications that are not in ``attachments``.
     public var more = 0
-    /// The counters of the accessory's links.
+    /// The accessory's link counters.
     public var link = LinkCounters()
     /// The accessory's sessions, in order.
     public var sessions: [SessionTally] = []
@@ -280,7 +280,7 @@ extension BurstReport {
       }
     }
 
-    /// The attachment that bursts use: the last one in the list that offers protocols.
+    /// The attachment that bursts use, which is the last one that offers protocols.
     private var current: Int? { attachments.indices.last { attachments[$0].offeredProtocols } }
 
     mutating func countBurst() {

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Metrics in the format of Prometheus and OpenMetrics: families of samples with labels.
+/// Builds metrics in the format of Prometheus and OpenMetrics: families of samples with labels.
 package struct MetricsText: Sendable {
   package static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -64,14 +64,14 @@ package struct MetricsText: Sendable {
 }
 
 extension BurstReport {
-  /// Returns the report as metrics. `isOpen` adds the end mark that OpenMetrics requires; Prometheus and
-  /// node_exporter's text files need none.
+  /// Returns the report as metrics. `isOpen` adds the end marker that OpenMetrics requires; Prometheus and
+  /// node_exporter's text files do not need it.
   ///
   /// All metrics are gauges and histograms, which both formats write in the same way: a report is finished, so its
   /// counts no longer rise.
   public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()
-    // The verdict is known only at the end of a run.
+    // The verdict is not known before the end of a run.
     if ending == BurstRunner.stillRunning {
       metrics.gauge("easim_burst_running", "Whether the load test is still running.", "1")
     } else {

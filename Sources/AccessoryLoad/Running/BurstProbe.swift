@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Sends one burst, listens until nothing more arrives, and reports which kind of verification suits the accessory.
+/// Sends one burst, waits until nothing more arrives, and reports which kind of verification suits the accessory.
 ///
 /// ```swift
 /// let probe = BurstProbe(plan, on: loop)
@@ -15,7 +15,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
   /// The probe's result.
   public enum Finding: Equatable, Sendable {
     case echo
-    /// Other bytes came back: how many there were, and the first few of them.
+    /// Bytes other than an echo came back; the values are their number and the first few of them.
     case reply(count: Int, first: [UInt8])
     case nothing
     /// The session ended, or was never opened, for this reason.
@@ -115,7 +115,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
 }
 
 extension BurstProbe.Finding {
-  /// The options of `easim burst` that suit the accessory; nil if none do.
+  /// The options of `easim burst` that suit the accessory; nil if no options do.
   public var options: String? {
     switch self {
     case .echo: "--verify echo"
@@ -129,7 +129,7 @@ extension BurstProbe.Finding {
 }
 
 extension BurstProbe.Finding: CustomStringConvertible {
-  /// A sentence about the finding.
+  /// A sentence that describes the finding.
   public var description: String {
     switch self {
     case .echo: "the burst came back byte for byte"

@@ -8,7 +8,7 @@ public struct BurstProgress: Equatable, Sendable {
   public var bytes = 0
   /// The number of errors.
   public var errors = 0
-  /// The number of bursts begun, including those of the warm-up.
+  /// The number of bursts begun, including warm-up bursts.
   public var begun = 0
   /// The number of bursts that were lost because their session ended.
   public var lost = 0

@@ -1,5 +1,5 @@
 extension BurstRunner.Outcome: CustomStringConvertible {
-  /// A sentence fragment that describes the outcome.
+  /// A description of the outcome, without a period.
   public var description: String {
     switch self {
     case .done: "done"

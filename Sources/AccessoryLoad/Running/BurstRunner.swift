@@ -6,7 +6,7 @@ import IAP2
 /// Runs a load test with real or simulated accessories: opens the sessions, starts bursts according to the schedule,
 /// verifies the replies, and counts the results.
 ///
-/// Each accessory is a ``BurstSite``, an app on its own device; the caller connects the device.
+/// Each accessory has a ``BurstSite``, which is an app on its own device; the caller connects the device.
 ///
 /// ```swift
 /// let runner = BurstRunner(plan, on: loop)
@@ -19,8 +19,8 @@ import IAP2
 ///
 /// The caller must retain the runner while its sites are in use.
 ///
-/// The run begins when every site has all its sessions. The run ends when all bursts are done, when no session is left,
-/// or when it is stopped; in each case there is a report.
+/// The run begins when every site has opened all its sessions. It ends when all bursts are done, when no session is
+/// left, or when it is stopped; in each case there is a report.
 public final class BurstRunner {
   /// The outcome of a run.
   public enum Outcome: Equatable, Sendable {
@@ -32,7 +32,7 @@ public final class BurstRunner {
     case timedOut
     /// An accessory disconnected, and the plan does not wait for accessories to return.
     case gone
-    /// A site never opened all its sessions; the text says how far the site got.
+    /// A site never opened all its sessions; the text describes how far the site got.
     case notReached(String)
     /// The run was stopped from outside for this reason.
     case stopped(String)
@@ -40,9 +40,9 @@ public final class BurstRunner {
 
   /// The plan.
   public let plan: BurstPlan
-  /// The event loop that drives the run.
+  /// The event loop on which the run takes place.
   public let loop: any EventLoop
-  /// The channels' faults, for the report.
+  /// The faults on the channels, for the report.
   public var faults: [String] = []
   /// The date, machine and command of the run, for the report.
   public var made = BurstReport.Making()
@@ -52,17 +52,17 @@ public final class BurstRunner {
   public private(set) var sites: [BurstSite] = []
   /// The bytes of every burst; nil if no two bursts are the same.
   let repeatedPayload: [UInt8]?
-  /// The buffer in which differing bursts are generated.
+  /// The buffer in which unique bursts are generated.
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
   private let seed: UInt64
-  /// The time at which bursts begin if all sessions are open by then; nil means as soon as they are open.
+  /// When bursts begin, if all sessions are open by then; nil means as soon as they are open.
   public var startsAt: Instant?
   private var streams = 0
   private let onEvent: (TimelineEvent) -> Void
-  /// One shared schedule, or one per accessory if accessories have their own rates.
+  /// A single shared schedule or, if accessories have their own rates, one schedule per accessory.
   private var schedules: [BurstSchedule]
-  /// Whether bursts differ, or are due at fixed times; computed only once, because every burst needs this value.
+  /// Whether the plan's bursts vary. Stored, because every burst needs this value.
   let hasWorkload: Bool
   private let hasRate: Bool
   let watchesDelivery: Bool
@@ -74,7 +74,7 @@ public final class BurstRunner {
   private var watchdog: LoopTimer?
   private var nextLane = 0
   private var finished: Instant?
-  /// The time until which to watch for unsolicited bytes; nil until all bursts are done.
+  /// How long to keep watching for unsolicited bytes; nil until all bursts are done.
   private var settled: Instant?
 
   /// Creates a run, without starting it. `report` receives messages for users: errors as they happen, and the outcome.
@@ -102,18 +102,17 @@ public final class BurstRunner {
     watchdog?.cancel()
   }
 
-  /// The ending in the report of an unfinished run.
+  /// The text of ``BurstReport/ending`` for an unfinished run.
   static let stillRunning = "still running"
 
-  /// Returns the settings for an app whose handler is a site; these settings allow several sessions for one protocol at
-  /// a time.
+  /// Returns settings for an app whose handler is a site. They allow several simultaneous sessions for one protocol.
   public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
     var settings = settings
     settings.rules.secondSession = .sideBySide
     return settings
   }
 
-  /// Adds an accessory under this name, which reports use.
+  /// Adds an accessory under the given name, which reports use.
   public func addSite(_ name: String) -> BurstSite {
     let site = BurstSite(name, runner: self)
     sites.append(site)
@@ -125,7 +124,7 @@ public final class BurstRunner {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
 
-  /// Stops the run and abandons bursts in flight. If the run has already completed its plan, its outcome does not
+  /// Stops the run and abandons the bursts in flight. If the run has already completed its plan, its outcome does not
   /// change.
   public func stop(_ why: String) { end(isSettling ? verdict : .stopped(why)) }
 
@@ -177,7 +176,7 @@ public final class BurstRunner {
     return report
   }
 
-  // MARK: For the lanes
+  // MARK: Services for the lanes
 
   func nextStream() -> UniqueStream {
     defer { streams += 1 }
@@ -195,15 +194,15 @@ public final class BurstRunner {
     return requests[flight.request].name
   }
 
-  // MARK: From the sites
+  // MARK: Events from the sites
 
   func siteIsReady() {
     guard beginning == nil, outcome == nil, sites.allSatisfy(\.isReady) else { return }
     if !plan.shares.isEmpty { shareTheRate() }
-    // Before their start time, schedules make every session wait.
+    // Until its start time, a schedule makes every session wait.
     for index in schedules.indices { schedules[index].begin(now: max(loop.now, startsAt ?? loop.now)) }
     watchdog?.arm(at: loop.now + plan.timeout)
-    // The start is deferred to a later turn, because the app is being notified in this one.
+    // The start is deferred to a later turn of the loop, because the app is still being notified in this turn.
     wake?.arm(at: loop.now)
   }
 
@@ -228,7 +227,7 @@ public final class BurstRunner {
   }
 
   /// Starts as many bursts on a lane as possible; returns false if no burst may start yet, so that other lanes need not
-  /// be asked.
+  /// be tried.
   @discardableResult
   func pump(_ lane: LaneDriver) -> Bool {
     guard outcome == nil, beginning != nil else { return false }
@@ -244,7 +243,8 @@ public final class BurstRunner {
         tally.begun += 1
       case .wait(let instant):
         wake(at: instant)
-        // With a rate, any session with room may take a burst; in a closed loop, each session has its own times.
+        // With a rate, any session that has room may send the burst; in a closed loop, each session has its own
+        // schedule.
         return !hasRate || schedules.count > 1
       case .waitForOthers: return true
       case .finished:
@@ -329,7 +329,8 @@ public final class BurstRunner {
     flow.received += received
   }
 
-  /// Adds the counted bytes to their slice. The bytes are summed first, because bytes are counted for each packet.
+  /// Adds the bytes counted since the last call to their slice. Bytes are counted for every packet, and updating the
+  /// slice each time would be slow.
   private func settleFlow() {
     guard let start = beginning else { return }
     let flowed = flow
@@ -347,7 +348,7 @@ public final class BurstRunner {
   func laneIsOver() {
     guard outcome == nil else { return }
     if hasBegunAll { return settleDown() }
-    // Before the run begins, a single lane that can never be ready is enough to end the run.
+    // Before the run begins, one site that can never be ready is enough to end the run.
     let isLost = beginning == nil ? sites.contains(where: \.isNeverReady) : sites.allSatisfy(\.isOver)
     if isLost { end(verdict) }
   }
@@ -367,7 +368,7 @@ public final class BurstRunner {
 
   private func pumpAll() {
     guard laneCount > 0 else { return }
-    // A different lane is asked first each time, because with a rate the first lane asked gets the burst.
+    // With a rate, the first lane that is tried gets the burst, so a different lane is tried first each time.
     nextLane = (nextLane + 1) % laneCount
     for offset in 0..<laneCount {
       let number = (nextLane + offset) % laneCount
@@ -388,7 +389,7 @@ public final class BurstRunner {
     watchdog?.arm(at: max(deadlines.min() ?? loop.now + plan.timeout, loop.now + .milliseconds(1)))
   }
 
-  // MARK: The end
+  // MARK: Ending
 
   private func settleDown() {
     guard outcome == nil, hasBegunAll, sites.allSatisfy(\.isIdle) else { return }

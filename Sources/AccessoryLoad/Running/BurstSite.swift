@@ -4,11 +4,11 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// One accessory of a run, as the app on its device sees it: opens the sessions whenever the accessory connects with
-/// the protocol, and records its attachments.
+/// The app for one accessory of a run. It opens the sessions whenever the accessory connects with the protocol, and
+/// records the accessory's attachments.
 ///
 /// A site is `waiting` until the accessory connects with the protocol, then `connected`. After a disconnect, the site
-/// is `gone` if the run does not wait for the accessory.
+/// is `gone` if the run does not wait for the accessory to return.
 public final class BurstSite: AppHandler {
   private enum State {
     case waiting(since: Instant)
@@ -17,7 +17,7 @@ public final class BurstSite: AppHandler {
   }
 
   static let runEnd = "the run ended"
-  /// The pause before a session that the accessory ended is reopened.
+  /// How long to wait before reopening a session that the accessory ended.
   static let reopening = Duration.milliseconds(100)
 
   /// The name used in reports.
@@ -47,13 +47,13 @@ public final class BurstSite: AppHandler {
 
   deinit { timer?.cancel() }
 
-  /// Wraps the main channel of each cable, closest to the device, to observe acknowledgements. If no reply is expected,
-  /// only acknowledgements complete a burst.
+  /// Wraps a cable's main channel, closest to the device, to observe acknowledgements. If no reply is expected, a burst
+  /// is complete only when it is acknowledged.
   public func watch(_ channel: any Channel) -> any Channel {
     WitnessedChannel(channel, at: .device, by: ReceptionWitness(for: self), on: runner.loop)
   }
 
-  // MARK: For the runner
+  // MARK: Services for the runner
 
   /// The names that plans may use for the accessory.
   var names: [String] { [name, record.serial, record.accessory] }
@@ -74,7 +74,7 @@ public final class BurstSite: AppHandler {
 
   func report(now: Instant) -> BurstReport.Site {
     var report = record
-    // The report excludes the effects of closing the sessions.
+    // The report was saved before the sessions were closed, so that it excludes the effects of closing them.
     if isClosed { return report }
     report.sessions = lanes.prefix(BurstReport.Site.sessionLimit).map(\.tally)
     report.link = linkCounters()
@@ -110,9 +110,10 @@ public final class BurstSite: AppHandler {
     for lane in lanes { lane.watch(now: now) }
   }
 
-  // MARK: The app
+  // MARK: App
 
-  /// Opens the sessions when the accessory connects with the protocol; without protocols no session can be opened yet.
+  /// Opens the sessions when the accessory connects with the protocol. If the accessory has no protocols, no session
+  /// can be opened yet.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard !isClosed, !isGone else { return }
     record.begin(accessory, at: runner.loop.now)
@@ -134,7 +135,7 @@ public final class BurstSite: AppHandler {
     guard !isClosed else { return }
     if !runner.plan.reconnects, record.hadSessions { state = .gone }
     runner.laneIsOver()
-    // The accessory may have reconnected by another route before this connection ended.
+    // The accessory may have reconnected over another cable before this connection ended.
     let other = app.accessories.first { !$0.protocols.isEmpty && $0.connectionID != accessory.connectionID }
     if let other { accessoryDidConnect(other, app) }
   }
@@ -156,13 +157,13 @@ public final class BurstSite: AppHandler {
     for lane in lanes { runner.pump(lane) }
   }
 
-  // MARK: From the lanes
+  // MARK: Events from the lanes
 
   func completed() { record.countBurst() }
 
   func lost(_ count: Int) { record.countLost(count) }
 
-  /// Reopens a session that ended while its accessory is connected, if the plan says so.
+  /// Reopens a session that ended while its accessory is connected, if the plan allows reconnects.
   func reopenLater() {
     if case .connected = state, runner.plan.reconnects { timer?.arm(at: runner.loop.now + Self.reopening) }
   }
@@ -173,7 +174,7 @@ public final class BurstSite: AppHandler {
   }
 }
 
-/// Notifies a site after received bytes are handled, because the bytes may have contained acknowledgements.
+/// Notifies a site after received bytes have been handled, because they may have contained acknowledgements.
 private final class ReceptionWitness: CableWitness {
   private weak var site: BurstSite?
 

@@ -6,8 +6,8 @@ import IAP2
 
 /// Carries out the decisions of one session's ``BurstLane``: writes, reads, and reports the results.
 ///
-/// The lane is `closed` before the session is opened and between two sessions, and `over` after a wrong reply or when
-/// the session is not reopened. After a wrong byte no burst starts, and after ``quiet`` without bytes the lane
+/// The lane is `closed` before the session is opened and between two sessions. It is `over` after a wrong reply, or if
+/// the session is not reopened. After a wrong byte, no burst starts; once no bytes have arrived for ``quiet``, the lane
 /// diagnoses the mistake.
 final class LaneDriver: SessionHandler {
   private enum State {
@@ -31,7 +31,7 @@ final class LaneDriver: SessionHandler {
   private(set) var thinkingUntil: Instant?
   /// Fires when nothing more has arrived for a while, so that a reply counts as complete.
   private var replyTimer: LoopTimer?
-  /// Fires when no more bytes have arrived for a while after suspicious ones.
+  /// Fires when nothing has arrived for a while after a wrong byte.
   private var quietTimer: LoopTimer?
 
   init(index: Int, site: BurstSite, runner: BurstRunner) {
@@ -54,7 +54,7 @@ final class LaneDriver: SessionHandler {
   var isOver: Bool { if case .over = state { true } else { false } }
   var mayOpen: Bool { if case .closed = state { true } else { false } }
   var isIdle: Bool { machine.flights.isEmpty }
-  /// Whether another burst may begin now: all earlier ones are sent, and there is room for one more.
+  /// Whether another burst may begin now: all earlier bursts have been sent, and there is room for one more.
   var canBegin: Bool { isOpen && !isWriting && !machine.isSuspicious && machine.hasRoom && machine.unsent == nil }
 
   func deadline(timeout: Duration) -> Instant? { machine.deadline(timeout: timeout) }
@@ -77,7 +77,7 @@ final class LaneDriver: SessionHandler {
     send()
   }
 
-  // MARK: The session
+  // MARK: Session
 
   func sessionIsReadable(_ session: Session) {
     session.read { bytes in
@@ -123,7 +123,7 @@ final class LaneDriver: SessionHandler {
     return runner.scratch.show(stream, place..<place + range.count) { session.write($0) }
   }
 
-  /// How often delivery is checked if there are no acknowledgements.
+  /// How often to check whether bursts were delivered, on channels without acknowledgements.
   private static let deliveryPace = Duration.milliseconds(1)
 
   private func watchDelivery() {
@@ -167,7 +167,7 @@ final class LaneDriver: SessionHandler {
     giveUp()
   }
 
-  // MARK: Replies whose end only time can show
+  // MARK: Replies that are complete after a timeout
 
   private func judge() {
     guard runner.hasWorkload else { return }
@@ -187,7 +187,7 @@ final class LaneDriver: SessionHandler {
     replyTimer?.arm(at: deadline)
   }
 
-  // MARK: Something wrong
+  // MARK: Wrong bytes
 
   /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
   static let quiet = Duration.milliseconds(500)
@@ -212,7 +212,7 @@ final class LaneDriver: SessionHandler {
 
   // MARK: Deliveries
 
-  /// Completes the bursts whose delivery acknowledgements have confirmed.
+  /// Completes the bursts that have been acknowledged.
   func lookAtAcknowledgements() {
     guard case .open(let session) = state, !machine.flights.isEmpty else { return }
     while let flight = machine.acknowledged(session.bytesWritten - session.unacknowledged) { complete(flight) }
@@ -225,7 +225,7 @@ final class LaneDriver: SessionHandler {
     runner.completed(flight, on: self)
   }
 
-  // MARK: The end
+  // MARK: Ending
 
   func lose(_ why: String) {
     guard isOpen else { return }

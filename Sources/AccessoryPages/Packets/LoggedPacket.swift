@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// One packet, or other bytes that passed over a cable.
+/// One packet, or a run of other bytes, that passed over a cable.
 package struct LoggedPacket: Equatable, Sendable {
   package enum Event: String, CaseIterable, Sendable {
     case packet
@@ -17,18 +17,18 @@ package struct LoggedPacket: Equatable, Sendable {
   package var number = 0
   package var time = Instant.origin
   package var cable = 0
-  /// The id of the accessory, or of the host whose address the accessory is attached to.
+  /// The ID of the accessory, or of the host at whose address the accessory is attached.
   package var accessory = ""
   package var from = Cable.End.accessory
   package var event = Event.packet
-  /// The protocol of the native channel, if this is a transfer on a native channel.
+  /// The protocol of the native channel, if the packet is a transfer on a native channel.
   package var channel: String?
   package var header: PacketHeader?
   /// What the packet's session carries; this is known only if the link's SYN was seen.
   package var kind: LinkSession.Kind?
-  /// The fault that acted on the packet, written as for `--fault`.
+  /// The fault that acted on the packet, in the notation of `--fault`.
   package var fault: String?
-  /// Whether a packet with this number was seen before.
+  /// Whether a packet with this sequence number was seen before.
   package var isRepeated = false
   package var text = ""
   package var messages: [MessageID] = []

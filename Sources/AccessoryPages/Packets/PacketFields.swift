@@ -30,7 +30,7 @@ package struct PacketField: Equatable {
     return [link] + payload + [sum]
   }
 
-  /// A checksum, and whether it is right. A checksum is right if it makes the sum of all bytes 0.
+  /// Returns the checksum and whether it is right, which is the case if all bytes together add up to 0.
   private static func sum(_ bytes: ArraySlice<UInt8>) -> String {
     Hex.plain(bytes.suffix(1)) + (bytes.reduce(0, &+) == 0 ? ", right" : ", wrong")
   }
@@ -123,7 +123,7 @@ package struct PacketField: Equatable {
     return PacketField("\(id)", range.count.counted("byte"), range, fields)
   }
 
-  /// Combines two descriptions of the same parameters: one with names and values, the other with positions.
+  /// Combines two lists of the same parameters; one has names and values, the other has positions.
   private static func parameters(_ decoded: [DecodedParameter], _ placed: [Parameter]) -> [PacketField] {
     zip(decoded, placed).map { decoded, placed in
       let range = placed.offset..<placed.offset + 4 + placed.value.count

@@ -6,11 +6,11 @@ import IAP2
 /// The packets on the cables of a world, as `packet.list` reports them.
 ///
 /// Recording every packet takes time and memory, so it starts only when a client asks for it (`packet.record`). The
-/// first packets of each cable are always kept, because they show how an accessory connected, and because sessions
-/// cannot be told apart without the link's SYN.
+/// first packets of each cable are always kept, because they show how the accessory connected, and because without the
+/// link's SYN the meaning of the session numbers is unknown.
 ///
-/// Invariant: the newest packets are kept, at most ``Limits/packets`` packets with a total of at most ``Limits/bytes``
-/// bytes, and far fewer while recording is off.
+/// Invariant: the newest packets are kept, up to ``Limits/packets`` packets and ``Limits/bytes`` bytes in total; far
+/// fewer are kept while recording is off.
 package final class PacketLog {
   /// The limits on what is kept.
   package struct Limits: Equatable, Sendable {
@@ -18,8 +18,8 @@ package final class PacketLog {
     package var bytes = 32 << 20
     /// The number of packets kept for each cable even while recording is off.
     package var firstPackets = 96
-    /// The number of packets kept in a world in which recording was never on. This number is small, because there may
-    /// be a thousand worlds that never record.
+    /// The number of packets kept in a world in which recording was never on. It is small, because there may be a
+    /// thousand such worlds.
     package var quietPackets = 2_000
     package var quietBytes = 1 << 20
 
@@ -44,7 +44,7 @@ package final class PacketLog {
 
   /// The key under which this log observes a channel; captures use the keys from 1 up.
   private static let key = 0
-  /// For how many of an owner's cables the native channels can still be found by the cable's number.
+  /// How many of an owner's cables are remembered, so that native channels can be assigned to the right cable.
   private static let cables = 64
 
   /// Observes the cables of an accessory or an address.
@@ -67,7 +67,7 @@ package final class PacketLog {
     PacketWitness(self, cable: cable, protocolName, of: owner, atLeast: limits.firstPackets)
   }
 
-  /// Returns the packets that follow a given number, oldest first.
+  /// Returns the packets with higher numbers than `number`, oldest first.
   package func packets(after number: Int, atMost count: Int) -> [LoggedPacket] {
     let start = min(max(0, number - (firstNumber - 1)), packets.count)
     return (start..<start + min(count, packets.count - start)).map { packets[$0] }

@@ -73,7 +73,7 @@ final class PacketWitness: CableWitness {
       case .spoiled(let header, _): spoiled(header, packet, end, time)
       case .detection: add(.detection, "DETECT", packet, end, time)
       case .legacy: add(.iap1, narrator.legacyLine(packet), packet, end, time)
-      // This is the rest of a packet whose beginning was skipped.
+      // These bytes are the rest of a packet whose beginning was skipped.
       case .skipped where isTorn: break
       case .skipped(let skipped): add(.skipped, "SKIPPED \(skipped)", packet, end, time)
       }
@@ -86,14 +86,14 @@ final class PacketWitness: CableWitness {
   ) {
     var entry = LoggedPacket()
     entry.header = header
-    // This must come first, because the narrator learns the sessions from a SYN.
+    // The line must be created first, because the narrator learns about sessions from the SYN.
     let line = narrator.line(for: header, packet: packet)
     entry.kind = narrator.kind(of: header.session)
     entry.messages = narrator.messages(in: header, packet: packet).map(\.id)
     if header.control.contains(.syn) {
       highest = header.sequence
     } else if header.payloadCount > 0, header.control.isDisjoint(with: [.eak, .rst, .slp]) {
-      // Sequence numbers wrap around, so the half before the newest number counts as earlier.
+      // Sequence numbers wrap around, so the 128 numbers up to the newest one count as earlier.
       entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
       if !entry.isRepeated { highest = header.sequence }
     }

@@ -19,8 +19,8 @@ struct TraceData {
 
   init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
 
-  /// The whole JSON object. If there are several runs, the object contains those instead of this recorder's own run.
-  /// `<` is escaped, so that no text can close the element that contains it.
+  /// The whole JSON object. If `runs` is not empty, the object contains those runs instead of this recorder's own. `<`
+  /// is escaped, so that no text can close the element that contains it.
   static func json(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) -> String {
     var object = JSONObject()
     object.add("easim", "trace")
@@ -65,13 +65,13 @@ struct TraceData {
     object.add("packets", raw: "[\(packets.joined(separator: ",\n"))]")
   }
 
-  /// The newest packets that fit.
+  /// Returns the newest packets that fit within the limit.
   private mutating func fitting(_ all: [LoggedPacket]) -> [String] {
     let gone = recorder.log.firstNumber - 1
     var lines = all.map { Self.line($0, atMost: .max) }
     var size = lines.reduce(0) { $0 + $1.utf8.count }
     if size > recorder.limit {
-      // The oldest packets are cut first, because readers are most interested in how a run ended.
+      // The oldest packets are cut first, because the end of a run is usually the most interesting part.
       for (index, packet) in all.enumerated() where size > recorder.limit && packet.bytes.count > Self.shortest {
         guard packet.messages.isEmpty else { continue }
         let short = Self.line(packet, atMost: Self.shortest)
@@ -89,7 +89,7 @@ struct TraceData {
     return Array(lines[first...])
   }
 
-  /// A sentence about what was left out of the file; empty if the file contains everything.
+  /// A sentence that states what is missing from the file; empty if the file contains everything.
   private var left: String {
     var parts: [String] = []
     if droppedCount > 0 { parts.append("the \(droppedCount.counted("oldest packet", "oldest packets"))") }

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The file of a trace: the modules of the live page, the style, and the data, in one document that loads nothing else.
+/// A trace's file: a single document with the live page's modules, the style and the data, which loads no other files.
 struct TracePage {
   private let recorder: TraceRecorder
   private let verdict: TraceVerdict
@@ -36,7 +36,7 @@ struct TracePage {
     return Array(head.utf8) + Array(TraceData.json(recorder, verdict, runs).utf8) + Array(tail.utf8)
   }
 
-  /// The page fetches nothing, and no text can become markup.
+  /// The content security policy: the page loads nothing, and no text can become markup.
   private static let policy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     + "require-trusted-types-for 'script'; trusted-types 'none'"
@@ -45,8 +45,8 @@ struct TracePage {
     PageFile.all["/\(name)"].map { String(decoding: $0.bytes, as: UTF8.self) } ?? ""
   }
 
-  /// trace.js and the modules that it imports as one script, in which each module is a function that returns its
-  /// exports.
+  /// trace.js and the modules that it imports, combined into one script in which each module is a function that returns
+  /// its exports.
   static let program: String = {
     var parts: [String] = []
     var done: Set<String> = []
@@ -75,7 +75,7 @@ struct TracePage {
     )
   }
 
-  /// The imported names and the file in a line such as `import { a } from "./b.js";`; nil for other lines.
+  /// Returns the imported names and the file for a line such as `import { a } from "./b.js";`; nil for other lines.
   private static func importing(_ line: Substring) -> (names: Substring, file: String)? {
     guard line.hasPrefix("import {"), line.hasSuffix(".js\";"), let open = line.firstIndex(of: "{"),
       let close = line.firstIndex(of: "}"), let slash = line.lastIndex(of: "/")
@@ -83,7 +83,7 @@ struct TracePage {
     return (line[open...close], String(line[line.index(after: slash)...].dropLast(2)))
   }
 
-  /// The name that a line declares; for example "save" for `async function save(name) {`.
+  /// Returns the name that a line declares, for example "save" for `async function save(name) {`.
   private static func name(declaredBy line: Substring) -> Substring {
     let words = line.split(separator: " ").drop { ["async", "function", "class", "const", "let"].contains($0) }
     return words.first?.prefix { $0.isLetter || $0.isNumber || $0 == "_" } ?? ""

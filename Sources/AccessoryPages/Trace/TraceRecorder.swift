@@ -4,7 +4,7 @@ import AccessoryFormats
 import AccessorySessions
 
 /// Records a run for a trace: its events and the packets on its cables. The trace is a copy of the live page that
-/// includes all of these, in one file that any browser can open without a server.
+/// contains all of them, in one file that any browser can open without a server.
 ///
 /// ```swift
 /// let trace = TraceRecorder(program: "easim 1.0", command: "easim demo")
@@ -14,7 +14,7 @@ import AccessorySessions
 /// let page = trace.page(TraceVerdict("passed", "10000 bytes came back"))
 /// ```
 ///
-/// Invariant: memory is bounded. The newest packets and events are kept, and the page says how many were dropped.
+/// Invariant: memory is bounded. The newest packets and events are kept, and the page states how many were dropped.
 public final class TraceRecorder {
   /// The default of ``limit``.
   public static let usualLimit = 20 << 20
@@ -24,17 +24,17 @@ public final class TraceRecorder {
   public let limit: Int
   let program: String
   let command: String
-  /// The kind of time: `real`, `virtual`, or `recorded`.
+  /// The kind of time in the run: `real`, `virtual`, or `recorded`.
   let time: String
   package let log: PacketLog
-  /// Events, in the form of the params of the notification `event`, and the number of older events that were dropped.
+  /// The newest events, each in the form of the parameters of an `event` notification.
   private(set) var events = Queue<(time: Instant, json: String)>()
   private(set) var lostEvents = 0
   private var cableCount = 0
-  /// The newest cable with each name; a later cable with the same name gets a number of its own.
+  /// The newest cable with each name; a later cable with the same name has a different number.
   private var cables: [String: Int] = [:]
   private(set) var faults: [String] = []
-  /// Whether plugging in and sessions are derived from the packets, because no device or accessory reports them here.
+  /// Whether attachments and sessions are derived from the packets, because no device or accessory reports them.
   public var readsLinks = false
 
   /// Creates a recorder for a run.
@@ -46,7 +46,7 @@ public final class TraceRecorder {
     program: String, command: String, time: String = "real", limit: Int = TraceRecorder.usualLimit
   ) {
     var limits = PacketLog.Limits()
-    // After long packets are cut, the data takes less room.
+    // The log may exceed the page's limit, because long packets are cut later.
     (limits.packets, limits.bytes) = (500_000, limit * 4)
     let log = PacketLog(limits)
     log.isRecording = true
@@ -74,7 +74,7 @@ public final class TraceRecorder {
       of: description.isEmpty ? name : description, cable: cables[name] ?? cableCount, protocolName: side)
   }
 
-  /// Adds a fault that acts from the start, written as for `--fault`.
+  /// Adds a fault that is active from the start, in the notation of `--fault`.
   public func add(fault: String) { faults.append(fault) }
 
   /// Adds an event.
@@ -129,7 +129,7 @@ public struct TracedRun {
 
 /// The result of a run, shown at the top of the run's trace.
 public struct TraceVerdict: Equatable, Sendable {
-  /// `passed`, `failed`, or another word if nothing was judged.
+  /// `passed`, `failed`, or a different word if nothing was judged.
   public var word: String
   /// The reason, as a sentence.
   public var text: String

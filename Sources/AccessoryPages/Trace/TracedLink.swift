@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Derives events (plug-ins, identifications and sessions) from the control messages on cables of which only the
+/// Derives events (plug-ins, identifications and sessions) from the control messages on cables about which only the
 /// packets are known, such as those in a capture.
 struct TracedLinks {
   private struct Link {
@@ -28,7 +28,7 @@ struct TracedLinks {
 
   private mutating func take(_ packet: LoggedPacket) {
     let number = packet.cable
-    // If a link is synchronized again after identification, this counts as plugging in again.
+    // A link that is synchronized again after identification counts as a new attachment.
     let isOffer = packet.header.map { $0.control.contains(.syn) && !$0.control.contains(.ack) } ?? false
     if isOffer, links[number]?.subject != nil { end(number, "the link begins again") }
     var link = links[number] ?? Link(begun: packet.time, last: packet.time)
@@ -100,7 +100,7 @@ struct TracedLinks {
     events.append(TimelineEvent(time: time, side: side, kind: kind, subject: links[number]?.subject))
   }
 
-  /// The values of parameters of one or two bytes, ordered by parameter number.
+  /// Returns the values of all parameters of one or two bytes, ordered by parameter number.
   private static func values(_ message: ControlMessage) -> [UInt16]? {
     guard let parameters = try? ParameterReader.read(message.body) else { return nil }
     return parameters.sorted { $0.id < $1.id }.filter { 1...2 ~= $0.value.count }.map {

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// One axis of a chart: the position of each value, and the labels.
+/// One axis of a chart, which determines the position of each value, and the labels.
 ///
 /// Invariants: the range is never empty; at least two values are labelled, and no two labels are equal.
 package struct Axis {
@@ -19,7 +19,7 @@ package struct Axis {
   package let isLogarithmic: Bool
   package let marks: [(value: Double, text: String)]
 
-  /// Creates an axis from 0, or from `low`, to at least `high`, with about the given number of marks.
+  /// Creates an axis that starts at `low`, extends at least to `high`, and has about `count` marks.
   package init(from low: Double = 0, to high: Double, _ unit: Unit, marks count: Int) {
     let high = high > low ? high : low + 1
     let step = Self.step((high - low) / Double(count), unit)
@@ -39,7 +39,7 @@ package struct Axis {
     var bottom = pow(10, floor(log10(low) + 1e-9))
     var top = pow(10, ceil(log10(max(high, low)) - 1e-9))
     if bottom == top { top *= 10 }
-    // Values that are close together should not be squeezed into a fraction of a decade.
+    // If all values are close together, the axis should not cover a whole decade.
     for digit in [5.0, 2] where bottom * digit <= low {
       bottom *= digit
       break
@@ -63,7 +63,7 @@ package struct Axis {
   /// Creates an axis for percentiles, up to `most` nines.
   package init(nines most: Double) {
     let most = max(1, most)
-    // If the axis covers many nines, there is no room for a mark at 50 %.
+    // An axis with many nines has no room for a mark at 50 %.
     let half = most <= 3 ? [(0.5 / 0.9, "50 %")] : []
     let nines: [(Double, String)] = [
       (1, "90 %"), (2, "99 %"), (3, "99.9 %"), (4, "99.99 %"), (5, "99.999 %"), (6, "99.9999 %"),
@@ -86,13 +86,14 @@ package struct Axis {
     self.marks = marks.filter { seen.insert($0.1).inserted }.map { (value: $0.0, text: $0.1) }
   }
 
-  /// The position of a value: 0 at the low end, 1 at the high end.
+  /// Returns the position of a value: 0 at the low end, 1 at the high end.
   package func place(_ value: Double) -> Double {
     let value = min(max(value, low), high)
     return isLogarithmic ? log(value / low) / log(high / low) : (value - low) / (high - low)
   }
 
-  /// The next larger number among 1, 2 and 5 times a power of ten; for minutes and hours, the steps used on clocks.
+  /// Returns the step between marks: the smallest number that is at least `least` and is 1, 2 or 5 times a power of
+  /// ten. For minutes and hours, returns a step that is common on clocks.
   private static func step(_ least: Double, _ unit: Unit) -> Double {
     if case .time = unit, least > 10e9 {
       let clock = [15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400].map { $0 * 1e9 }

@@ -1,7 +1,7 @@
 import AccessoryFormats
 
 /// A chart with two axes as SVG, without scripts or external style sheets, so that the page is a single file. Each
-/// chart is drawn for the width at which it is shown, so its text always has the same size as the page's text.
+/// chart is drawn for the width at which it is shown, so that its text has the same size as the page's text.
 ///
 /// The drawing includes its values as `data-` attributes, which a test compares with the report.
 package struct Plot {
@@ -31,7 +31,7 @@ package struct Plot {
 
   package init(_ width: Width, x: Axis, y: Axis, height: Double = 240) {
     (self.width, self.x, self.y, self.height) = (width, x, y, height)
-    // Labels may have two lines.
+    // The labels below the chart may have two lines.
     bottom = x.marks.contains { $0.text.contains("\n") } ? 40 : 26
     drawAxes()
   }
@@ -72,7 +72,7 @@ package struct Plot {
     path(style, points.map { (xPlace($0.x), yPlace($0.y)) })
   }
 
-  /// Draws a stepped line, in which each value extends from one bound to the next.
+  /// Draws a stepped line, on which each value extends from one bound to the next.
   package mutating func steps(_ style: String, bounds: [Double], _ values: [Double]) {
     var points: [(Double, Double)] = []
     for (index, value) in values.enumerated() {
@@ -115,7 +115,7 @@ package struct Plot {
     cell(style, x: (from, to), y: (y.low, y.high), title)
   }
 
-  /// Draws vertical lines, each with a symbol above the chart. Lines that would overlap are merged.
+  /// Draws vertical lines, each with a symbol above the chart. Lines that are too close together are merged.
   package mutating func marks(_ marks: [TimeMark]) {
     for kind in TimeMark.Kind.allCases {
       var drawn: [(place: Double, times: [Double], texts: [String])] = []
@@ -128,7 +128,7 @@ package struct Plot {
           drawn.append((place, [mark.time], [mark.text]))
         }
       }
-      // Too many lines would hide the chart.
+      // If there are many lines, they are drawn only at the top, so that they do not hide the chart.
       let isMany = drawn.count > 30
       for (place, times, texts) in drawn {
         let shown = texts.prefix(8) + (texts.count > 8 ? ["and \(texts.count - 8) more"] : [])
@@ -142,7 +142,7 @@ package struct Plot {
     }
   }
 
-  /// Draws a goal as a line across the chart, with a label placed where it covers no other goal's label.
+  /// Draws a goal as a line across the chart, with a label that covers no other goal's label.
   package mutating func goal(_ value: Double, _ text: String, isMet: Bool) {
     let (from, to, at) = (left, width.points - right, yPlace(value))
     let isNear = { [goals] (isLeft: Bool) in goals.contains { $0.isLeft == isLeft && abs($0.y - at) < 16 } }
@@ -161,7 +161,7 @@ package struct Plot {
         + "\(Self.title("goal: \(text)\(isMet ? "" : ", missed")"))</g>")
   }
 
-  /// A centered text inside the chart, shown when there is nothing to draw.
+  /// Adds centered text, which is shown inside the chart if there is nothing to draw.
   package mutating func note(_ text: String) {
     parts.append(
       "<text class=\"note\" x=\"\(Self.number(left + plotWidth / 2))\" y=\"\(Self.number(top + plotHeight / 2))\" "
@@ -179,7 +179,7 @@ package struct Plot {
   private static func number(_ value: Double) -> String { FixedText.text(value, places: 1) }
 }
 
-/// An event at a certain time, shown in every chart over time.
+/// An event that is marked in every chart over time.
 package struct TimeMark {
   /// The kind of event; the raw values are classes in the page's style sheet.
   package enum Kind: String, CaseIterable {
@@ -204,7 +204,7 @@ package struct TimeMark {
         : "<circle class=\"sign\" cx=\"\(x)\" cy=\"\(y)\" r=\"4\"/>"
     }
 
-    /// The distance by which a symbol is shifted, so that symbols of different kinds at the same time do not coincide.
+    /// How far the symbol is shifted, so that symbols of different kinds do not coincide.
     package var offset: Double {
       switch self {
       case .plug, .warm: 0

@@ -37,7 +37,7 @@ public struct ChangeLimit: Equatable, Sendable {
     goal = "\(name) \(isUpper ? "≤" : "≥") \(sign == "-" ? "−" : "+")\(digits) %"
   }
 
-  /// Refuses a limit on a figure that the runs do not have; the error names a similar one.
+  /// Throws an error if the runs do not have the limited figure; the error suggests a similar name.
   public func check(among names: [String]) throws(OptionError) {
     if names.contains(figure) { return }
     let near = Suggestion.nearest(to: figure, in: names).map { "did you mean '\($0)'?" }
@@ -54,7 +54,7 @@ public struct ChangeLimit: Equatable, Sendable {
       let last = row.values.last
     else { return check(false, "there is nothing to compare") }
     guard first > 0 else {
-      // A percentage change from zero is undefined, so any rise is too much.
+      // A percentage change from zero is undefined, so any rise breaks the limit.
       return check(isUpper ? last <= 0 : true, "\(row.show(last)), was \(row.show(first))")
     }
     let change = ReportTrend.change(from: first, to: last)

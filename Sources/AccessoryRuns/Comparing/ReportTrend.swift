@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Several runs side by side, in the given order, and what changed from the first to the last.
+/// Several runs side by side, in the given order, and what changed from the first run to the last.
 ///
 /// ```swift
 /// let trend = ReportTrend([("monday.json", monday), ("tuesday.json", tuesday)])
@@ -22,7 +22,7 @@ public struct ReportTrend: WritableReport {
 
     func show(_ value: Double) -> String { unit.text(value) }
 
-    /// The change from the first run to the last, for example "+3.1 %"; empty if a change has no meaning.
+    /// The change from the first run to the last, for example "+3.1 %"; empty if a change is meaningless.
     public var change: String {
       guard let first = values.first, let last = values.last, values.count > 1 else { return "" }
       if first == last { return "0 %" }
@@ -51,7 +51,7 @@ public struct ReportTrend: WritableReport {
 
   private let kind: String
   private let runs: [Run]
-  /// The figures, one row for each.
+  /// The compared figures, one row for each.
   public let rows: [Row]
   let limits: [ChangeLimit]
 
@@ -78,15 +78,14 @@ public struct ReportTrend: WritableReport {
 
   private var names: [String] { runs.map(\.name) }
 
-  /// How each run's plan differs from the first run's, one line each.
+  /// How each run's plan differs from the first run's plan, one line per run.
   public var warnings: [String] {
     runs.filter { !$0.differences.isEmpty }.map {
       "\($0.name) has a different plan from \(names[0]): \($0.differences.joined(separator: "; "))"
     }
   }
 
-  /// The test cases that fail in the last run but not in the first, and vice versa: one line for each of the two
-  /// groups.
+  /// Two lines: the test cases that fail only in the last run, and those that fail only in the first.
   private var changedCases: [String] {
     guard let first = runs.first, let last = runs.last else { return [] }
     return [("fails now", last, first), ("no longer fails", first, last)].compactMap { what, one, other in
@@ -116,7 +115,7 @@ public struct ReportTrend: WritableReport {
     rows.compactMap { row in
       guard row.verdict == verdict, row.unit != .number, let first = row.values.first, let last = row.values.last
       else { return nil }
-      // Even a single additional error counts.
+      // A count is listed even if it changed only by one.
       if row.unit == .count {
         return "\(row.name) \(row.show(first)) → \(row.show(last))"
       }
@@ -132,7 +131,7 @@ public struct ReportTrend: WritableReport {
     ((last / first - 1) * 1e12).rounded() / 1e12
   }
 
-  /// "+59 %" or "−3.1 %", with enough decimal places to differ from `other`.
+  /// Returns text such as "+59 %" or "−3.1 %", with enough decimal places to differ from `other`.
   static func percent(_ change: Double, unlike other: Double? = nil, places: Int? = nil) -> String {
     let size = abs(change * 100)
     let digits = FixedText.text(size, places: places ?? (size < 10 ? 1 : 0), unlike: other.map { abs($0 * 100) })
@@ -193,7 +192,7 @@ public struct ReportTrend: WritableReport {
     return object
   }
 
-  /// CSV for spreadsheets, with one line for each figure of each run.
+  /// The comparison as CSV for spreadsheets, with one line for each figure of each run.
   public var csv: String {
     var lines = ["run,date,figure,value"]
     for row in rows {
@@ -206,7 +205,7 @@ public struct ReportTrend: WritableReport {
     return lines.joined(separator: "\r\n") + "\r\n"
   }
 
-  /// The comparison for people: the table, and a chart of each main figure over the runs.
+  /// The comparison as an HTML page: the table, and a chart of each main figure across the runs.
   public var html: String {
     let failed = runs.count { !$0.passed }
     let checks = checks
@@ -230,7 +229,7 @@ public struct ReportTrend: WritableReport {
     return page.html
   }
 
-  /// The name of a run and, below it, its date, shortened to fit on an axis.
+  /// Returns a run's name with the run's date below it, shortened to fit on an axis.
   private func label(_ run: Run) -> String {
     let name = run.name.hasSuffix(".json") ? String(run.name.dropLast(5)) : run.name
     let short = name.count > 14 ? "…\(name.suffix(13))" : name

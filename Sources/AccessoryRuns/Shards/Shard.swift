@@ -44,7 +44,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
     self = shard
   }
 
-  /// A number that consists only of digits, without a sign or spaces.
+  /// Reads a number that consists only of digits, without a sign or spaces; nil for other text.
   static func number(_ text: some StringProtocol) -> Int? {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(text)) : nil
   }
@@ -52,8 +52,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
   /// Whether the run is not divided.
   public var isWhole: Bool { count == 1 }
 
-  /// The indices of a list, or the worlds of a run, that belong to this shard. The sizes of any two shards differ by at
-  /// most one.
+  /// Returns the part of `total` items that belongs to this shard. The sizes of two shards differ by at most one.
   public func share(of total: Int) -> Range<Int> {
     let total = max(0, total)
     func bound(_ shards: Int) -> Int { count.dividingFullWidth(total.multipliedFullWidth(by: shards)).quotient }

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The set of a run's shards that a report contains. The set of an undivided run is complete, and so is the sum of all
+/// The set of a run's shards that a report contains. The set is complete for an undivided run, and for the sum of all
 /// shards.
 public struct ShardSet: Equatable, Sendable {
   /// A run that is not divided, or all shards of a divided run.
@@ -38,7 +38,7 @@ public struct ShardSet: Equatable, Sendable {
   /// How many shards are missing.
   public var missingCount: Int { count - present }
 
-  /// The first missing shards.
+  /// Returns the first missing shards.
   public func missing(atMost most: Int) -> [Shard] {
     var found: [Shard] = []
     var next = 1
@@ -52,7 +52,7 @@ public struct ShardSet: Equatable, Sendable {
     return found
   }
 
-  /// How much of a total belongs to this report.
+  /// Returns how much of a run's total belongs to this report.
   public func share(of total: Int) -> Int {
     ranges.reduce(0) { sum, range in
       guard let first = Shard(range.lowerBound, of: count), let last = Shard(range.upperBound, of: count) else {
@@ -101,8 +101,8 @@ public struct ShardSet: Equatable, Sendable {
     return "shards \(list) of \(count)"
   }
 
-  /// Which shards are missing from the sum of several reports, and what the user can do about that; nil if none is
-  /// missing.
+  /// A message that states which shards are missing from the sum of several reports, and what the user can do about it;
+  /// nil if no shard is missing.
   public var missingText: String? {
     guard missingCount > 0 else { return nil }
     var names = missing(atMost: 20).map(\.description)
@@ -114,14 +114,14 @@ public struct ShardSet: Equatable, Sendable {
 }
 
 extension ShardSet {
-  /// The missing shards, as the reason why a sum of reports does not cover the whole run. A single shard is a complete
-  /// report by itself.
+  /// A message that states which shards are missing, so that the sum of reports does not cover the whole run; nil for a
+  /// single shard, whose report is complete by itself.
   public var gap: String? { only == nil ? missingText : nil }
 }
 
 /// Why the reports of two runs cannot be added together.
 public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// One of the reports covers a whole run, which was not divided or has all its shards.
+  /// One of the reports already covers a whole run: the run was not divided, or the report contains all shards.
   case wholeRun
   /// The runs were divided into different numbers of shards.
   case otherDivision(Int, Int)
@@ -129,10 +129,10 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   /// The reports belong to different runs; the text says how they differ.
   case otherRun(String)
   case tooMuchCounted
-  /// There is too much to list; the sentence explains why.
+  /// The merged report would have too many entries; the text explains why.
   case tooMany(String)
 
-  /// What is wrong, as a sentence.
+  /// A sentence that describes what is wrong.
   public var description: String {
     switch self {
     case .wholeRun: "only shards of one run can be merged, but one of these reports covers a whole run"
@@ -145,13 +145,13 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 }
 
-/// A sum of non-negative counts, which becomes nil once it exceeds the bound.
+/// A sum of non-negative counts, which becomes nil once it exceeds ``most``.
 public struct CountSum: Sendable {
-  /// The maximum sum of all counts in a report. With this limit, any sum of some of these counts fits into an integer,
+  /// The maximum sum of all counts in a report. With this limit, the sum of any of these counts fits into an integer,
   /// and so does the sum of two reports.
   public static let most = 1 << 56
 
-  /// The sum; nil once it exceeds the bound.
+  /// The sum; nil once it exceeds ``most``.
   public private(set) var value: Int? = 0
 
   /// Creates a sum of zero.
@@ -167,8 +167,8 @@ public struct CountSum: Sendable {
 // MARK: - In reports
 
 extension Format<ShardSet> {
-  /// The shards of a report: how many the run has, and which of them the report contains. These keys are absent from
-  /// the report of a run that was not divided.
+  /// The shards of a report: how many the run has, and which of them the report contains. The report of an undivided
+  /// run does not have these keys.
   public static let shards = Section.format.format.map {
     $0.set
   } otherwise: {

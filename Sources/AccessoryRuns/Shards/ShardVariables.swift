@@ -1,6 +1,7 @@
 import AccessoryFormats
 
-/// The shard that environment variables ask for. Job engines set these variables to number the copies of a job.
+/// The shard that environment variables ask for. CI systems and job schedulers set these variables to number the copies
+/// of a job.
 ///
 /// ```swift
 /// let found = try ShardVariables { environment[$0] }
@@ -16,14 +17,14 @@ public struct ShardVariables: Equatable, Sendable {
   private struct Engine {
     let index: String
     let count: String
-    /// The number of the first copy, or the variable that contains it.
+    /// The number of the first copy of a job.
     var first = 0
     var firstName: String?
     var stepName: String?
   }
 
   private static let engines = [
-    // In an Indexed Job, Kubernetes tells each pod only its index; the count must be set in the manifest.
+    // The user must set EASIM_SHARDS, because Kubernetes tells the pods of an Indexed Job only their index.
     Engine(index: "JOB_COMPLETION_INDEX", count: "EASIM_SHARDS"),
     Engine(index: "CI_NODE_INDEX", count: "CI_NODE_TOTAL", first: 1),
     Engine(
@@ -34,7 +35,7 @@ public struct ShardVariables: Equatable, Sendable {
   /// The variables that are read, for help and documentation.
   public static let names = engines.flatMap { [$0.index, $0.count] }
 
-  /// Searches the environment, where `value` returns the value of a variable.
+  /// Searches the environment; `value` returns the value of a variable.
   ///
   /// - Throws: an error that names the variable and what is wrong with its value.
   public init(_ value: (String) -> String?) throws(OptionError) {
@@ -73,7 +74,7 @@ public struct ShardVariables: Equatable, Sendable {
     _ engine: Engine, _ index: String, _ count: String, _ value: (String) -> String?
   ) throws(OptionError) -> Shard {
     func number(_ name: String, _ text: String, _ least: Int) throws(OptionError) -> Int {
-      // The limit is far above the numbers that any engine uses, and far below the point where sums overflow.
+      // The limit is far above the numbers that any of these systems uses, and far below the point where sums overflow.
       if let number = Shard.number(text), least...1 << 40 ~= number { return number }
       throw OptionError("\(name)=\(text): expected a whole number from \(least), or --shard I/N in addition")
     }

@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Writes tables for spreadsheets.
 package enum CSVText {
-  /// A CSV cell according to RFC 4180. If a spreadsheet would interpret the text as a formula, for example an
-  /// accessory's name, the cell is written so that it stays text.
+  /// Returns a CSV cell according to RFC 4180. If a spreadsheet would interpret the text, such as an accessory's name,
+  /// as a formula, the cell is written so that it remains text.
   package static func cell(_ text: String) -> String {
     var text = String(text.printable(keeping: ["\t", "\n"]))
     if let first = text.first, "=+-@".contains(first), Double(text) == nil { text = "'\(text)" }

@@ -1,8 +1,8 @@
 import AccessoryFormats
 
-/// The parts of report pages other than charts: tables and their style.
+/// The tables of report pages, and the pages' style.
 package enum PageTable {
-  /// A table that scrolls horizontally if it is wider than the page. Columns from `numbers` up to `end` contain
+  /// Returns a table that scrolls horizontally if it is wider than the page. Columns from `numbers` up to `end` contain
   /// numbers; `styles` has a class for each row.
   package static func table(
     _ titles: [String], _ rows: [[String]], numbers: Int = .max, upTo end: Int = .max, isPlain: Bool = false,
@@ -21,7 +21,7 @@ package enum PageTable {
       "<div class=\"scroll\"><table\(style)>\n<thead>\(row(titles, "th"))</thead>\n<tbody>\(body)</tbody>\n</table></div>"
   }
 
-  /// Bars that show how many checks of each part passed, failed and were skipped.
+  /// Returns bars that show how many checks of each part passed, failed and were skipped.
   static func outcomes(_ cases: [ReportCase]) -> String {
     var parts: [(name: String, counts: [Int])] = []
     for one in cases {
@@ -44,7 +44,7 @@ package enum PageTable {
     return "<table class=\"bars\">\n\(rows.joined(separator: "\n"))\n</table>"
   }
 
-  /// A table of the checks. Failures come first, with all details, and with links to where they are in the trace.
+  /// Returns a table of the checks. Failures come first, with all details and with links to their places in the trace.
   static func cases(_ cases: [ReportCase], trace: String? = nil) -> String {
     let isGrouped = Set(cases.map(\.part)).count > 1
     let rows = (cases.filter(\.isFailed) + cases.filter { !$0.isFailed }).map { one in
@@ -69,7 +69,7 @@ package enum PageTable {
       "<div class=\"scroll\"><table class=\"cases\"><tbody>\n\(rows.joined(separator: "\n"))\n</tbody></table></div>"
   }
 
-  /// A text, converted to the fragment of a URL.
+  /// Returns text in the form of a URL's fragment.
   private static func fragment(_ text: String) -> String {
     text.utf8.map { byte in
       let isPlain =
@@ -79,13 +79,13 @@ package enum PageTable {
     }.joined()
   }
 
-  /// A list of names with texts, stacked on a narrow screen.
+  /// Returns a list of names and texts, which are stacked on a narrow screen.
   package static func facts(_ facts: [(String, String)]) -> String {
     let lines = facts.map { "<dt>\(MarkupText.escaped($0.0))</dt><dd>\(MarkupText.escaped($0.1))</dd>" }
     return "<dl>\n\(lines.joined(separator: "\n"))\n</dl>"
   }
 
-  /// A note about how many entries are not shown; empty if all are shown.
+  /// Returns a note that states how many entries are not shown; empty if all are shown.
   package static func more(_ count: Int, _ one: String, _ several: String) -> String {
     count > 0 ? "\n<p>And \(count.counted(one, several)) more, which are not shown.</p>" : ""
   }

@@ -7,7 +7,7 @@ public struct PageSection: Sendable {
   /// Whether the section is a chart; charts come before text and tables.
   let isChart: Bool
 
-  /// A section with a heading.
+  /// Creates a section with a heading.
   public init(_ title: String, _ html: String, isChart: Bool = false) {
     (self.title, self.html, self.isChart) = (title, html, isChart)
   }
@@ -20,13 +20,13 @@ public struct PageSection: Sendable {
 }
 
 /// A report for people: the verdict with its reasons, four figures, the charts, the checks, and the rest of the report.
-/// The page is one file without scripts or external resources. The page fits narrow screens and paper, and follows the
+/// The page is one file without scripts or external resources. It fits narrow screens and paper, and follows the
 /// reader's choice of light or dark mode.
 struct ReportPage {
-  /// Readers cannot take in more figures than this at a glance.
+  /// The number of figures at the top of the page; readers cannot take in more at a glance.
   private static let mostFigures = 4
 
-  /// The product and the test.
+  /// The names of the product and the test.
   var title: String
   /// The verdict as one sentence, and whether it is good news; nil if it is neither good nor bad.
   var sentence: String
@@ -44,7 +44,7 @@ struct ReportPage {
   init(_ report: some Report, trace: String? = nil) {
     let verdict = report.outcome
     let why = verdict.reasons
-    // If the run did not pass, the page first shows the reasons, and then what was done.
+    // If the run did not pass, the page shows the reasons first, and then what was done.
     let sentence =
       why.first.map { $0 + (why.count > 1 ? ", and \((why.count - 1).counted("more reason", "more reasons"))" : "") }
     let text = sentence ?? report.headline

@@ -18,14 +18,14 @@ struct AccessoryTolerance: Sendable {
   var order: HostOrder?
   var firstWriteDelay = Duration.zero
 
-  /// Applies these options to the settings of a device; `timeout` is the time limit of the whole command.
+  /// Applies these options to the settings of a device; `timeout` is the whole command's time limit.
   func apply(to settings: inout DeviceSettings, at address: Address, timeout: Duration?) {
     settings.authentication = authentication
     settings.peer.judge = identification == .lenient ? .lenient : .strict
     if let order { settings.order = order }
     settings.peer.firstWriteDelay = Milliseconds(firstWriteDelay.inWholeMilliseconds)
     settings.peer.link.interByteTimeout = address.interByteTimeout
-    // The limit is shorter than the command's own, so that the command ends with an error about the missing answer.
+    // The limit is shorter than the command's own time limit, so that the command can report the missing answer.
     if let timeout, timeout > .zero {
       let limit = max(1, timeout.inWholeMilliseconds * 3 / 4)
       settings.peer.answerTimeout = Milliseconds(min(settings.peer.answerTimeout.count, limit))
@@ -37,8 +37,8 @@ struct AccessoryTolerance: Sendable {
 }
 
 extension Address {
-  /// The longest pause between the bytes of a packet. Only serial lines lose bytes; the kernel may delay bytes by 16
-  /// ms.
+  /// The longest pause allowed between a packet's bytes; nil except on serial lines, because only they lose bytes. The
+  /// kernel may delay bytes by 16 ms.
   var interByteTimeout: Milliseconds? {
     if case .serial = self { 500 } else { nil }
   }
@@ -51,7 +51,7 @@ extension Duration {
   }
 }
 
-/// Remembers the first event that reports a refusal of the accessory, and prints this event.
+/// Remembers and prints the first event that reports that the accessory was refused.
 final class RefusalWatch {
   private(set) var refusal: Refusal?
 

@@ -1,8 +1,8 @@
 import AccessoryCore
 
-/// The bash completion of easim, generated from the command table: it offers exactly what the parser accepts.
+/// The bash completion of easim, generated from the command table: it offers exactly the words that the parser accepts.
 ///
-/// ``WordCompletion`` decides what is offered for a value or an operand.
+/// ``WordCompletion`` decides which words are offered for a value or an operand.
 ///
 /// Names of accessories, profiles and files are untrusted. The script never expands such a name: it reads names whole,
 /// compares prefixes and quotes what it inserts, so it must not use `compgen -W`, `compgen -f` or an unquoted variable.
@@ -57,7 +57,7 @@ enum BashCompletion {
   }
 }
 
-// MARK: - The parts that do not depend on the table
+// MARK: - Parts that do not depend on the table
 
 extension BashCompletion {
   private static let reading = #"""

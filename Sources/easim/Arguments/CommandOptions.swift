@@ -1,7 +1,7 @@
 import AccessoryFormats
 
-/// A description of one command's command line: for each option, the property that the option sets, the format of its
-/// value, and one line of help. The property's initial value is the default.
+/// Describes one command's options. Each entry has the property that the option sets, the format of the option's value,
+/// and one line of help. The property's initial value is the default.
 ///
 /// ```swift
 /// struct LampOptions: CommandOptions {
@@ -23,7 +23,6 @@ protocol CommandOptions: Sendable {
   init()
   var shared: SharedOptions { get set }
   static var operands: [Operand<Self>] { get }
-  /// The options in the order in which help lists them.
   static var options: [Option<Self>] { get }
   static var rules: [OptionRule] { get }
 }
@@ -47,7 +46,7 @@ extension CommandOptions {
 
 struct Option<Root: CommandOptions>: Sendable {
   var spec: OptionSpec
-  /// Stores the value; an option without a value receives an empty text.
+  /// Stores the value; an option without a value receives an empty string.
   let take: @Sendable (String, inout Root) throws -> Void
 
   init(_ name: String, short: String? = nil, _ path: Property<Root, Bool>, _ summary: String) {
@@ -58,8 +57,8 @@ struct Option<Root: CommandOptions>: Sendable {
   /// Creates an option with a value.
   ///
   /// - Parameters:
-  ///   - placeholder: the name of the value in help, if the format has none.
-  ///   - standard: the default in help, if it differs from the property's.
+  ///   - placeholder: the name that help shows for the value, if the format has none.
+  ///   - standard: the default in help, if it differs from the property's initial value.
   init<Value>(
     _ name: String, _ path: Property<Root, Value>, _ format: Format<Value>, as placeholder: String? = nil,
     _ summary: String, standard: String? = nil
@@ -111,7 +110,7 @@ struct Option<Root: CommandOptions>: Sendable {
   }
 }
 
-/// An operand: one or more words that are not options or their values.
+/// An operand: one or more words that are neither options nor option values.
 struct Operand<Root: CommandOptions>: Sendable {
   let spec: OperandSpec
   let take: @Sendable (String, inout Root) throws -> Void
@@ -172,7 +171,7 @@ enum OptionRule: Sendable {
 }
 
 extension Shape {
-  /// The only accepted words; empty if others are accepted too.
+  /// The only accepted words; empty if other words are accepted too.
   fileprivate var onlyChoices: [String] {
     if case .words(let words) = self { words } else { [] }
   }

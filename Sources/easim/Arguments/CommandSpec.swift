@@ -1,7 +1,7 @@
-/// One command of easim as data. The parser, `--help` and completion all use this table.
+/// One entry in the table of easim's commands, which the parser, `--help` and completion all use.
 ///
-/// Options and details are computed each time they are needed. Building them for all commands would take longer than
-/// most commands run, because some list the names of profiles, faults and control methods.
+/// Options and details are computed only when needed. Computing them for all commands would take longer than most
+/// commands run, because some options list the names of profiles, faults and control methods.
 struct CommandSpec: Sendable {
   let name: String
   let summary: String
@@ -10,7 +10,7 @@ struct CommandSpec: Sendable {
   var operands: [OperandSpec] { optionsType.operandSpecs }
   var options: [OptionSpec] { optionsType.optionSpecs + [.help] }
   var flaws: [String] { optionsType.flaws }
-  /// Reads the words and runs the command; nil if the words ask for help.
+  /// Parses the words and runs the command; returns nil if the words ask for help.
   let run: @Sendable ([String], Console) throws -> ExitCode?
 
   private let makeDetails: @Sendable () -> String
@@ -36,14 +36,14 @@ struct CommandSpec: Sendable {
 struct OptionSpec: Sendable {
   let name: String
   var short: String?
-  /// The placeholder of the value in `--help`; nil if the option takes no value.
+  /// The value's placeholder in `--help`; nil if the option takes no value.
   var value: String?
   var summary: String
   var standard: String?
   /// The accepted values for completion; empty if other values are accepted too.
   var choices: [String] = []
   var isRepeatable = false
-  /// The heading above the option in help; nil means the heading of the option before it.
+  /// The heading above the option in help; nil means the same heading as the previous option.
   var group: String?
 
   static let help = OptionSpec(name: "--help", short: "-h", summary: "print this help")

@@ -5,7 +5,8 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// What a host command sends to accessories, and what it saves from them: `--device-profile` and `--save-files`.
+/// What a host command sends to accessories, and what it saves of the data they send: `--device-profile` and
+/// `--save-files`.
 struct HostConduct: Sendable {
   var deviceProfile: String?
   var savedFiles: String?
@@ -48,7 +49,7 @@ struct HostConduct: Sendable {
   }
 }
 
-/// The folder of `--save-files`. easim chooses the file names, and overwrites no existing file.
+/// The folder of `--save-files`. easim chooses the file names and never overwrites an existing file.
 final class SavedFiles {
   /// The maximum number of files in one run, because the peer decides how many files arrive.
   static let countLimit = 1_000

@@ -1,6 +1,6 @@
 import AccessoryCore
 
-/// The manual pages of easim in roff, generated from the command table: easim(1), easim-run(1) and others.
+/// easim's manual pages in roff format, generated from the command table: easim(1), easim-run(1) and others.
 enum ManualPage {
   static func overview(_ commands: [CommandSpec]) -> String {
     """
@@ -61,7 +61,7 @@ enum ManualPage {
     return heading + ".TP\n\(names)\(value)\n\(line(option.summary + standard))"
   }
 
-  /// Fills paragraphs; text that is indented or laid out in columns stays unchanged.
+  /// Joins the lines of each paragraph; text that is indented or laid out in columns stays unchanged.
   private static func paragraphs(_ text: String) -> String {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     return lines.split(separator: "").map { paragraph in

@@ -7,8 +7,8 @@ enum WordCompletion: Equatable {
   case file
   case address
 
-  /// Derives the completion from the value's name in help: `FILE` is a file, `PROFILE` a profile's name, `ADDR` an
-  /// address, `COMMAND` a command. Lower-case words separated by bars are themselves the choices.
+  /// Derives the completion from the value's placeholder in help: `FILE` is a file, `PROFILE` a profile's name, `ADDR`
+  /// an address, `COMMAND` a command. Lower-case words separated by bars are themselves the choices.
   init(_ placeholder: String, choices: [String]) {
     let kinds = placeholder.filter { !"[]…".contains($0) }.split(separator: "|").map(String.init)
     let literal = kinds.filter { $0 == $0.lowercased() && $0 != "-" }
@@ -42,7 +42,7 @@ extension CommandSpec {
   }
 }
 
-// MARK: - What the scripts for bash and zsh have in common
+// MARK: - Parts that bash and zsh share
 
 extension WordCompletion {
   var call: String {

@@ -34,7 +34,7 @@ final class BurstSession {
     runner = BurstRunner(plan, on: runtime.loop, report: show)
     let cables = CableOptions(shared, on: runtime.loop, report: show)
     for address in addresses {
-      // Each device has its own random numbers, and therefore its own connection IDs.
+      // Each device needs its own random numbers, so that devices choose different connection IDs.
       _ = runtime.loop.random.next()
       let site = runner.addSite(address == .standardLocal ? "this machine" : address.description)
       let host = try HostCommandContext(
@@ -49,7 +49,7 @@ final class BurstSession {
     try cables.openFiles(console)
   }
 
-  /// Prints connects and disconnects; the report covers everything else. With --json, prints every event.
+  /// Prints connects and disconnects; all other events are covered by the report. With `--json`, prints every event.
   private static func show(_ event: TimelineEvent, _ console: Console, _ bar: ProgressBar) {
     if console.isJSON { return console.show(event) }
     console.witness(event)
@@ -73,7 +73,7 @@ final class BurstSession {
     console.err("easim: metrics at http://\(door.address)/metrics")
   }
 
-  /// Begins at a time of day if the sessions are open by then.
+  /// Begins at a time of day, if all sessions are open by then.
   func begin(at time: StartTime) throws {
     let clock = MachineClock(runtime.loop.now)
     let planned = time.microseconds(now: clock.microseconds)
@@ -115,7 +115,7 @@ final class BurstSession {
     return conclude(report, isHidden: wasHidden)
   }
 
-  // MARK: Meanwhile
+  // MARK: Progress
 
   private func shown(in period: Duration) -> (Double, String)? {
     guard runner.isRunning else { return nil }
@@ -146,7 +146,7 @@ final class BurstSession {
     return object
   }
 
-  // MARK: The end
+  // MARK: Conclusion
 
   private func conclude(_ report: BurstReport, isHidden: Bool) -> ExitCode {
     var report = report
@@ -178,7 +178,7 @@ final class BurstSession {
     return missing?.text ?? report.ending
   }
 
-  /// The accessory that was never ready, if the run ended for this reason.
+  /// The exit code and message for an accessory that never became ready; nil if the run ended for another reason.
   private var missing: (code: ExitCode, text: String)? {
     guard case .notReached = runner.outcome else { return nil }
     let pair = zip(hosts, runner.sites).first { host, site in !site.hasConnected && host.isMissing }

@@ -15,7 +15,7 @@ extension BurstReport.Making {
     return made
   }
 
-  /// Returns a field of `utsname` as text; a zero byte ends the field.
+  /// Returns a field of `utsname` as text; the field ends with a zero byte.
   private static func text<Field>(_ field: inout Field) -> String {
     withUnsafeBytes(of: &field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }

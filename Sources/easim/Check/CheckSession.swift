@@ -79,7 +79,7 @@ final class CheckSession {
 
   private func settle() { runtime.settle(until: { cables.isQuiet }) }
 
-  // MARK: Meanwhile
+  // MARK: Progress
 
   private var judged = 0
 
@@ -97,7 +97,7 @@ final class CheckSession {
     return object
   }
 
-  // MARK: The end
+  // MARK: Conclusion
 
   private func conclude(_ report: CheckReport) throws -> ExitCode {
     var report = report

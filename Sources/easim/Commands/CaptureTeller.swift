@@ -8,13 +8,13 @@ final class CaptureTeller {
     var isVerbose = false
     var wantsStatistics = false
     var checks = false
-    /// A folder for the bytes of sessions, or `-` for lines of hex.
+    /// A folder for the bytes of sessions, or `-` to print them as lines of hex.
     var sessions: String?
 
     var showsPackets: Bool { !wantsStatistics && !checks && sessions == nil }
   }
 
-  /// The size of the buffer for lines; the buffer is always printed before more input is read.
+  /// The size at which buffered lines are printed. The buffer is also printed before more input is read.
   private static let mostText = 1 << 16
 
   private let console: Console
@@ -132,7 +132,7 @@ final class CaptureTeller {
     text.removeAll(keepingCapacity: true)
   }
 
-  // MARK: The end
+  // MARK: Conclusion
 
   private func conclude() -> ExitCode {
     if wish.wantsStatistics {

@@ -44,7 +44,7 @@ extension CommandSpec {
 }
 
 private struct CompletionOptions: CommandOptions {
-  /// The shells, and the lists that their scripts request during completion.
+  /// The shells that have a script, and the lists that these scripts request during completion.
   enum Words: String, CaseIterable { case bash, zsh, fish, commands, profiles, addresses }
 
   var words = Words.bash

@@ -47,7 +47,7 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
   _ = try host.run(
     until: { onlooker.seen?.protocols.isEmpty == false || !host.app.hiddenAccessories.isEmpty }, limit: timeout
   ) {
-    // The sightings are saved before unplugging; an accessory that never offered a protocol is shown without one.
+    // The result is saved before unplugging; an accessory that never offered a protocol is shown without one.
     seen = onlooker.seen
   }
   if let seen {

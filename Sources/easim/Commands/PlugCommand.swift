@@ -44,7 +44,7 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
   guard case .usbip(let host, let port) = address else {
     throw UsageError("\(address): expected the address of a USB/IP server, usbip:HOST:PORT")
   }
-  // The check is strict, because this kernel accepts every device that the server describes.
+  // Remote servers are refused unless allowed, because this kernel accepts every device that the server describes.
   guard options.shared.allowsRemote || Transports.isThisMachine(host) else {
     throw TransportError.remoteNotAllowed(address)
   }
@@ -78,7 +78,7 @@ private func runPlug(_ options: PlugOptions, _ console: Console) throws -> ExitC
 }
 
 extension PlugRules {
-  /// Creates the rules that follow from the options. On this machine, only servers run by root or by the user who
+  /// Creates the trust rules that follow from the options. On this machine, only servers run by root or by the user who
   /// called sudo are trusted, unless an option allows others.
   fileprivate init(_ options: PlugOptions) {
     let users = TrustedUsers()

@@ -3,7 +3,7 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// A folder that contains one file for each direction of each session of a capture.
+/// A folder with two files, one for each direction, for every session in a capture.
 final class SessionFiles {
   /// The number of files is limited, so that a capture cannot exhaust the file descriptors.
   private static let mostFiles = 512

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryProfiles
 
-/// A commented profile to start from, as `easim profile new NAME --behavior B` prints it.
+/// The commented profile that `easim profile new NAME --behavior B` prints as a starting point.
 enum StarterProfile {
   static func text(_ name: String, _ behavior: Behavior) -> String {
     """

@@ -65,14 +65,14 @@ private func runTrace(_ options: TraceOptions, _ console: Console) throws -> Exi
   return .done
 }
 
-/// A capture's trace, created from the capture's entries.
+/// A trace that is built from a capture's entries.
 private struct TracedCapture {
   private let recorder: TraceRecorder
   private var witnesses: [Int: any CableWitness] = [:]
 
   init(_ recorder: TraceRecorder) { self.recorder = recorder }
 
-  /// Adds an entry. The direction shows who sent the bytes: the recording machine received them from the accessory.
+  /// Adds an entry. Bytes that the recording machine received were sent by the accessory.
   mutating func add(_ entry: CaptureEntry) {
     let (time, cable): (Instant, Int) =
       switch entry.place {

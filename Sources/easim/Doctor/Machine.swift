@@ -7,7 +7,7 @@ import Certificates
 import Glibc
 import LinuxIO
 
-/// The checks of `easim doctor`. Each check performs the actual operation and undoes it.
+/// The checks of `easim doctor`. Each check performs the real operation and then undoes it.
 enum Machine {
   static func examine() -> [Examination] {
     [
@@ -16,7 +16,7 @@ enum Machine {
     ]
   }
 
-  // MARK: The kernel
+  // MARK: Kernel
 
   private static var kernel: Examination {
     var name = utsname()
@@ -74,7 +74,7 @@ enum Machine {
         : .limited("\(count) open files", remedy: "sudo prlimit --pid $$ --nofile=4096:4096"))
   }
 
-  // MARK: Where accessories appear
+  // MARK: Places where accessories appear
 
   private static var local: Examination {
     let local = LocalDirectory.standard()
@@ -184,7 +184,8 @@ enum Machine {
       let count = objects.deviceList.count { $0.isAccessory && $0.isPaired }
       finding = .works("BlueZ, \(adapter.name), \(count.counted("paired accessory", "paired accessories"))")
     } catch {
-      // A USB adapter without an interface needs its driver; without an adapter, loading the driver does no harm.
+      // A USB Bluetooth adapter without an interface needs its driver; if there is no adapter, loading the driver does
+      // no harm.
       let driver = if case .noAdapter = error { KernelModule.bluetoothOnUSB.remedy } else { String?.none }
       finding = .limited(error.detail, remedy: error.remedy ?? driver ?? SystemService.bluetooth.restart)
     }

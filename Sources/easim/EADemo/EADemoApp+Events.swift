@@ -3,7 +3,7 @@ import AccessoryHost
 
 extension EADemoApp {
   enum Waiting: Equatable {
-    /// The app waits for a protocol to appear, to open a session.
+    /// The app waits for a protocol to appear, so that it can open a session.
     case opening(protocolName: String?, number: Int?)
     case sending(Int)
     case pausing

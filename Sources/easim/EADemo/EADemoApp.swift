@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryHost
 
-/// EADemo without its screen: it tracks accessories and sessions, decides what commands do, and reports events as
-/// lines. ``EADemoScreen`` draws the lines; with a pipe, they are printed.
+/// The logic of EADemo without its screen: it tracks accessories and sessions, decides what commands do, and reports
+/// events as lines. On a terminal, ``EADemoScreen`` draws the lines; otherwise they are printed.
 ///
 /// Any number of sessions may be open; commands apply to the current one. A command can be `waiting`; until it
 /// finishes, only commands that end the wait are accepted, and at its deadline it fails.
 ///
-/// Invariants: the bytes of a session are counted from its opening to its end; the first failure decides the exit code.
+/// Invariants: a session's bytes are counted from its opening to its end, and the first failure decides the exit code.
 struct EADemoApp: Equatable {
   private struct Repetition: Equatable {
     let bytes: [UInt8]
@@ -20,7 +20,7 @@ struct EADemoApp: Equatable {
 
   static let mostSessions = 100
 
-  /// The place where accessories are searched for, used in messages.
+  /// Where easim looks for accessories, for use in messages.
   let place: String
   let patience: Duration
   private(set) var accessories: [PublishedAccessory] = []
@@ -55,7 +55,8 @@ struct EADemoApp: Equatable {
 
   var isBusy: Bool { waiting != nil }
 
-  /// Returns true if a command is accepted now: while another command waits, only one that ends the wait is.
+  /// Returns true if a command is accepted now; while another command waits, only a command that ends the wait is
+  /// accepted.
   func mayPerform(_ command: EADemoCommand) -> Bool {
     !isBusy || command == .close || command == .quit || command == .stop
   }
@@ -79,7 +80,7 @@ struct EADemoApp: Equatable {
     case .sessions: return listSessions()
     case .use(let number): return use(number)
     case .unplug: return [say("unplugged"), .unplug]
-    // The device sends control messages, not the app; see `EADemoDriver`.
+    // Control messages are sent by the device, not by the app; see `EADemoDriver`.
     case .message: return []
     case .close: return close(now)
     case .background: return move(to: .background)
@@ -177,7 +178,7 @@ struct EADemoApp: Equatable {
     opened > 1 ? "session \(session.number) on \(session.protocolName)" : "session on \(session.protocolName)"
   }
 
-  // MARK: What came
+  // MARK: Received bytes
 
   private mutating func save(_ path: String) -> [Action] {
     guard let session else { return fail(.checkFailed, "no session is open") }

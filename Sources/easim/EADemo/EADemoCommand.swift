@@ -8,8 +8,8 @@ import IAP2
 enum EADemoCommand: Equatable {
   case list
   case show(Int)
-  /// Opens a session with the named or the only protocol, on the accessory with this number or the only one that offers
-  /// the protocol.
+  /// Opens a session. Without a name, the accessory's only protocol is used; without a number, the only accessory that
+  /// offers the protocol.
   case open(protocolName: String?, number: Int?)
   case send([UInt8])
   /// Sends the given bytes the given number of times, at the given interval.
@@ -51,7 +51,7 @@ struct EADemoCommandError: Error, Equatable, CustomStringConvertible {
 }
 
 extension EADemoCommand {
-  /// The commands and descriptions that `help` prints, and the commands for lines without arguments.
+  /// The commands and descriptions that `help` prints, and the command that each line without arguments stands for.
   static let table: [(form: String, summary: String, plain: EADemoCommand?)] = [
     ("list", "list connected accessories", .list),
     ("show [N]", "show all properties of accessory N in the list", .show(1)),

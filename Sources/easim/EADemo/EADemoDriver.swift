@@ -3,7 +3,8 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Carries out the decisions of ``EADemoApp`` through a device's app, and calls the front end: screen or pipe.
+/// Carries out the decisions of ``EADemoApp`` through a device's app, and calls the front end, which is a screen or a
+/// pipe.
 final class EADemoDriver: AppHandler {
   private(set) var app: EADemoApp
   private(set) var isOver = false
@@ -13,7 +14,7 @@ final class EADemoDriver: AppHandler {
   private final class OpenSession: SessionHandler {
     let session: Session
     var outbox: [UInt8] = []
-    /// Whether a loop is writing bytes; that loop then also writes whatever is added in the meantime.
+    /// Whether bytes are being written; the loop that writes them also writes bytes that are added in the meantime.
     var isFlushing = false
     private let onEvent: (Event) -> Void
 
@@ -44,7 +45,7 @@ final class EADemoDriver: AppHandler {
 
   func perform(_ command: EADemoCommand) {
     guard case .message(let id, let parameters) = command else { return execute(app.perform(command, now: loop.now)) }
-    // The device sends the message, not the app.
+    // Control messages are sent by the device, not by the app.
     let count = device.say(id, parameters)
     execute([
       .say(EADemoApp.Line(text: "\(id) sent to \(count.counted("accessory", "accessories"))", isError: false))
@@ -135,7 +136,7 @@ final class EADemoDriver: AppHandler {
       if !bytes.isEmpty { handle(.received(bytes, session: number)) }
     case .writable: flush(number)
     case .ended(let end):
-      // The session is calling this code, so the session must not be released yet.
+      // This code is called by the session, so the session must not be released yet.
       if let open = sessions.removeValue(forKey: number) {
         loop.schedule(after: .zero) { withExtendedLifetime(open) {} }
       }

@@ -13,7 +13,7 @@ protocol EADemoFront: AnyObject {
 }
 
 extension TimelineEvent {
-  /// The text for an event that concerns the device rather than the app; nil for all other events.
+  /// The message for an event that concerns the device rather than the app; nil for all other events.
   fileprivate var complaint: String? {
     switch kind {
     case .warning(let text), .alert(let text): text
@@ -58,8 +58,8 @@ final class EADemoPipeFront: EADemoFront {
     askForMore(driver)
   }
 
-  /// Requests the next line once no command is waiting. The request is deferred to a later turn, because a command is
-  /// still being performed.
+  /// Requests the next line once no command is waiting. The request is deferred to a later turn of the loop, because a
+  /// command is still being performed.
   private func askForMore(_ driver: EADemoDriver) {
     guard !isAsked, !driver.app.isBusy, !driver.isOver else { return }
     isAsked = true
@@ -92,7 +92,7 @@ final class EADemoPipeFront: EADemoFront {
   func close() { input?.close() }
 }
 
-/// The front end for a terminal, with a screen and keys.
+/// The front end for a terminal, which shows a screen and reads keys.
 final class EADemoScreenFront: EADemoFront {
   private static let drawingTime = Duration.milliseconds(20)
 

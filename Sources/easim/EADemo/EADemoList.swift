@@ -2,7 +2,8 @@ import AccessoryFormats
 import AccessoryHost
 
 enum EADemoList {
-  /// Returns every accessory with its number; if there are none, a message with the place that easim searched.
+  /// Lists every accessory with its number; if there are none, returns a message that names the place that easim
+  /// searched.
   static func lines(_ accessories: [PublishedAccessory], place: String) -> [String] {
     if accessories.isEmpty { return [nothing(place)] }
     return accessories.enumerated().map { "\($0.offset + 1)  \(line($0.element))" }
@@ -38,7 +39,7 @@ enum EADemoList {
     }
   }
 
-  /// Describes the connected accessories if none of them matches.
+  /// Returns the message for connected accessories none of which matches; it describes them.
   static func unfit(_ accessories: [PublishedAccessory], _ name: String?) -> String {
     let offered = accessories.flatMap(\.protocols).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     guard let name, !offered.isEmpty else { return "no connected accessory offers \(name ?? "a protocol")" }
@@ -49,10 +50,10 @@ enum EADemoList {
 
 enum EADemoChoice: Equatable {
   case one(PublishedAccessory, String)
-  /// No accessory matches yet, but one may appear: an accessory that reconnects with protocols, or another in a local
-  /// directory.
+  /// No accessory matches yet, but one may appear: an accessory that reconnects with protocols, or another accessory in
+  /// a local directory.
   case notYet
-  /// The selection is wrong or incomplete for the reason in the text.
+  /// The selection is wrong or incomplete; the text says why.
   case wrong(String)
 
   init(among accessories: [PublishedAccessory], protocolName name: String?, number: Int?) {

@@ -77,7 +77,7 @@ extension EADemoScreen {
     return rows + [Row(text: "")] + dumpRows(session.received, width, dump)
   }
 
-  /// Shows received bytes as hex and ASCII side by side: the last rows, or the rows that the user has scrolled to.
+  /// Shows received bytes as hex and ASCII side by side: the most recent rows, or those that the user has scrolled to.
   private func dumpRows(_ received: ReceivedBytes, _ width: Int, _ count: Int) -> [Row] {
     // Each row has a two-column indent, three hex columns and one ASCII column for each byte, and a separator.
     let wide = width >= 67 ? 16 : width >= 35 ? 8 : 4

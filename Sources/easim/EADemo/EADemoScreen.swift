@@ -14,7 +14,7 @@ import AccessoryHost
 struct EADemoScreen: Equatable {
   enum Page: Equatable {
     case accessories
-    /// The page of the accessory with this connection ID.
+    /// The page for the accessory with this connection ID.
     case accessory(Int)
     case session
   }
@@ -31,7 +31,7 @@ struct EADemoScreen: Equatable {
 
     var kind: Kind
     var text = ""
-    /// The index of the recalled text, counted from the latest; nil for none.
+    /// Which earlier text is recalled, counted from the latest; nil for none.
     var past: Int?
   }
 
@@ -42,7 +42,7 @@ struct EADemoScreen: Equatable {
   private(set) var prompt: Prompt?
   private(set) var choice = 0
   private(set) var news: [EADemoApp.Line] = []
-  /// How many rows of received bytes are hidden below the screen.
+  /// How many rows of received bytes are scrolled out of view below the screen.
   private(set) var scroll = 0
   private var history: [Prompt] = []
   private var lastSent: [UInt8]?
@@ -94,7 +94,7 @@ struct EADemoScreen: Equatable {
     return nil
   }
 
-  /// Shows an earlier or later text that was entered at the same kind of prompt.
+  /// Recalls an earlier or later text that the user entered at the same kind of prompt.
   private mutating func recall(_ step: Int) {
     guard var typing = prompt else { return }
     let past = Array(history.filter { $0.kind == typing.kind }.reversed())
@@ -167,7 +167,7 @@ struct EADemoScreen: Equatable {
     if news.count > Self.newsLimit { news.removeFirst() }
   }
 
-  /// Updates the view after a change of the app: EADemo returns to its first screen when the accessory disconnects, and
+  /// Updates the view after the app has changed: EADemo returns to its first screen when the accessory disconnects, and
   /// to the accessory's screen when only the session ends.
   mutating func follow(_ app: EADemoApp) {
     if let session = app.session {

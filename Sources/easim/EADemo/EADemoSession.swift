@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryHost
 
-/// An open session of EADemo: its counters, received bytes and expected bytes.
+/// One of EADemo's open sessions: its counters, received bytes and expected bytes.
 struct EADemoSession: Equatable {
   /// The session's number; the first opened session has the number 1.
   let number: Int
@@ -9,7 +9,7 @@ struct EADemoSession: Equatable {
   let protocolName: String
   private(set) var asked = 0
   private(set) var sent = 0
-  /// The received bytes; once there are more than ``ReceivedBytes/limit``, the most recent ones.
+  /// The received bytes; if there are more than ``ReceivedBytes/limit``, only the most recent ones.
   private(set) var received = ReceivedBytes()
   /// How many of the received bytes were printed by `read` or consumed by `expect`.
   var readCount = 0
@@ -19,7 +19,7 @@ struct EADemoSession: Equatable {
     (self.number, self.connectionID, self.protocolName) = (number, connectionID, protocolName)
   }
 
-  /// Expects an echo of the 10,000-byte pattern, `times` times, after everything sent earlier.
+  /// Expects the 10,000-byte pattern to be echoed `times` times, after everything that was sent earlier.
   mutating func expectPattern(times: Int) {
     checks.append(EchoCheck(start: max(received.count, asked), unit: CountingPattern.usual, times: times))
   }
@@ -47,9 +47,9 @@ extension CountingPattern {
 
 struct EchoCheck: Equatable {
   enum Verdict: Equatable {
-    /// The number of bytes that came back as sent.
+    /// The echo was correct; the value is its length in bytes.
     case same(Int)
-    /// The first wrong byte is at this offset, counted from 0.
+    /// The echo was wrong; the values are the offset of the first wrong byte, that byte, and the expected byte.
     case differs(at: Int, UInt8, expected: UInt8)
   }
 
@@ -89,7 +89,7 @@ extension EchoCheck.Verdict {
   }
 }
 
-/// The received bytes of a session; beyond a limit the oldest are dropped.
+/// The bytes that a session has received; beyond a limit, the oldest are dropped.
 struct ReceivedBytes: Equatable {
   static let limit = 8 << 20
 
@@ -106,6 +106,6 @@ struct ReceivedBytes: Equatable {
     }
   }
 
-  /// Returns the kept bytes, starting at an index.
+  /// Returns the kept bytes from an index on.
   func from(_ number: Int) -> ArraySlice<UInt8> { bytes.dropFirst(max(0, number - first)) }
 }

@@ -1,10 +1,10 @@
 import AccessoryCore
 import Glibc
 
-/// Reads stdin line by line, only as fast as lines are requested. The process that started this one shares stdin, so it
-/// is not put into nonblocking mode: each read happens only after the loop reports input.
+/// Reads stdin line by line, no faster than lines are requested. The parent process shares stdin, so stdin is not put
+/// into nonblocking mode; instead, each read waits until the loop reports input.
 final class LineInput: DescriptorHandler {
-  /// A line longer than this is split, and its remainder becomes the next line.
+  /// A longer line is split, and its remainder becomes the next line.
   static let longestLine = 1 << 20
 
   private let onEvent: (String?) -> Void
@@ -13,7 +13,8 @@ final class LineInput: DescriptorHandler {
   private var isOver = false
   private var isWanted = false
 
-  /// Creates the input. Nothing is read before ``want()``; `onEvent` receives each line, and nil at the end.
+  /// Creates the input. Nothing is read before ``want()``. `onEvent` receives each line, then nil at the end of the
+  /// input.
   init(on loop: any PollingLoop, onEvent: @escaping (String?) -> Void) throws {
     self.onEvent = onEvent
     watch = try loop.watch(STDIN_FILENO, for: [], self)

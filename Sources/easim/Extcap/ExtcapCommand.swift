@@ -112,7 +112,7 @@ struct ExtcapInterface {
     return found
   }
 
-  /// Copies the capture until either side closes the connection.
+  /// Copies the capture until Wireshark or the recorded program closes the connection.
   func record(to path: String, _ console: Console) throws -> ExitCode {
     let output = try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: "--fifo \(path)")
     defer { close(output) }

@@ -2,12 +2,13 @@ enum ExitCode: Int32, CaseIterable {
   /// Success: everything that was verified was correct.
   case done = 0
   case checkFailed = 1
-  /// Usage error, wrong input, or output that could not be written.
+  /// Usage error, invalid input, or output that could not be written.
   case usage = 2
   case unreachable = 3
   case timedOut = 4
   case gone = 5
-  /// The accessory was refused or unusable: authentication, identification, SYN, or iAP1 only.
+  /// The accessory was refused or unusable: authentication, identification or the SYN exchange failed, or it speaks
+  /// only iAP1.
   case refused = 6
 
   var meaning: String {

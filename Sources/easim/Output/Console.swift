@@ -6,7 +6,7 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// All output of easim: results on stdout, progress and errors on stderr, transcripts in their files.
+/// All of easim's output: results on stdout, progress and errors on stderr, transcripts in their files.
 ///
 /// A command that only prints writes directly, and blocks while the reader of its output is slow. A loop, however, must
 /// not block: after ``goLive(on:)``, each file has its own thread (``OutputLane``):
@@ -16,10 +16,10 @@ import Synchronization
 /// - Lines of a transcript are never dropped. While too many are waiting, the cables pause (``TranscriptFile``).
 /// - ``finish()`` writes everything that is waiting, within a time limit.
 final class Console {
-  /// How long ``finish()`` waits without progress, unless a signal has arrived.
+  /// How long ``finish()`` keeps waiting while no output is written, unless a signal has arrived.
   private static let patience = Duration.seconds(10)
   private static let patienceAfterSignal = Duration.seconds(1)
-  /// The maximum duration of ``finish()`` after a signal, even if lines are still being written.
+  /// The time limit of ``finish()`` after a signal, even if lines are still being written.
   private static let timeAfterSignal = Duration.seconds(5)
 
   var isJSON: Bool {
@@ -29,7 +29,7 @@ final class Console {
   var showsMessages = true
   /// Whether the reader of stdout has exited, as `head` does.
   var hasNoReader: Bool { shared.hasNoReader.load(ordering: .acquiring) }
-  /// Whether all output to stdout and to files was written. If some output was lost, a command does not exit with 0.
+  /// Whether all output to stdout and to files was written. If any output was lost, the exit code is not 0.
   var isComplete: Bool { !shared.hasLost.load(ordering: .acquiring) }
   /// The loop that must not block; nil before ``goLive(on:)``.
   private(set) var loop: EpollLoop?
@@ -93,12 +93,12 @@ final class Console {
     }
   }
 
-  // This statement breaks a retain cycle: the error handler retains stderr's lane and outlet, which retain the handler.
+  // Breaks a retain cycle: the error handler retains stderr's lane and outlet, which retain the handler.
   deinit { shared.complain.withLock { $0 = nil } }
 
   // MARK: Lines
 
-  /// Prints a line of the result; `ending` is omitted if the string already ends with a line break.
+  /// Prints a line of the result, followed by `ending` unless the line already ends with a line break.
   func out(_ line: String, ending: String = "\n") {
     let isShared = stdout.lane === stderr.lane
     stdout.lane.add(isShared ? aboveFooter(line + ending) : line + ending, .line, to: stdout.outlet, at: now)
@@ -107,7 +107,7 @@ final class Console {
   /// Prints lines with a verdict, in color on a terminal unless NO_COLOR is set.
   func outJudged(_ text: String) { out(colors && !isJSON ? JudgedText.colored(text) : text) }
 
-  /// Prints the address of the live page: with instructions on a terminal, without them for programs.
+  /// Prints the address of the live page; instructions are added if the reader is a terminal.
   func outPageAddress(_ address: String) {
     out(address)
     if isatty(STDERR_FILENO) == 1 { err("easim: open this address in a browser; Ctrl-C ends") }
@@ -125,7 +125,7 @@ final class Console {
     footer.map { "\r\u{1B}[2K\(text)\($0)" } ?? text
   }
 
-  /// Prints bytes of the result unchanged. Call this last, because it blocks until the reader has taken all bytes.
+  /// Prints raw bytes of the result. Call this last, because it blocks until the reader has taken all bytes.
   func outRaw(_ bytes: [UInt8]) {
     guard let code = FileWriting.write(bytes, to: STDOUT_FILENO) else { return }
     shared.failed(stdout.outlet, code)
@@ -133,11 +133,11 @@ final class Console {
 
   func err(_ line: String) {
     trace?.lastLine = line.hasPrefix("easim: ") ? String(line.dropFirst("easim: ".count)) : line
-    // Errors quote names from untrusted sources.
+    // Error messages may quote names from untrusted sources.
     errWhole(Excerpt.ofLines(line.spelledOut(keeping: ["\n", "\t"])))
   }
 
-  /// Prints a line of any length on stderr, for programs.
+  /// Prints a line on stderr without shortening it.
   func errWhole(_ line: String) {
     stderr.lane.add(aboveFooter(line + "\n"), .line, to: stderr.outlet, at: now)
   }
@@ -160,7 +160,7 @@ final class Console {
 
   var witnesses: [(TimelineEvent) -> Void] = []
 
-  /// Passes an event to the witnesses without printing the event.
+  /// Passes an event to the witnesses without printing it.
   func witness(_ event: TimelineEvent) {
     for witness in witnesses { witness(event) }
   }
@@ -193,11 +193,11 @@ final class Console {
 
   // MARK: Files
 
-  /// Prints later results on stderr as well, because stdout carries a file.
+  /// Sends later results to stderr too, because stdout carries a file.
   func leaveStdout() { stdout = stderr }
 
   /// Opens a queue for a file whose lines are never dropped. The queue stays open until the process exits; error
-  /// messages contain `name`.
+  /// messages call the file `name`.
   func makeKeeper(_ descriptor: Int32, named name: String) -> LineKeeper {
     let file = FileIdentity(of: descriptor)
     let lane: OutputLane
@@ -221,7 +221,7 @@ final class Console {
     switch room {
     case .some: return
     case .full: break
-    // Plugging in and unplugging cables adds lines even while the gate is closed.
+    // Lines are added even while the gate is closed, when cables are plugged in or unplugged.
     case .tooFull: return giveUp(file)
     }
     guard gate.isOpen, let loop else { return }
@@ -238,7 +238,7 @@ final class Console {
 
   func lose(_ name: String, _ reason: String) { shared.lose(name, reason) }
 
-  // MARK: With a loop, up to the end
+  // MARK: Output with a loop
 
   /// Ensures that no later output blocks the caller.
   func goLive(on loop: EpollLoop) {

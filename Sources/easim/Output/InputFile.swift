@@ -3,7 +3,7 @@ import Glibc
 
 /// Reads a whole file that the user named; `-` means stdin.
 enum InputFile {
-  /// Larger files are not read, because no profile, capture or payload needs more.
+  /// The maximum size; no profile, capture or payload is larger.
   static let sizeLimit = 256 << 20
 
   /// Reads a file of any size in parts, until `take` returns false.

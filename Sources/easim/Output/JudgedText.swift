@@ -1,4 +1,4 @@
-/// Colors verdicts in lines: the word or sign at the beginning, and counts such as "2 failed".
+/// Colors verdicts in lines: the word or symbol at the beginning, and counts such as "2 failed".
 enum JudgedText {
   private static let green = "\u{1B}[32m"
   private static let red = "\u{1B}[31m"

@@ -15,9 +15,9 @@ enum Key: Equatable {
 
 /// Recognizes keys in a terminal's input.
 ///
-/// The escape key and the beginning of an arrow key's sequence are the same byte; only the next byte tells them apart.
-/// An escape at the end of the input is therefore held until ``finish()``, called a moment later, treats it as the key.
-/// Unknown keys are dropped.
+/// The escape key and an arrow key's sequence begin with the same byte; only the next byte tells them apart. An escape
+/// byte at the end of the input is therefore held until ``finish()``, called a moment later, treats it as the escape
+/// key. Unknown keys are dropped.
 struct KeyReader: Equatable {
   /// No terminal sends a longer sequence for a key.
   private static let longestSequence = 16
@@ -38,13 +38,14 @@ struct KeyReader: Equatable {
     return keys
   }
 
-  /// Treats a held escape byte as a key, because no byte followed it.
+  /// Treats a held escape byte as the escape key, because no byte followed it.
   mutating func finish() -> [Key] {
     defer { held = [] }
     return held.first == 0x1B && held.count == 1 ? [.escape] : []
   }
 
-  /// Returns the first key and its length; the key is nil for unknown bytes. Returns nil while more bytes are needed.
+  /// Returns the first key and its length in bytes; the key is nil if the bytes are unknown. Returns nil while more
+  /// bytes are needed.
   private func first() -> (Key?, Int)? {
     guard let byte = held.first else { return nil }
     switch byte {

@@ -17,7 +17,7 @@ struct LineQueue {
     case frame
   }
 
-  /// The bytes of one write call: whole entries for one target.
+  /// The bytes for one write call: complete entries for a single target.
   struct Batch: Equatable {
     let target: Int
     var bytes: [UInt8]
@@ -33,9 +33,9 @@ struct LineQueue {
   /// How much room is left for kept lines.
   enum Room {
     case some
-    /// The caller should stop adding.
+    /// The caller should stop adding lines.
     case full
-    /// The caller kept adding although the queue was full.
+    /// The caller kept adding lines although the queue was full.
     case tooFull
   }
 
@@ -44,15 +44,15 @@ struct LineQueue {
     case batch(Batch)
   }
 
-  /// PIPE_BUF: a pipe accepts a write of this size completely or not at all, so a pipe that is never read again ends
-  /// with a complete line.
+  /// PIPE_BUF: a pipe accepts a write of up to this size completely or not at all, so even a pipe that is no longer
+  /// read ends with a complete line.
   static let batchLimit = 4_096
   /// The maximum number of bytes in waiting lines. A single longer line is still accepted.
   static let lineLimit = 4 << 20
   /// The total size of kept lines, in bytes, at which the queue counts as full.
   static let keptLimit = 1 << 20
-  /// The multiple of ``keptLimit`` at which the queue counts as overfull. Lines that were already being added when the
-  /// queue became full still fit.
+  /// The multiple of ``keptLimit`` at which the queue counts as overfull. It leaves room for lines that were already
+  /// being added when the queue became full.
   private static let tooMuch = 32
 
   private struct Entry {
@@ -148,7 +148,7 @@ struct LineQueue {
     return lines.popFirst()
   }
 
-  /// Removes everything for a target, and returns the number of lines, including dropped ones.
+  /// Removes all entries for a target, and returns the number of lines, including dropped ones.
   mutating func removeAll(for target: Int) -> Int {
     var count = 0
     for gap in gaps where gap.target == target { count += gap.lines }
@@ -169,7 +169,7 @@ struct LineQueue {
   }
 }
 
-/// A queue in an array, with a cheap `popFirst`.
+/// An array-backed queue with a cheap `popFirst`.
 private struct Fifo<Element> {
   private var elements: [Element?] = []
   private var head = 0

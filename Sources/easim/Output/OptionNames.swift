@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessorySessions
 import LinuxIO
 
-// Messages of libraries do not mention command-line options, because other programs have none; these extensions add
-// easim's.
+// Messages from libraries do not mention command-line options, because other programs use these libraries too; these
+// extensions add easim's options.
 
 extension Refusal {
   var advice: String { advice(naming: \.option) }

@@ -3,15 +3,15 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// Writes lines to one file (a terminal, a pipe, a disk) in order and on a separate thread, so that a blocked write
-/// does not delay anything else.
+/// Writes lines to one file (a terminal, a pipe, a disk) in order, on a separate thread, so that a blocked write does
+/// not delay anything else.
 ///
 /// stdout and stderr share a lane if they are the same file, so that their lines keep their order. Nonblocking mode
-/// would need no thread, but that mode belongs to the open file, and other programs that share the file would fail with
-/// EAGAIN.
+/// would not need a thread, but the mode belongs to the open file, and other programs that share the file would fail
+/// with EAGAIN.
 ///
-/// Before ``start()`` there is no thread: ``add(_:_:to:at:)`` writes immediately and blocks. Blocking suits commands
-/// without a loop, which SIGINT may end at any point.
+/// Before ``start()`` there is no thread: ``add(_:_:to:at:)`` writes immediately and blocks. Commands without a loop
+/// may block, because SIGINT ends them at any point.
 final class OutputLane: Sendable {
   fileprivate struct State {
     var queue = LineQueue()
@@ -24,8 +24,8 @@ final class OutputLane: Sendable {
 
   private let state = Monitor(State())
 
-  /// Counts how many times a lane has written something, a call in ``PatientFile`` has returned, or a signal has
-  /// arrived. Outside the loop, the main thread waits for changes of this counter.
+  /// A counter that grows when a lane has written something, a call in ``PatientFile`` has returned, or a signal has
+  /// arrived. Outside the loop, the main thread waits for this counter to change.
   static let news = Monitor<UInt64>(0)
 
   func makeOutlet(
@@ -57,7 +57,7 @@ final class OutputLane: Sendable {
     }
   }
 
-  /// Queues a block of a binary file; blocks are never dropped.
+  /// Queues a block for a binary file; blocks are never dropped.
   func add(block bytes: [UInt8], to outlet: Outlet) -> LineQueue.Room {
     queue(to: outlet, write: { outlet.write(bytes) }) { queue in
       queue.add(bytes, lines: 1, .kept, to: outlet.number, at: .origin)
@@ -103,7 +103,7 @@ final class OutputLane: Sendable {
     return unwritten
   }
 
-  // MARK: The thread
+  // MARK: Thread
 
   private func run() {
     while true {
@@ -168,7 +168,7 @@ final class Outlet: Sendable {
   fileprivate func end() { isEnded.store(true, ordering: .releasing) }
 
   /// Writes all bytes, even if this blocks for a long time. After the first failure nothing more is written, because a
-  /// file with a gap would be misleading.
+  /// gap in the file would be misleading.
   fileprivate func write(_ bytes: [UInt8]) {
     guard !isOver, let code = FileWriting.write(bytes, to: descriptor) else { return }
     if !isEnded.exchange(true, ordering: .acquiringAndReleasing) { failed(self, code) }

@@ -2,16 +2,16 @@ import AccessoryCore
 import Glibc
 import LinuxIO
 
-/// Opens and writes files that may block without limit, such as a FIFO without a reader or an unresponsive disk.
+/// Opens, reads and writes files that may block forever, such as a FIFO without a reader or an unresponsive disk.
 ///
 /// The system call runs on a separate thread. The caller waits until the system call returns, a signal asks easim to
 /// stop, or the time limit passes.
 enum PatientFile {
-  /// The time limit, which covers all files that are opened together.
+  /// The time limit for opening files; it covers all files that are opened together.
   static let limit = Duration.seconds(10)
   private static let left = Locked(limit)
-  /// The additional time for each file: on a busy machine, opening a thousand files together takes as long as one
-  /// blocked open.
+  /// The additional time for each file: on a busy machine, opening a thousand files can take as long as one blocked
+  /// open.
   private static let grace = Duration.milliseconds(100)
 
   private enum Ending<Result> {
@@ -55,7 +55,7 @@ enum PatientFile {
     }
   }
 
-  /// Reads a file with a call that may block on a pipe. A stop signal ends the wait.
+  /// Reads a file, which may be a pipe that blocks. A stop signal ends the wait.
   static func read<Content: Sendable>(
     named name: String, atMost limit: Duration? = limit * 2, _ read: @escaping @Sendable () throws -> Content
   ) throws -> Content {
@@ -81,10 +81,10 @@ enum PatientFile {
     }
   }
 
-  /// Calls `write`, which returns nil or an error number; returns the error as text.
+  /// Calls `write`, which returns an error number or nil; returns the error as text.
   static func write(_ write: @escaping @Sendable () -> Int32?) -> String? {
     switch perform(atMost: limit, late: { _ in }, write) {
-    // The reader exited on purpose.
+    // The reader of a pipe has exited, which is not an error.
     case .done(nil), .done(EPIPE?): nil
     case .done(let code?): String(cString: strerror(code))
     case .stopped: "stopped"

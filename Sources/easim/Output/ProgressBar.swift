@@ -32,8 +32,8 @@ final class ProgressBar {
   }
 }
 
-/// Shows how much of a file has been read, below all other output on a terminal. For small files nothing is shown,
-/// because they are read too quickly.
+/// Shows how much of a file has been read, below all other output on a terminal. Nothing is shown for small files,
+/// which are read too quickly.
 final class ReadingProgress {
   private static let step = 1_000_000
   private let console: Console

@@ -60,8 +60,8 @@ enum ReplyText {
     }
   }
 
-  /// Shows the expected bytes above the received ones, starting at the line before the first difference, which is
-  /// marked.
+  /// Shows the expected bytes above the received ones, starting one line before the first difference, and marks the
+  /// difference.
   static func comparison(expected: [UInt8], received: [UInt8]) -> [String] {
     let common = zip(expected, received).prefix { $0 == $1 }.count
     let first = max(0, common / 16 - 1) * 16
@@ -75,7 +75,7 @@ enum ReplyText {
     return lines
   }
 
-  /// Compares the bytes of a replay; they may begin anywhere in the session.
+  /// Compares bytes from a replay, which may begin anywhere in the session.
   static func comparison(_ expected: [UInt8], _ got: [UInt8], from first: Int, at offset: Int) -> [String] {
     guard !expected.isEmpty || !got.isEmpty else { return [] }
     let place = offset - first

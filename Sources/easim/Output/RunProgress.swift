@@ -10,8 +10,9 @@ final class RunProgress {
   private var timer: LoopTimer?
 
   /// - Parameters:
-  ///   - show: the bar's text for the time since it was last drawn; nil for none yet.
-  ///   - line: the line; nil for none yet.
+  ///   - show: returns the bar's fraction and text, given the time since the bar was last drawn; nil if there is
+  ///     nothing to show yet.
+  ///   - line: returns the JSON line; nil if there is nothing to report yet.
   init(
     _ console: Console, on loop: any EventLoop, show: @escaping (Duration) -> (fraction: Double, text: String)?,
     line: @escaping (Duration) -> JSONObject?

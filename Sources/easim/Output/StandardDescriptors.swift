@@ -1,11 +1,11 @@
 import Glibc
 
-/// The three standard descriptors, which some programs close before they start other programs.
+/// Keeps the three standard descriptors open, because some programs close them before they start other programs.
 ///
-/// Without replacements, the next opened file or socket would get a closed descriptor's number and receive the output
-/// for stdout.
+/// Without replacements, the next file or socket that is opened would get a closed descriptor's number, and would
+/// receive stdout's output.
 enum StandardDescriptors {
-  /// Opens replacements for closed descriptors; reading stdin and writing stdout and stderr still fail.
+  /// Opens replacements for closed descriptors; reading from stdin and writing to stdout or stderr still fail.
   static func hold() {
     // Each call to `open` uses the lowest free number, so it gets the number of the closed descriptor.
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
@@ -13,8 +13,8 @@ enum StandardDescriptors {
     }
     // Exceeding the limit of `ulimit -f` should be an error, like a full disk, instead of ending this process.
     signal(SIGXFSZ, SIG_IGN)
-    // A reader or peer that has exited should also cause an error. The exit code is the same whether or not `head`
-    // reads the rest of stdout.
+    // A reader or peer that has exited should also cause an error instead of ending this process. The exit code does
+    // not depend on whether `head` reads all of stdout.
     signal(SIGPIPE, SIG_IGN)
   }
 }

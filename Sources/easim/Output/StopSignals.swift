@@ -2,8 +2,8 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// Receives SIGINT, SIGTERM and SIGHUP on a separate thread, so that they work whatever the other threads are waiting
-/// for.
+/// Receives SIGINT, SIGTERM and SIGHUP on a separate thread, so that they work even while all other threads are
+/// blocked.
 enum StopSignals {
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
   // The state is static, because signals belong to the process.
@@ -20,7 +20,7 @@ enum StopSignals {
   /// Starts to receive the signals. Call this before other threads start, because they inherit the signal mask.
   ///
   /// - Parameters:
-  ///   - secondInterrupt: how long the process may continue after a second signal that is a SIGINT.
+  ///   - secondInterrupt: how long the process may continue if the second signal is a SIGINT.
   ///   - wake: called after each signal, on the thread that received it.
   static func take(secondInterrupt: Duration, wake: @escaping @Sendable () -> Void) throws {
     var set = sigset_t()

@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// The terminal, used as EADemo's screen: it delivers keys and shows rows.
+/// The terminal as EADemo's screen: reads keys and shows rows.
 ///
 /// The terminal is restored by ``close()``, at the end of the process and after a crash. Ctrl-Z returns the terminal to
 /// the shell until easim continues.
@@ -26,7 +26,7 @@ final class Terminal: DescriptorHandler {
 
   static var isThere: Bool { isThere(showingOn: STDOUT_FILENO) }
 
-  /// Returns true if keys come from a terminal, and this descriptor is a terminal that can move its cursor.
+  /// Returns true if stdin is a terminal, and this descriptor is a terminal whose cursor can be moved.
   static func isThere(showingOn descriptor: Int32) -> Bool {
     let kind = getenv("TERM").map { String(cString: $0) } ?? "dumb"
     return isatty(STDIN_FILENO) == 1 && isatty(descriptor) == 1 && kind != "dumb"
@@ -46,7 +46,7 @@ final class Terminal: DescriptorHandler {
     escapeTimer = loop.makeTimer { [unowned self] in tell(keys.finish()) }
     watch = try loop.watch(STDIN_FILENO, for: .readable, self)
     signals = try SignalWatch([SIGWINCH, SIGCONT], on: loop) { [unowned self] signal in
-      // The shell that continued easim has changed the terminal's settings.
+      // The shell that continued easim may have changed the terminal's settings.
       if signal == SIGCONT { takeAgain() }
       self.changed()
     }
@@ -111,15 +111,16 @@ final class Terminal: DescriptorHandler {
 
   private func takeAgain() {
     release()
-    // If a shell continues easim in the background, the shell keeps the terminal; the next SIGCONT reports a change.
+    // If a shell continues easim in the background, the shell keeps the terminal until another SIGCONT brings easim to
+    // the foreground.
     if clinux_terminal_hold(STDOUT_FILENO) == 0 { showScreen() }
   }
 
-  // MARK: The screen
+  // MARK: Screen
 
   var size: (width: Int, height: Int) { Self.size(of: STDOUT_FILENO) }
 
-  /// Returns the columns and lines of a terminal, or the usual values if it does not report them.
+  /// Returns the columns and lines of a terminal, or 80 and 24 if the terminal does not report them.
   static func size(of descriptor: Int32) -> (width: Int, height: Int) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }

@@ -21,7 +21,7 @@ enum TextTable {
     }
   }
 
-  /// Returns how many terminal columns a word takes; a Chinese or Japanese character takes two.
+  /// Returns how many terminal columns a word takes; most Chinese and Japanese characters take two.
   static func width(of word: String) -> Int {
     word.unicodeScalars.reduce(0) { width, scalar in
       switch scalar.value {

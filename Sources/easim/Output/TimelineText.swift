@@ -22,7 +22,7 @@ enum TimelineText {
   /// The length at which a message is truncated; `--json` and `--transcript` show all of it.
   private static let messageLimit = 100
 
-  /// A scenario's error has several lines; in other events a line break is part of a name.
+  /// Whether a line break in the event's text is part of a name; only a scenario's error has several lines.
   private static func isOneLine(_ event: TimelineEvent) -> Bool {
     if case .result = event.kind { false } else { true }
   }
@@ -37,7 +37,7 @@ enum TimelineText {
     let offer = protocols.isEmpty ? "no protocols" : protocols.joined(separator: ", ")
     let id = event.subject?.connectionID.map { "  connectionID \($0)" } ?? ""
     switch event.kind {
-    // On USB the protocols are known only after the identification.
+    // On USB the protocols are known only after identification.
     case .attach(let place) where event.side == .accessory && address(place)?.kind == .usb:
       return ("+", "plugged in at \(shown(place)): \(name)", Style.plain)
     case .attach(let place):
@@ -68,8 +68,8 @@ enum TimelineText {
     }
   }
 
-  /// Formats the place of an event. An address is quoted for a shell; other places are descriptions, such as "a cable
-  /// in memory".
+  /// Formats the place where an event occurred. An address is quoted for a shell; other places are descriptions, such
+  /// as "a cable in memory".
   private static func shown(_ place: String) -> String {
     address(place) == nil ? place : place.shellWord
   }

@@ -4,7 +4,7 @@ import AccessoryRuns
 import Glibc
 import LinuxIO
 
-/// The file of `--trace`: an HTML page about the run, written when the command ends.
+/// The file of `--trace`: an HTML page that shows the run, written when the command ends.
 final class TraceFile {
   let recorder: TraceRecorder
   /// Whether the page is written at the end; `easim soak` writes one only for a failed seed.
@@ -16,7 +16,7 @@ final class TraceFile {
   private let time: String
   private let name: String
   private var verdict: TraceVerdict?
-  /// The last line for users, which is the result if the command has no verdict.
+  /// The last line printed for users, which serves as the result if the command has no verdict.
   var lastLine = ""
 
   /// Checks that the file can be written when the command ends.
@@ -33,7 +33,7 @@ final class TraceFile {
     TraceRecorder(program: "", command: "", time: time, limit: max(1, recorder.limit / max(1, count)))
   }
 
-  /// Returns the address of the page for a link in another file.
+  /// Returns the page's address, for a link in the file `other`.
   func address(from other: String) -> String {
     // If the folder was removed, the result is nil, and no file can be written either.
     let place = getcwd(nil, 0)

@@ -4,17 +4,17 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// The accessory's side of `easim pipe`: connects each session that a device opens to the next stream, in order. With a
-/// listener, sessions wait for connections, and connections wait for sessions.
+/// The accessory's side of `easim pipe`: connects each session that a device opens to the next stream. With a listener,
+/// sessions wait for connections, and connections wait for sessions.
 final class PipeAccessory: PipeRole {
   private static let mostSessions = 64
 
   weak var door: PipeDoor?
   /// The command's exit code; nil while the command is running.
   private(set) var verdict: ExitCode?
-  /// Ends the stream: the device decides when sessions open, and a disconnected client would waste a session.
+  /// Ends a disconnected client's stream, which would otherwise use up the next session that the device opens.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: false)
-  /// The protocol whose sessions are connected; nil means all.
+  /// The protocol whose sessions are connected to streams; nil means all protocols.
   let protocolName: String?
 
   private let loop: any EventLoop

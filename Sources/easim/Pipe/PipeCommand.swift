@@ -99,8 +99,7 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   try cables.openFiles(console)
   cables.openDoor(console)
   defer { cables.closeDoor() }
-  // Closing the sessions also sets a verdict; after Ctrl-C, this verdict must not be mistaken for the end of the
-  // stream.
+  // After Ctrl-C, closing the sessions also sets a verdict, which must not be mistaken for the end of the stream.
   var verdict: ExitCode?
   var progress = ""
   let ended = try context.run(until: { host.verdict != nil || !context.app.hiddenAccessories.isEmpty }, limit: nil) {

@@ -2,18 +2,18 @@ import AccessoryCore
 import AccessorySessions
 import LinuxIO
 
-/// The side that opens sessions for a pipe's streams: device or accessory.
+/// The role that provides sessions for a pipe's streams: the device or the accessory.
 protocol PipeRole: AnyObject {
   func admit(_ relay: SessionRelay)
   /// Handles the end of a session; returns true if the stream waits for another session.
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool
-  /// What to do with a socket whose client disconnects.
+  /// What to do with a stream whose client disconnects.
   var whenClientLeaves: SessionRelay.WhenReaderLeaves { get }
   /// The door that provides the streams. The door sets this property itself.
   var door: PipeDoor? { get set }
 }
 
-/// The source and destination of a pipe's bytes: stdin and stdout, or the connections of a listener.
+/// The source and destination of a pipe's bytes: stdin and stdout, or a listener's connections.
 final class PipeDoor {
   private static let mostConnections = 256
 
@@ -26,7 +26,7 @@ final class PipeDoor {
   private var refusals: ReportLimit?
   private var whenEmpty: (() -> Void)?
 
-  /// Opens the door. The role must outlive the door.
+  /// Creates the door, which must not outlive the role.
   init(_ options: PipeOptions, on loop: any PollingLoop, _ console: Console, to role: any PipeRole) throws {
     (self.loop, self.role, linger) = (loop, role, options.linger)
     tell = { console.err("easim: \($0)") }
@@ -105,7 +105,7 @@ final class PipeDoor {
 }
 
 extension SessionRelay.Ending {
-  /// Whether the cable ended, not just the session.
+  /// Whether the cable was unplugged, rather than only the session closed.
   var isGone: Bool {
     switch self {
     case .session(.channelEnded), .session(.linkDown): true

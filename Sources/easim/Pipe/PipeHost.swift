@@ -7,18 +7,18 @@ import IAP2
 /// The app inside `easim pipe`, which opens a session for each stream as soon as the accessory offers the protocol.
 final class PipeHost: AppHandler, PipeRole {
   weak var door: PipeDoor?
-  /// The command's exit code; nil while the command is running. The value is `unreachable`, without a printed message,
-  /// if there is no accessory.
+  /// The command's exit code; nil while the command is running. If there is no accessory, the exit code is
+  /// `unreachable`, and the caller prints the message.
   private(set) var verdict: ExitCode?
-  /// Keeps the stream, because a client may have sent its last bytes and disconnected before its session could be
-  /// opened.
+  /// Keeps a disconnected client's stream, because the client may have sent its last bytes and disconnected before its
+  /// session could be opened.
   let whenClientLeaves = SessionRelay.WhenReaderLeaves.finishInput(whileWaiting: true)
 
   private let options: PipeOptions
   private let loop: any EventLoop
   private let tell: (String) -> Void
   private var isListening: Bool { options.listen != nil }
-  /// The accessory and its protocol, once a session can be opened.
+  /// The accessory and the protocol with which to open sessions; nil while no session can be opened.
   private var target: (accessory: PublishedAccessory, protocolName: String)?
   private weak var app: AppView?
   private var sawAccessory = false
@@ -34,7 +34,7 @@ final class PipeHost: AppHandler, PipeRole {
     (self.options, self.loop, self.tell) = (options, loop, tell)
   }
 
-  // MARK: The streams
+  // MARK: Streams
 
   func admit(_ relay: SessionRelay) {
     let timer = loop.schedule(after: options.shared.timeout) { [unowned self, unowned relay] in timeIsOver(for: relay) }
@@ -44,7 +44,7 @@ final class PipeHost: AppHandler, PipeRole {
 
   func ended(_ relay: SessionRelay, _ ending: SessionRelay.Ending) -> Bool {
     forget(relay)
-    // The next session waits for the next connect; even the preceding disconnect may not have been reported yet.
+    // The next session waits until the accessory connects again; the disconnect itself may not have been reported yet.
     if ending.isGone { target = nil }
     let (code, text) = relay.verdict(ending, otherEnd: "the accessory")
     if ending.isGone, options.reconnects {
@@ -93,13 +93,13 @@ final class PipeHost: AppHandler, PipeRole {
     if let text { tell(text) }
   }
 
-  // MARK: The accessory
+  // MARK: Accessory
 
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     self.app = app
-    // An accessory that connects twice has no protocols the first time, so no session can be opened until the next
-    // connect.
+    // An accessory that connects twice has no protocols the first time, so no session can be opened until it connects
+    // again.
     guard !accessory.protocols.isEmpty, target == nil else { return }
     do {
       target = (accessory, try ProtocolChoice.choose(options.shared.protocolName, among: accessory.protocols))

@@ -106,7 +106,7 @@ private func runReplay(_ options: ReplayOptions, _ console: Console) throws -> E
   let settings = try options.settings()
   for problem in recording.problems { console.err("easim: \(options.path): \(problem)") }
   var played = Played(progress: ReplayProgress(recording))
-  // If there is nothing to compare, do not wait for a device.
+  // If the recording has no sessions, there is nothing to compare, so do not wait for a device.
   if !recording.sessions.isEmpty || options.shared.allowsEmpty {
     played =
       options.address == nil
@@ -163,7 +163,7 @@ private func learn(_ first: String, _ second: String, _ recording: Recording, _ 
   return .done
 }
 
-// MARK: - Either end
+// MARK: - Playing
 
 private func playAccessory(
   _ recording: Recording, _ settings: ReplaySettings, _ options: ReplayOptions, _ console: Console
@@ -233,7 +233,7 @@ private func playApp(
     options.shared, at: options.address ?? .standardLocal, for: app, on: runtime, cables, console,
     adjust: { settings in
       var settings = settings
-      // The recording does not contain the declarations of the app that made it.
+      // The recording does not show which protocols the app declared, so the app sees all of them.
       settings.rules.visibility = .all
       settings.rules.undeclaredSessions = .allowed
       return settings

@@ -17,7 +17,7 @@ struct ReplayReport: Equatable {
     var offset: Int?
     /// The packet of the recording that contains the expected bytes.
     var packet: Int?
-    /// The offset at which ``expected`` and ``got`` begin.
+    /// The offset in the session at which ``expected`` and ``got`` begin.
     var contextOffset: Int?
     var expected: [UInt8]?
     var got: [UInt8]?
@@ -74,7 +74,7 @@ struct ReplayReport: Equatable {
 
   private var playedText: String { "\(rows.count(where: \.isPlayed)) of \(rows.count.counted("session")) played" }
 
-  /// Passed if every session was played as recorded, and there was something to compare.
+  /// The verdict is passed if every session was played as recorded and there was something to compare.
   var verdict: Verdict {
     if difference == nil, let nothing { return allowsEmpty ? .passed : .empty(nothing) }
     return Verdict(

@@ -38,7 +38,7 @@ private struct ReportOptions: CommandOptions {
 
   var verb = Verb.show
   var paths: [String] = []
-  /// The limits of `--fail-if`, for a run and for the change between runs.
+  /// The limits of `--fail-if`: those for a single run, and those for the change between runs.
   var limits: (run: [BurstLimit], change: [ChangeLimit]) = ([], [])
   var shared = SharedOptions()
 
@@ -52,7 +52,7 @@ private struct ReportOptions: CommandOptions {
       "--fail-if", \.limits, as: "LIMIT",
       "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true
     ) { limits, word in
-      // Only the complete command line shows which kind of limit this is.
+      // A limit that is not about a run may be about the change between runs.
       do { limits.run.append(try BurstLimit(word)) } catch {
         guard let change = try? ChangeLimit(word) else { throw UsageError("--fail-if \(error)") }
         limits.change.append(change)

@@ -28,7 +28,7 @@ struct ReportInput {
   /// Returns the report; an error lists everything that is wrong with the file.
   func report<Result: Report>(_ type: Result.Type) throws -> Result { try Result(json: bytes, file: path) }
 
-  /// Returns the files that the words of a command line refer to; a folder means all .json files in it, sorted by name.
+  /// Returns the files that the command-line words refer to; a folder means all .json files in it, sorted by name.
   static func paths(_ words: [String]) throws -> [String] {
     try words.flatMap { word -> [String] in
       guard isFolder(word) else { return [word] }

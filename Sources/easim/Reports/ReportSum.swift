@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// Adds up the reports of shards one after another, so that even thousands need only the memory of one report and the
-/// sum.
+/// Adds up the reports of shards one after another, so that even thousands of reports need only enough memory for one
+/// report and the sum.
 struct ReportSum<Result: Report> {
   var report: Result
   /// The messages about incomplete shards; these shards are not part of the sum.
@@ -18,7 +18,7 @@ struct ReportSum<Result: Report> {
         continue
       }
       if let reason = lastUnfinished {
-        // The sum so far was incomplete, so a new sum begins here.
+        // The sum so far was of incomplete shards, so a new sum begins here.
         unfinished.append(reason)
         lastUnfinished = nil
         sum = next
@@ -35,7 +35,7 @@ struct ReportSum<Result: Report> {
     report = sum
   }
 
-  /// Prints what is missing; returns true if nothing is.
+  /// Prints which shards are missing; returns true if none are.
   func tellMissing(_ console: Console) -> Bool {
     for line in unfinished { console.err("easim: \(line): run it again") }
     if let missing = report.shards.missingText { console.err("easim: \(missing)") }

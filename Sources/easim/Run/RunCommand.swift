@@ -166,7 +166,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   return .done
 }
 
-/// Returns the accessories of all given profiles, each with its own serial number.
+/// Returns the accessories for all given profiles, each with its own serial number.
 private func profiles(_ options: RunOptions) throws -> [Profile] {
   var named: [(reference: String, times: Int)] = []
   for word in options.profiles {

@@ -5,7 +5,7 @@ import AccessorySessions
 import AccessorySoak
 import AccessoryWorlds
 
-/// Plays a scenario with `apps`, as written by `easim soak`, in virtual time, and checks the rules that every simulated
+/// Plays in virtual time a scenario with `apps`, as written by `easim soak`, and checks the rules that every simulated
 /// world must obey.
 struct PlanPlay {
   private var plan: SoakPlan

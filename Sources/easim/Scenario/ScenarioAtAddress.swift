@@ -3,7 +3,8 @@ import AccessoryCore
 import AccessoryHost
 import AccessoryWorlds
 
-/// A scenario whose accessories are at an address: `easim scenario run NAME --at ADDR` plays the device and the app.
+/// Plays a scenario whose accessories are at an address: `easim scenario run NAME --at ADDR` plays the device and the
+/// app.
 final class ScenarioAtAddress {
   private let scenario: Scenario
   private let pattern: String
@@ -66,7 +67,7 @@ final class ScenarioAtAddress {
         to: address, for: device, on: runtime.loop, options: options.transport, wanted: .one
       ) { [unowned self] in wrap($0, accessory: place) }
     }
-    // One dialer finds all accessories of the scenario and all their attachments.
+    // One dialer finds all of the scenario's accessories each time they are attached.
     if hasDialerForAll { return nil }
     hasDialerForAll = true
     let serials = scenario.accessories.map(\.profile.identity.serialNumber)
@@ -85,7 +86,7 @@ final class ScenarioAtAddress {
 
 /// The addresses of a scenario's accessories: all in one local directory, or each at its own address.
 enum ScenarioAddresses {
-  /// Returns the address of each accessory, from a pattern in which `{index}` is its number.
+  /// Returns the address of each accessory, from a pattern in which `{index}` stands for the accessory's number.
   static func addresses(
     _ pattern: String, for scenario: Scenario, option: String
   ) throws -> [Address] {

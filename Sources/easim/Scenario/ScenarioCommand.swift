@@ -90,7 +90,7 @@ struct ScenarioOptions: CommandOptions {
     return name == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : name
   }
 
-  /// Returns the name of the app that a trace shows beside the scenario's app; nil if the scenario has no other app.
+  /// Returns the name of the app that a trace shows next to the scenario's own app; nil if there is no other app.
   fileprivate func otherName(for scenario: Scenario) -> String? {
     let robust = ScenarioClients.robust.name
     let other = clientName(for: scenario) == robust ? scenario.naiveClient : robust
@@ -203,7 +203,7 @@ private func playQuietly(
     passed: verdict.passed, text: verdict.text, length: length - .origin, timeline: lines)
 }
 
-/// Plays one scenario in virtual time for a trace; returns the result and the time that the scenario took.
+/// Plays one scenario in virtual time for a trace; returns the result and how long the scenario took.
 private func playVirtually(
   _ scenario: Scenario, _ options: ScenarioOptions, client: String? = nil, recorder: TraceRecorder?,
   _ report: @escaping (TimelineEvent) -> Void = { _ in }
@@ -224,7 +224,8 @@ private func playVirtually(
   return try playVirtually(scenario, settings, options, client: client)
 }
 
-/// Adds a played scenario to a trace, and plays it again with the other client, to show both side by side.
+/// Adds a played scenario to a trace, then plays the scenario again with the other client, so that the trace shows both
+/// side by side.
 private func add(
   _ scenario: Scenario, _ recorder: TraceRecorder, _ verdict: ScenarioVerdict, _ options: ScenarioOptions,
   to trace: TraceFile
@@ -242,7 +243,7 @@ private func add(
     run(beside, try playVirtually(scenario, options, client: other, recorder: beside).verdict, other))
 }
 
-/// Plays one scenario in virtual time; returns the result and its time.
+/// Plays one scenario in virtual time; returns the result and how long the scenario took.
 private func playVirtually(
   _ scenario: Scenario, _ settings: World.Settings, _ options: ScenarioOptions, client: String? = nil
 ) throws -> (verdict: ScenarioVerdict, time: Instant) {

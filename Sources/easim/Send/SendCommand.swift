@@ -122,7 +122,7 @@ struct SendOptions: CommandOptions {
     }
   }
 
-  /// The first text with a backslash that is sent as two characters; nil if there is none.
+  /// The first text in which a backslash escape is sent unchanged; nil if there is none.
   fileprivate var unescaped: String? { escapes || scriptFile != nil ? nil : script.unescaped().first }
 }
 
@@ -135,7 +135,7 @@ private func runSend(_ options: SendOptions, _ console: Console) throws -> ExitC
   return code
 }
 
-/// Sends the bytes; returns a description of the outcome, the number of requests, and the number of answered requests.
+/// Sends the bytes; returns the exit code, a description of the outcome, and the requests with their answers.
 private func send(
   _ options: SendOptions, on runtime: CommandRuntime, _ console: Console
 ) throws -> (ExitCode, String, Sender.Requests) {

@@ -5,7 +5,7 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// The accessories of `easim run --control`, which other programs can control while the command is running.
+/// The accessories of `easim run --control`, which other programs can control during the run.
 struct ControlledRun {
   private let profiles: [Profile]
   private let runtime: CommandRuntime

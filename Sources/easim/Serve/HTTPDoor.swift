@@ -6,26 +6,26 @@ import LinuxIO
 
 /// The control protocol over HTTP: `POST /rpc`, `GET /events`, `/healthz` and `/metrics`, using libmicrohttpd.
 ///
-/// The library uses no thread: the event loop watches the library's own epoll descriptor. ``HTTPGate`` decides what a
-/// request may do, and the listener decides which users may connect, as for sockets that carry bytes. Bodies, headers,
-/// connections and streams are limited, and a connection that is silent for ``Limits/silence`` is closed, except for
-/// event streams. ``HTTPPlaces`` decides which connection is closed when the limit is reached.
+/// libmicrohttpd uses no thread: the event loop watches the library's own epoll descriptor. ``HTTPGate`` decides what a
+/// request may do, and the listener decides which users may connect. Bodies, headers, connections and streams are
+/// limited, and a connection that is silent for ``Limits/silence`` is closed, except for event streams. ``HTTPPlaces``
+/// decides which connection is closed when the limit is reached.
 final class HTTPDoor: DescriptorHandler {
   struct Limits {
     var connections = 1_200
     var streams = 1_024
     /// How long a request may pause while it is arriving, in seconds.
     var silence = 10
-    /// The total time limit for a request's headers, and again for the request's body.
+    /// How long a request's headers may take in total to arrive; the same limit then applies to the request's body.
     var arrival = Duration.seconds(30)
     /// The interval at which a silent event stream sends comments, so that a missing reader is noticed.
     var heartbeat = Duration.seconds(15)
-    /// The memory for one connection's headers in bytes.
+    /// The number of bytes reserved for one connection's headers.
     var memory = 32 * 1024
   }
 
   enum Trouble: Equatable {
-    /// A client did not read its event stream; the value is the number of dropped events.
+    /// A client did not read its event stream, so events were dropped; the value is their number.
     case readerDropped(events: Int)
     case refused(reason: String, peer: String)
     case cannotAccept(String)
@@ -56,7 +56,7 @@ final class HTTPDoor: DescriptorHandler {
     self.metrics = metrics
   }
 
-  /// Listens on a port of this machine; 0 means any free port. Without a token the server offers only metrics.
+  /// Listens on a port of this machine; 0 means any free port. Without a token, the server offers only metrics.
   init(
     _ server: ControlServer, host: String, port: UInt16, _ options: TransportOptions = TransportOptions(),
     token: String?, on loop: any PollingLoop, limits: Limits = Limits(), report: @escaping (Trouble) -> Void = { _ in }
@@ -101,7 +101,7 @@ final class HTTPDoor: DescriptorHandler {
     exchanges = [:]
   }
 
-  // MARK: The loop
+  // MARK: Loop
 
   func descriptorReady(_ readiness: Readiness) { run() }
 
@@ -114,7 +114,7 @@ final class HTTPDoor: DescriptorHandler {
     if milliseconds >= 0 { timer?.arm(at: loop.now + .milliseconds(milliseconds)) } else { timer?.cancel() }
   }
 
-  /// Runs the library in a later turn, because it may be in the middle of a callback.
+  /// Runs libmicrohttpd in a later turn of the loop, because it may be in the middle of a callback.
   fileprivate func runSoon() {
     guard !isRunDue else { return }
     isRunDue = true
@@ -152,7 +152,7 @@ final class HTTPDoor: DescriptorHandler {
   private func makeRoom() {
     guard let daemon, let stranger = places.stranger else { return }
     Self.shutDown(stranger)
-    // The library notices the closed connection now and drops it.
+    // libmicrohttpd now notices that the connection is closed, and drops it.
     MHD_run(daemon)
   }
 
@@ -213,7 +213,7 @@ final class HTTPDoor: DescriptorHandler {
       state.pointee = key
       exchange.decision = gate.admit(head(of: connection, method, url))
       places.arrived(connection, isTrusted: gate.hasToken(exchange.decision))
-      // The body is not read, because receiving it would take a long time.
+      // The oversized body is not read, because receiving it would take a long time.
       if case .failure(let refused) = exchange.decision, refused.refusal == .tooLarge {
         return refuse(connection, .tooLarge)
       }
@@ -231,7 +231,7 @@ final class HTTPDoor: DescriptorHandler {
     }
   }
 
-  /// Answers an admitted request; this is the only place that maps paths to answers.
+  /// Answers an admitted request; no other function maps paths to answers.
   private func serve(
     _ route: HTTPGate.Route, _ path: String, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {

@@ -20,8 +20,7 @@ final class HTTPExchange {
     (self.connection, self.began) = (connection, began)
   }
 
-  /// Receives a part of the body. If the body is too large, the excess is discarded, up to the same size again; then
-  /// the connection ends.
+  /// Receives a part of the body. A body that is too large is discarded as it arrives, and the request is refused.
   func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     if case .failure = decision { return true }
     if isTooLarge || body.count + bytes.count > HTTPGate.longestBody {
@@ -49,7 +48,7 @@ final class HTTPExchange {
     return count
   }
 
-  /// Sends a comment to a silent stream; ends a stream that has dropped events and is not being read.
+  /// Sends a comment on a silent stream; ends a stream that has dropped events and is not being read.
   func beat() {
     guard isStream, !isEnding else { return }
     if unsent.droppedCount > 0 {

@@ -4,12 +4,12 @@ import AccessoryFormats
 /// Tracks which connections of an HTTP server are waiting for a request, and which one to close when the limit is
 /// reached.
 ///
-/// A connection that has sent a request with the token is never closed. Other connections are strangers: if another
-/// connection arrives at the limit, the oldest stranger is closed. Connections that send their headers very slowly
-/// therefore cannot lock out a client whose request arrives complete.
+/// A connection that has sent a request with the token is never closed. All other connections are called strangers:
+/// when a connection arrives and the limit is reached, the oldest stranger is closed. Connections that send their
+/// headers very slowly therefore cannot lock out a client that sends its request at once.
 struct HTTPPlaces<Connection: Hashable> {
   private struct Place {
-    /// The time at which the connection was accepted, or its last request was answered.
+    /// When the connection was accepted or its last request was answered.
     var since: Instant
     /// Whether the request's headers have not arrived yet.
     var isWaiting = true
@@ -20,7 +20,7 @@ struct HTTPPlaces<Connection: Hashable> {
 
   var count: Int { places.count }
 
-  /// The stranger to close for another connection.
+  /// The stranger to close to make room for a new connection; nil if there is none.
   var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
 
   /// Records that a connection was accepted or answered, and is waiting for a request.
@@ -36,7 +36,7 @@ struct HTTPPlaces<Connection: Hashable> {
 
   mutating func leave(_ connection: Connection) { places[connection] = nil }
 
-  /// Returns the connections whose headers should have arrived by now, and the next such deadline.
+  /// Returns the connections whose headers should have arrived by now, and the next deadline of another connection.
   func overdue(at now: Instant, limit: Duration) -> (connections: [Connection], next: Instant?) {
     let waiting = places.filter(\.value.isWaiting)
     let late = waiting.filter { $0.value.since + limit <= now }

@@ -4,10 +4,10 @@ import AccessoryPages
 import CMicroHTTPD
 import Glibc
 
-/// Serves the files of the live page from the program or, for development, from the folder that `EASIM_PAGE` names.
+/// Serves the files of the live page from the program or, for development, from the folder named by `EASIM_PAGE`.
 extension HTTPDoor {
-  /// Answers with a file of the page. No token is required, because the files are the same for everyone and contain no
-  /// secrets.
+  /// Answers with one of the page's files. No token is required, because the files are the same for everyone and
+  /// contain no secrets.
   static func answerPage(_ connection: OpaquePointer, _ path: String) -> MHD_Result {
     guard let file = PageFile.all[path] else { return cmicrohttpd_result(0) }
     let bytes =

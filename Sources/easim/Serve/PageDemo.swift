@@ -36,7 +36,7 @@ final class PageDemo {
     }
   }
 
-  /// Adds the accessory and the app, which trigger the following steps.
+  /// Adds the accessory and the app, whose events trigger the later steps.
   func start() {
     call(
       "accessory.add",
@@ -51,7 +51,7 @@ final class PageDemo {
     }
   }
 
-  // MARK: The demonstration
+  // MARK: Demonstration
 
   private func plug() {
     rounds = 0
@@ -81,7 +81,7 @@ final class PageDemo {
       rounds += 1
       loop.schedule(after: .seconds(1)) { [self] in
         if rounds > Self.exchanges { return unplug() }
-        // EADemo's bytes are 0 to 255 repeatedly; the page sends them as printable characters in a line.
+        // EADemo sends the bytes 0 to 255 repeatedly; the page sends a line of printable characters instead.
         let line = String((0..<10_000).map { Character(Unicode.Scalar(UInt8(32 + $0 % 95))) })
         send([.init("text", .text(line))], count: 10_000)
       }
@@ -96,12 +96,12 @@ final class PageDemo {
 
   private func call(_ method: String, _ params: [JSON5Member], _ done: @escaping (JSON5Value) -> Void) {
     client.call(method, .object(params)) { [weak self, loop] result in
-      // The step is deferred to a later turn, because the client is in the middle of a request.
+      // The step is deferred to a later turn of the loop, because the client is in the middle of a request.
       loop.schedule(after: .zero) {
         switch result {
         case .success(let answer): done(answer)
-        // Users may press the page's buttons during the demonstration; if a step no longer applies, the demonstration
-        // ends.
+        // Users may press the page's buttons during the demonstration; if a step is then no longer possible, the
+        // demonstration ends.
         case .failure(let error): self?.failed(error.message)
         }
       }

@@ -4,7 +4,8 @@ import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 
-/// Lists accessories as their medium sees them, one per line. For an unusable accessory, the reason is shown.
+/// Lists accessories, one per line, with what the medium reports about each. An unusable accessory is listed with the
+/// reason.
 enum AccessoryList {
   static func text(_ accessories: [FoundAccessory]) -> String {
     TextTable.lines(rows(accessories)).joined(separator: "\n")

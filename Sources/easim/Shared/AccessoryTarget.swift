@@ -9,7 +9,7 @@ final class AccessoryTarget {
   let dialer: Dialer
   private let address: Address
 
-  /// Selects the accessory.
+  /// Creates the target and starts looking for its accessory.
   ///
   /// - Parameters:
   ///   - address: the accessory's address.
@@ -30,7 +30,8 @@ final class AccessoryTarget {
       }, wrap: wrap)
   }
 
-  /// Identifies the selected accessory; nil if it has not appeared yet, or if identifying it needs a connection.
+  /// Identifies the selected accessory; nil if the accessory has not appeared yet, or cannot be identified without a
+  /// connection.
   static func choose(
     at address: Address, _ protocolName: String?, on runtime: CommandRuntime, _ console: Console
   ) throws -> String? {
@@ -40,7 +41,7 @@ final class AccessoryTarget {
     func choice() -> AccessoryChoice {
       AccessoryChoice(among: found, protocolName: protocolName, isNamed: address.namesOneAccessory)
     }
-    // The medium remembers several accessories, but perhaps only one is connected.
+    // The medium remembers several accessories, but perhaps only one of them is connected.
     if case .several = choice() { found = try RollCall.of(sighting, at: address) { runtime } }
     let wanted = protocolName.map { Excerpt.of($0) }
     switch choice() {
@@ -77,7 +78,8 @@ final class AccessoryTarget {
       """
   }
 
-  /// Returns the exit code and the message when no accessory was ready: either time ran out, or none can appear.
+  /// Returns the exit code and the message when no accessory was ready: either the time ran out, or no accessory can
+  /// appear.
   func explanation(within timeout: Duration) -> (code: ExitCode, text: String) {
     if dialer.isUnfinished, let trouble = dialer.trouble {
       return (.gone, "the accessory was not ready within \(DurationText.format(timeout)): \(trouble.detail)")
@@ -87,7 +89,7 @@ final class AccessoryTarget {
 }
 
 extension Address {
-  /// A hint for when there is no accessory: a command that adds a local one.
+  /// The hint that is printed if there is no accessory: a command that starts a local one.
   var hintWhereNothingIs: String? {
     guard case .local(nil, _) = self else { return nil }
     return """

@@ -7,7 +7,7 @@ import LinuxIO
 
 let media = MediumTable.linked
 
-/// The options that apply to all cables of a command: `--allow-remote`, `--any-user`, `--fault`, `--transcript` and
+/// The options that apply to all of a command's cables: `--allow-remote`, `--any-user`, `--fault`, `--transcript` and
 /// `--capture`.
 final class CableOptions {
   let transport: TransportOptions
@@ -42,15 +42,15 @@ final class CableOptions {
     self.transport = transport
   }
 
-  /// Empties the transcript file and the capture file. Called once the rest of the command line is known to be correct,
-  /// so that a mistake in it cannot destroy a file.
+  /// Opens the transcript file and the capture file, which empties them. Call this once the rest of the command line is
+  /// known to be correct, so that a mistake in it cannot destroy a file.
   func openFiles(_ console: Console) throws {
     recorder = try CaptureFile.asked(for: shared, console, origin: loop.now)
     transcript = try TranscriptFile.asked(for: shared, console)
   }
 
-  /// Wraps the channels on this side of a cable with faults, the transcript and the capture. The capture names the
-  /// cable after its place and accessory, if known.
+  /// Adds the faults, the transcript and the capture to the channels at this end of a cable. In the capture, the cable
+  /// is named after its place and, if known, its accessory.
   func wrap(_ bare: Cable, at end: Cable.End, place: String, accessory: String = "") -> Cable {
     let (loop, report) = (loop, report)
     var cable = bare.faulty(
@@ -67,8 +67,8 @@ final class CableOptions {
     } ?? cable
   }
 
-  /// Lets Wireshark record the cables. If the local directory cannot be used, the command works without Wireshark, and
-  /// 'easim extcap' reports the reason.
+  /// Lets Wireshark record the cables. If the local directory cannot be used, the command continues without Wireshark,
+  /// and 'easim extcap' reports the reason.
   func openDoor(_ console: Console) {
     guard let loop = loop as? any PollingLoop else { return }
     door = try? CaptureDoor(on: loop, offers: { [weak self] in self?.offers ?? [] }) { console.err("easim: \($0)") }
@@ -102,7 +102,7 @@ final class CableOptions {
     }
   }
 
-  /// Whether no cable is holding back bytes: a cable with a delay continues after its channel is closed.
+  /// Whether no cable is still holding bytes. A cable with a delay delivers its bytes even after its channel is closed.
   var isQuiet: Bool { faultyChannels.allSatisfy { $0.channel == nil } }
 
   private func keep(_ channel: FaultChannel) {

@@ -6,11 +6,11 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// The socket through which Wireshark records the cables of a running easim program, in the standard local directory,
-/// for processes of the same user.
+/// The socket in the standard local directory through which Wireshark records a running easim program's cables. Only
+/// processes of the same user can connect.
 ///
 /// A client sends one line. The answer to `list` is a JSON object for each accessory. The answer to `record ID` is a
-/// pcapng file of that accessory's cables; the recording continues until either side closes the connection.
+/// pcapng file of that accessory's cables; the recording continues until the client or easim closes the connection.
 ///
 /// A reader that is too slow never holds up a cable: if too many bytes are unread, its connection is closed.
 final class CaptureDoor {
@@ -19,11 +19,11 @@ final class CaptureDoor {
     let id: String
     let name: String
     let place: String
-    /// The time at which the clock shows zero, in nanoseconds since 1970.
+    /// When the loop's clock showed zero, in nanoseconds since 1970.
     let epoch: Int64
     let taps: CableTaps
 
-    /// A title such as "Lawk View at local:"; only the address while the accessory is unknown.
+    /// A title such as "Lawk View at local:"; while the accessory is unknown, only the address.
     var title: String { name.isEmpty ? place : "\(name) at \(place)" }
   }
 
@@ -104,7 +104,7 @@ final class CaptureDoor {
 }
 
 extension CaptureDoor {
-  /// Creates a door for a server's accessories; nil if the local directory cannot be used.
+  /// Opens a door to the cables of a server's accessories; nil if the local directory cannot be used.
   static func of(_ server: ControlServer, on loop: any PollingLoop, _ console: Console) -> CaptureDoor? {
     let offers = {
       server.recordables.map {
@@ -148,7 +148,7 @@ private final class CaptureReader {
       guard let self, !isOver else { return }
       guard unsent.count + block.count <= Self.mostUnread else {
         tooSlow()
-        // A channel is already being recorded, so a recording cannot begin now.
+        // The connection is closed in a later turn of the loop, because a cable is still recording this block.
         return leave()
       }
       send(block)

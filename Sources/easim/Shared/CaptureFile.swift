@@ -3,13 +3,13 @@ import AccessoryCore
 import AccessorySessions
 import Glibc
 
-/// The file of `--capture`, or stdout with `-`; the command's results then go to stderr.
+/// The file of `--capture`. With `-`, the capture goes to stdout and the command's results go to stderr.
 ///
 /// No byte is dropped. If too many bytes are waiting, for example because a pipe is not being read, the cables pause
-/// until these bytes are written.
+/// until the bytes are written.
 enum CaptureFile {
-  /// Opens the files of `--capture` and `--trace`, if given. Opening empties the files, so everything else about the
-  /// command line is checked first.
+  /// Opens the files of `--capture` and `--trace`, if given. Opening empties the files, so check the rest of the
+  /// command line first.
   ///
   /// - Parameter origin: the loop's time now; nil in virtual time, which counts from 0.
   static func asked(for shared: SharedOptions, _ console: Console, origin: Instant?) throws -> CaptureRecorder? {
@@ -55,7 +55,7 @@ enum CaptureFile {
     return recorder
   }
 
-  /// Returns when a clock that now shows `now` showed zero, in nanoseconds since 1970.
+  /// Returns the time when a clock that now shows `now` showed zero, in nanoseconds since 1970.
   static func epoch(at now: Instant) -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -66,7 +66,7 @@ enum CaptureFile {
 }
 
 extension String {
-  /// The line without surrounding blanks and without its time, which the packet contains.
+  /// The line without surrounding blanks and without its time, because the packet already contains the time.
   fileprivate var trimmed: String {
     let time: Substring = drop { $0 == " " }
     let rest: Substring = time.drop { $0 != " " }

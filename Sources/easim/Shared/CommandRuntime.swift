@@ -1,8 +1,8 @@
 import Glibc
 import LinuxIO
 
-/// The runtime of every command with a loop: the loop runs on the main thread, signals arrive as events, and output
-/// does not block.
+/// What every command with a loop runs in: the loop runs on the main thread, signals arrive as events, and output does
+/// not block.
 final class CommandRuntime {
   let loop: EpollLoop
 
@@ -17,7 +17,7 @@ final class CommandRuntime {
     console.goLive(on: loop)
   }
 
-  /// A thousand accessories need more file descriptors than shells allow by default.
+  /// Raises the limit on file descriptors, because a thousand accessories need more than shells allow by default.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -27,7 +27,7 @@ final class CommandRuntime {
 
   var signal: Int32? { StopSignals.first }
 
-  /// The number of stop signals; after the second, easim stops waiting.
+  /// The number of stop signals; after the second signal, easim stops waiting.
   var signalCount: Int { StopSignals.count }
 
   var signalName: String {
@@ -43,7 +43,7 @@ final class CommandRuntime {
     loop.run(until: { condition() || signal != nil }, limit: limit) && signal == nil
   }
 
-  /// Runs until the last bytes are sent: closing channels and releasing USB devices takes a turn or two.
+  /// Runs until the last bytes are sent: closing channels and releasing USB devices takes one or two turns of the loop.
   func settle(until condition: () -> Bool, limit: Duration = .seconds(1)) {
     loop.run(until: { condition() && media.isIdle }, limit: limit)
   }

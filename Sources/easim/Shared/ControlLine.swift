@@ -5,7 +5,7 @@ final class ControlLine {
   let descriptor: Int32
   private var rest: [UInt8] = []
 
-  /// Connects; with `seconds`, connecting and receiving give up after that much silence.
+  /// Connects. If `seconds` is given, connecting and receiving fail after that many seconds of silence.
   init?(path: String, seconds: Int? = nil) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

@@ -12,7 +12,7 @@ final class HostCommandContext {
   let target: AccessoryTarget
   let app: AppView
   private(set) var hadCable = false
-  /// Whether there was no cable at all, or the last cable's accessory never became ready.
+  /// Whether no cable was ever connected, or the last cable's accessory never became ready.
   var isMissing: Bool { !hadCable || target.dialer.isUnfinished }
   /// An address as an Apple process would print it; it has no meaning outside this process.
   var objectAddress: UInt64 { UInt64(UInt(bitPattern: ObjectIdentifier(app))) }
@@ -91,8 +91,8 @@ final class HostCommandContext {
     return settings
   }
 
-  /// Runs until a condition holds, a signal arrives, time is up or no accessory can appear; returns true if the
-  /// condition holds. Then calls `closing` and unplugs everything cleanly.
+  /// Runs until a condition holds, a signal arrives, time is up or no accessory can appear; then calls `closing` and
+  /// unplugs everything cleanly. Returns true if the condition holds.
   func run(until condition: () -> Bool, limit: Duration?, closing: () -> Void = {}) throws -> Bool {
     do { try target.dialer.start() } catch {
       stop(closing)
@@ -106,7 +106,7 @@ final class HostCommandContext {
     return ended
   }
 
-  /// Stops connecting and unplugs; ``isUnplugged`` becomes true after a turn or two.
+  /// Stops connecting and unplugs; ``isUnplugged`` becomes true after one or two turns of the loop.
   func stop(_ closing: () -> Void = {}) {
     target.dialer.stop()
     hadCable = device.cableCount > 0

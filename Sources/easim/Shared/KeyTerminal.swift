@@ -3,11 +3,11 @@ import CLinux
 import Glibc
 import LinuxIO
 
-/// The terminal of a command that prints lines and takes keys: each key arrives immediately, nothing is echoed, and the
+/// The terminal of a command that prints lines and takes keys. Each key arrives immediately, nothing is echoed, and the
 /// last line lists the keys. Ctrl-C still sends a signal. Ctrl-Z returns the terminal to the shell until easim
 /// continues; no keys are read in the background.
 final class KeyTerminal: DescriptorHandler {
-  /// How often a program in the background checks whether it is in the foreground again.
+  /// How often easim, while in the background, checks whether it is in the foreground again.
   private static let period = Duration.milliseconds(500)
 
   private let console: Console
@@ -32,7 +32,7 @@ final class KeyTerminal: DescriptorHandler {
       switch signal {
       case SIGTSTP: suspend()
       case SIGCONT:
-        // The shell that continued easim has changed the terminal's settings.
+        // The shell that continued easim may have changed the terminal's settings.
         release()
         take()
       default: show()
@@ -86,7 +86,7 @@ final class KeyTerminal: DescriptorHandler {
     let count = read(STDIN_FILENO, &bytes, bytes.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return }
     guard count > 0 else {
-      // The terminal has closed: a signal reports this, or no more keys arrive.
+      // The terminal has closed. Either a signal reports this, or just no more keys arrive.
       return release()
     }
     for key in keys.read(bytes[..<count]) { onKey(key) }

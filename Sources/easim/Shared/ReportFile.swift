@@ -12,7 +12,8 @@ struct ReportFile {
   private let file: WholeFile
   private let name: String
 
-  /// Creates the file of an option for reports in these formats; `form` is set for an option with a single format.
+  /// Creates the file that an option names, for a report in one of these formats; `form` is set if the option allows
+  /// only one format.
   init(_ option: String, _ path: String, _ forms: [ReportForm], form: ReportForm? = nil) throws {
     let ending = path.split(separator: ".", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     guard let form = form ?? (path.contains(".") ? forms.first { $0.rawValue == ending } : nil) else {

@@ -6,14 +6,14 @@ import AccessoryWorlds
 struct RunKeys {
   enum Action: Equatable {
     case perform(AccessoryAction)
-    /// Switches a fault on or off; faults are counted from 0.
+    /// Switches a fault on or off; the value is the fault's index, counted from 0.
     case toggle(Int)
     case quit
   }
 
   static let mostFaults = 9
 
-  /// The actions that have keys: each key, the word for it on the line, and the action.
+  /// The actions that have keys: each key, its word in the line that lists the keys, and the action.
   private static let actions = WorldAction.kinds().starting(with: ["accessory.unplug"]).compactMap {
     kind -> (key: Character, word: Substring, action: AccessoryAction)? in
     guard let key = kind.key, let word = kind.method?.split(separator: ".").last,

@@ -4,9 +4,9 @@ import AccessoryFormats
 import AccessoryRuns
 import Glibc
 
-/// The common parts of all commands with a report: this shard, the baseline to compare with, and the report files.
+/// The common parts of all commands with a report: the shard, the baseline to compare with, and the report files.
 ///
-/// The shard, the baseline and the files are checked before the run.
+/// All three are checked before the run.
 struct RunOutput<Result: Report> {
   /// The placeholder for the firmware version in the path of a baseline of ``CheckReport``.
   fileprivate static var firmware: String { "{firmware}" }
@@ -33,7 +33,8 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// Returns the shard of `--shard`, or the one that the environment specifies, which is then printed.
+  /// Returns the shard given by `--shard` or, failing that, by the environment; a shard from the environment is also
+  /// printed.
   private static func shard(_ shared: SharedOptions, _ count: Int, _ console: Console) throws -> Shard {
     if let shard = shared.shard { return shard }
     if count == 1 { return .whole }
@@ -68,7 +69,7 @@ struct RunOutput<Result: Report> {
 
 extension RunOutput<CheckReport> {
   /// Reads the baseline for the accessory's firmware, whose version is known only after the run. If there is no
-  /// baseline for a version, this is reported, and nothing is compared.
+  /// baseline for that version, a message is printed and nothing is compared.
   mutating func readBaseline(for report: CheckReport) throws {
     guard let baseline, baseline.contains(Self.firmware) else { return }
     guard let version = report.accessory?.firmware else {

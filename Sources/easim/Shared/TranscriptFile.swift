@@ -12,7 +12,7 @@ final class TranscriptFile {
   private let console: Console
   private let file: LineKeeper
 
-  /// Opens the file of `--transcript`, if given. Opening the file truncates it, so check the rest of the command line
+  /// Opens the file of `--transcript`, if given. Opening truncates the file, so check the rest of the command line
   /// first.
   static func asked(for shared: SharedOptions, _ console: Console) throws -> TranscriptFile? {
     guard let path = shared.transcript else {

@@ -5,15 +5,15 @@ import AccessorySessions
 import AccessorySoak
 import Glibc
 
-/// One run of `easim soak`: plays simulated worlds, shows progress, shrinks failures and reports.
+/// One run of `easim soak`: plays simulated worlds, shows progress, shrinks failures and prints a report.
 ///
 /// ```
 ///   playing ──through, time over, Ctrl-C──▶ shrinking ──all shrunk, Ctrl-C──▶ reported
 /// ```
 final class SoakSession {
-  /// How often to check whether the shrinking should end.
+  /// How often to check whether to stop shrinking.
   private static let turn = Duration.milliseconds(50)
-  /// The time limit for the current worlds after the second Ctrl-C, which stops the shrinking.
+  /// How long the current worlds may continue after the second Ctrl-C, which stops the shrinking.
   private static let shrinkingTime = Duration.seconds(10)
 
   private let options: SoakRun
@@ -42,7 +42,7 @@ final class SoakSession {
       line: { [unowned self] _ in line(since: begin) })
     _ = runtime.run(until: { crew.isOver }, limit: options.time)
     crew.stop()
-    // Each job may finish the world that it is playing.
+    // Each job may finish its current world.
     runtime.loop.run(until: { crew.isOver }, limit: .seconds(3_600))
     progress.stop()
     let seconds = max((runtime.loop.now - begin).inSeconds, 0.001)
@@ -74,7 +74,7 @@ final class SoakSession {
     transcript?.write("hash \(outcome.hash)")
   }
 
-  // MARK: Meanwhile
+  // MARK: Progress
 
   private func fraction(of count: Int, after elapsed: Double) -> Double {
     options.count.map { Double(count) / Double(max($0, 1)) } ?? elapsed / (options.time?.inSeconds ?? 1)

@@ -10,7 +10,7 @@ struct SoakVerdict {
   let report: SoakReport
   let options: SoakRun
   let seconds: Double
-  /// The processor time used, which a busy machine affects less than the elapsed time.
+  /// The processor time used; it depends less on the machine's load than the elapsed time does.
   let busy: Double
 
   init(_ report: SoakReport, _ options: SoakRun, seconds: Double, busy: Double) {
@@ -28,7 +28,7 @@ struct SoakVerdict {
     }
     if !console.isJSON { for line in report.beyond { console.out(line) } }
     console.outJudged(console.isJSON ? json(at: now).text : "\(report.headline); hash \(report.hash)")
-    // The rate goes to stderr, because it differs between runs.
+    // The rate is printed on stderr, because it differs between runs.
     let rate = { (seconds: Double) in Int(Double(report.worlds) / seconds) }
     console.err(
       "easim: \(rate(seconds)) worlds per second with \(options.jobs) jobs, \(rate(busy)) per second of processor time")
@@ -70,7 +70,7 @@ struct SoakVerdict {
     return path
   }
 
-  /// The same seed gives the same world, so a failure can be recorded afterwards.
+  /// The same seed gives the same world, so a failed world is played again to record it.
   private func saveCapture(of seed: UInt64, in folder: String, _ console: Console) {
     let path = "\(folder)/soak-\(seed).pcapng"
     var bytes: [UInt8] = []
@@ -85,7 +85,7 @@ struct SoakVerdict {
     } catch { console.err("easim: \(path): \(error.reason)") }
   }
 
-  /// Writes the trace of a failure, if one is requested and not written yet.
+  /// Writes the trace of a failure, if a trace is requested and has not been written yet.
   private func record(_ failure: SoakReport.Failure, _ console: Console) {
     guard let trace = console.trace, !trace.isWanted else { return }
     trace.isWanted = true

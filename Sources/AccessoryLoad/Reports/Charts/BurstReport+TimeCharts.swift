@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// How long bursts were sent, in nanoseconds; every time axis ends at this time.
+  /// How long bursts were sent, in nanoseconds; every time axis has this length.
   var span: Double {
     let slices = Double(series.length.wholeNanoseconds) * Double(series.slices.count)
     let run = Double((warmUpTime + measured).wholeNanoseconds)
-    // Reports from earlier versions have no warm-up.
+    // Reports from earlier versions do not contain the warm-up's length.
     return run > 0 && run >= slices - Double(series.length.wholeNanoseconds) - 1 ? run : max(slices, 1)
   }
 
@@ -18,8 +18,8 @@ extension BurstReport {
     return (0..<count).map { Double($0) * length } + [min(Double(count) * length, max(span, last + 1e6))]
   }
 
-  /// The slices as charts show them, and their bounds. A short slice at the end is merged with the previous one,
-  /// because a few bytes in a few milliseconds would look like a peak.
+  /// The slices and their bounds, as shown in charts. A short slice at the end is merged with the previous one, because
+  /// a few bytes in a few milliseconds would look like a peak.
   private var shownSlices: (bounds: [Double], slices: [ThroughputSeries.Slice]) {
     var (bounds, slices) = (bounds(series.length, series.slices.count), series.slices)
     let count = slices.count
@@ -28,7 +28,7 @@ extension BurstReport {
       let rest = slices.removeLast()
       slices[count - 2].add(rest)
       bounds.remove(at: count - 1)
-      // A slice shorter than a millisecond must stay within the axis.
+      // A slice shorter than a millisecond must not extend beyond the axis.
       bounds[count - 1] = min(bounds[count - 1], max(span, bounds[count - 2] + 1e6))
     }
     return (bounds, slices)
@@ -65,7 +65,7 @@ extension BurstReport {
     return marks
   }
 
-  /// Bytes sent and received per second in each slice; if these are unknown, the bytes of completed bursts.
+  /// Bytes sent and received per second in each slice or, if these are unknown, the bytes of completed bursts.
   var flowLines: [(style: String, name: String, rates: [Double])] {
     let (bounds, slices) = shownSlices
     func rates(_ bytes: (ThroughputSeries.Slice) -> Int) -> [Double] {
@@ -103,7 +103,7 @@ extension BurstReport {
     return plot.svg("throughput over time")
   }
 
-  /// The height at which both charts over time fit into the first screen.
+  /// The charts' height, with which both charts over time fit on the first screen.
   private static let height = 160.0
 
   /// The number of shades in the heat map: one for the cell with the most bursts, one for a tenth of that number, and
@@ -178,7 +178,7 @@ extension BurstReport {
     return plot.svg("attachments")
   }
 
-  /// Returns the rows' names, shortened to fit but still distinct; the table shows full names.
+  /// Returns the rows' names, shortened to fit, but still distinct; the table shows full names.
   private static func labels(_ sites: ArraySlice<Site>, _ width: Plot.Width) -> [String] {
     let room = width == .wide ? 10 : 7
     var seen: Set<String> = []
