@@ -48,7 +48,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
   /// How many loop steps the world took. This number measures the cost of a world independently of the machine.
   public let steps: Int
 
-  /// One line for each broken rule, and the command that reproduces them.
+  /// One line for each broken rule, and the command that reproduces the world.
   public var description: String {
     if violations.isEmpty { return "seed \(seed): passed" }
     return (violations.map { "seed \(seed): \($0)" } + ["to repeat: \(SoakRecipe().command(replaying: seed))"])
@@ -56,7 +56,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
   }
 }
 
-/// How seeds become worlds: the settings that all worlds of a run share.
+/// The settings that all worlds of a run share, which determine how a seed becomes a world.
 ///
 /// ```swift
 /// var recipe = SoakRecipe()
@@ -65,7 +65,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
 /// let outcome = Soak.run(recipe.plan(23))
 /// ```
 public struct SoakRecipe: Sendable {
-  /// The accessories' profile, and the name by which the user gave it; nil for random accessories.
+  /// The accessories' profile, and the reference by which the user named it; nil for random accessories.
   public var profile: (reference: String, template: ProfileTemplate)?
   /// Corner cases that must not be reached. Reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
@@ -73,19 +73,19 @@ public struct SoakRecipe: Sendable {
   /// Creates a recipe for random accessories, without forbidden corner cases.
   public init() {}
 
-  /// The plan for a seed.
+  /// Returns the plan for a seed.
   public func plan(_ seed: UInt64) -> SoakPlan {
     var plan = SoakPlan(seed: seed, template: profile?.template)
     plan.forbidden = forbidden
     return plan
   }
 
-  /// The command that replays a seed's world with a transcript.
+  /// Returns the command that replays a seed's world with a transcript.
   public func command(replaying seed: UInt64) -> String {
     Self.command(replaying: seed, profile: profile?.reference, forbidden: forbidden)
   }
 
-  /// The same command for a recipe that is known only by its description.
+  /// Returns the same command for a recipe of which only the profile's name and the forbidden corner cases are known.
   static func command(replaying seed: UInt64, profile: String?, forbidden: [SoakCoverage.Corner]) -> String {
     var words = ["easim", "soak"]
     if let profile { words.append(profile) }

@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// Plays the worlds of many seeds in parallel, each on its own loop.
 ///
-/// Seeds are handed out in order, a few at a time, so the seeds that have been played when the crew stops start at the
-/// first one and have no gaps.
+/// Seeds are handed out in order, a few at a time, so that a crew that is stopped has played a range of seeds without
+/// gaps.
 public final class SoakCrew: Sendable {
   private let recipe: SoakRecipe
   private let jobs: Int
@@ -27,10 +27,10 @@ public final class SoakCrew: Sendable {
   /// How many worlds have been played, and how many of them failed.
   public var progress: (count: Int, failures: Int) { results.withLock { ($0.worlds, $0.failureCount) } }
 
-  /// Whether every job has ended.
+  /// Whether all jobs have ended.
   public var isOver: Bool { seeds.isOver }
 
-  /// Starts no new worlds from now on.
+  /// Stops the crew: no new worlds are started.
   public func stop() { seeds.stop() }
 
   /// Plays worlds until all seeds are used or the crew is stopped.
@@ -45,7 +45,7 @@ public final class SoakCrew: Sendable {
 
 /// Shrinks failing worlds in parallel, beginning with the lowest seeds, up to a maximum number of worlds.
 public final class SoakShrinking: Sendable {
-  /// The maximum number of worlds. More would not help to explain a failure.
+  /// The maximum number of worlds to shrink; more worlds would not help to explain a failure.
   public static let most = 10
 
   private let recipe: SoakRecipe
@@ -64,7 +64,7 @@ public final class SoakShrinking: Sendable {
     queue = WorkQueue(0..<UInt64(self.failures.count), batch: 1)
   }
 
-  /// The worlds shrunk so far, by seed. After a stop, each world is as small as it had become by then.
+  /// The worlds shrunk so far, by seed. After ``stop()``, each world is as small as it had become by then.
   public var shrunk: [UInt64: SoakReport.Shrunk] { results.withLock { $0 } }
 
   /// How many worlds were shrunk, out of how many, and the number of attempts that this took.
@@ -72,10 +72,10 @@ public final class SoakShrinking: Sendable {
     (results.withLock { $0.count }, failures.count, tries.withLock { $0 })
   }
 
-  /// Whether all worlds are done.
+  /// Whether all worlds have been shrunk, or shrinking was stopped.
   public var isOver: Bool { queue.isOver }
 
-  /// Stops shrinking. The worlds stay as small as they have become.
+  /// Stops shrinking. The worlds remain as small as they have become.
   public func stop() { isStopped.withLock { $0 = true } }
 
   /// Shrinks all the worlds.
@@ -122,7 +122,7 @@ private final class WorkQueue: Sendable {
         group.addTask {
           while let numbers = self.take() {
             body(numbers)
-            // Other tasks share these threads and must not wait for thousands of worlds.
+            // Other tasks share these threads, and must not have to wait for thousands of worlds.
             await Task.yield()
           }
         }
@@ -134,7 +134,7 @@ private final class WorkQueue: Sendable {
   private func take() -> Range<UInt64>? {
     state.withLock { state in
       guard !state.isStopped, !state.left.isEmpty else { return nil }
-      // `prefix` is not possible: a soak without a seed count has more numbers left than an Int can represent.
+      // `prefix` cannot be used, because a soak without a seed count has more numbers left than an Int can represent.
       let next = state.left.lowerBound + min(batch, state.left.upperBound - state.left.lowerBound)
       defer { state.left = next..<state.left.upperBound }
       return state.left.lowerBound..<next

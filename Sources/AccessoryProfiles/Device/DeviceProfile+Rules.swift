@@ -1,13 +1,13 @@
 import IAP2
 
-// The messages that a device sends automatically. A car's log shows the order of the messages after identification; two
-// makes of car wait for 4E0E and 4E0A before they continue.
+// The messages that a device sends automatically. Their order after identification comes from a car's log; two makes of
+// car wait for 4E0E and 4E0A before they continue.
 
 extension DeviceProfile {
   private static let standard = DeviceProfile()
   private static let standardRules = standard.madeRules
 
-  /// The active rules: first the user's, then the built-in rules that the user's do not replace.
+  /// The active rules: the user's rules come first, then the built-in rules that no user rule replaces.
   public var messageRules: [MessageRule] { self == Self.standard ? Self.standardRules : madeRules }
 
   private var madeRules: [MessageRule] {
@@ -38,7 +38,7 @@ extension DeviceProfile {
   }
 
   private var updates: [MessageRule] {
-    // Devices repeat this message until it is answered.
+    // Devices repeat message 5702 until it is answered.
     var askWiFi = Self.rule(.connection, 0x5702, until: 0x5703)
     askWiFi.every = 2_000
     return [

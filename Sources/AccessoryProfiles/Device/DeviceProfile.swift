@@ -1,11 +1,11 @@
 import AccessoryFormats
 
 /// The settings of a simulated Apple device: what it tells accessories about itself, how it answers them, and the
-/// user's own rules for messages.
+/// user's own message rules.
 ///
-/// Built-in answers go only to accessories that declare them as received (``messageRules``).
+/// A built-in answer is sent only to an accessory that declares that it receives the message (``messageRules``).
 public struct DeviceProfile: Equatable, Sendable {
-  /// The version of the file format that this code reads.
+  /// The version of the file format.
   public static let formatVersion = 1
 
   /// The device's name (4E09).
@@ -36,7 +36,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public var linkKey: [UInt8] = [UInt8](repeating: 0xEA, count: 16)
   /// The sample rate in Hz for USB audio (DA01), one of `audioRates`.
   public var audioRate = 48_000
-  /// Whether the device begins with authentication or identification.
+  /// Whether the device begins with authentication or with identification.
   public var order = HostOrder.auto
   /// How the device phrases its answers.
   public var manners = Manners.brief
@@ -53,13 +53,13 @@ public struct DeviceProfile: Equatable, Sendable {
   static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
   private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
 
-  /// How a device phrases its answers; real devices have been observed to differ in this.
+  /// How a device phrases its answers; real devices have been observed to do this differently.
   public enum Manners: String, CaseIterable, Sendable {
     /// The device sends all requested values in one message.
     case brief
-    /// The device behaves as phones have been observed to: it sends each power attribute in a separate AE01, in
-    /// ascending order. Regardless of this setting, every simulated device also behaves like a phone on a link without
-    /// acknowledgements: it never acknowledges, and it ignores the window.
+    /// The device sends each power attribute in a separate AE01, in ascending order, as phones have been observed to
+    /// do. On a link without acknowledgements, every simulated device behaves like a phone regardless of this setting:
+    /// it never acknowledges, and it ignores the window.
     case phone
   }
 
@@ -98,7 +98,7 @@ public struct DeviceProfile: Equatable, Sendable {
     }
   }
 
-  /// The Wi-Fi network in message 5701.
+  /// The Wi-Fi network that message 5701 describes.
   public struct WiFi: Equatable, Sendable {
     /// The status in message 5701.
     public var status: UInt8 = 0
@@ -121,7 +121,7 @@ public struct DeviceProfile: Equatable, Sendable {
     }
   }
 
-  /// The playing item in message 5001.
+  /// The item being played, as reported in message 5001.
   public struct NowPlaying: Equatable, Sendable {
     /// The title.
     public var title = "A song"
@@ -164,7 +164,7 @@ public struct DeviceProfile: Equatable, Sendable {
     case accelerometer
     case heading
 
-    /// The number of the corresponding parameter in FFFA.
+    /// The number of the parameter in FFFA that requests this sentence.
     public var parameter: UInt16 { UInt16(Self.allCases.firstIndex(of: self) ?? 0) + 1 }
   }
 }

@@ -3,8 +3,8 @@ import AccessoryCore
 /// An `EAAccessory` as Apple's own debug description prints it, byte for byte.
 ///
 /// Three generations of the layout are known, which differ only in the lines they contain. Each field's line ends with
-/// a space, two fields have no space after the colon, missing values print as `(null)`, and the protocols are printed
-/// as Foundation prints an array.
+/// a space, two fields have no space after the colon, missing values are printed as `(null)`, and the protocols are
+/// printed in Foundation's format for arrays.
 ///
 /// ```swift
 /// var dump = AccessoryDescription(identity: glasses.identity, protocols: ["com.lawaken.iap2"])
@@ -12,7 +12,7 @@ import AccessoryCore
 /// print(dump.text)    // <EAAccessory: 0x282afdab0> { …
 /// ```
 public struct AccessoryDescription: Equatable, Sendable {
-  /// The layouts, oldest first.
+  /// The known layouts, oldest first.
   public enum Generation: Equatable, Sendable, CaseIterable {
     /// The layout of iOS 12, with `delegate` but without `regioncode`.
     case a
@@ -32,9 +32,9 @@ public struct AccessoryDescription: Equatable, Sendable {
   public var isConnected = true
   /// The connection ID.
   public var connectionID: UInt64 = 0
-  /// The length of the certificate's serial number, as printed.
+  /// The length of the certificate's serial number that the description shows.
   public var certSerial: Int
-  /// The length of the certificate, as printed.
+  /// The length of the certificate that the description shows.
   public var certData: Int
   /// The description of the delegate; nil for none.
   public var delegate: String?
@@ -84,7 +84,7 @@ public struct AccessoryDescription: Equatable, Sendable {
   }
 }
 
-/// Formats strings and lists like Foundation's `description`: the old property list format, in ASCII.
+/// Formats strings and lists as Foundation's `description` does: in the old ASCII property list format.
 enum PropertyListText {
   /// Formats a list with its elements on separate lines, indented by four spaces. An element is quoted if it contains
   /// anything but letters and digits. Protocol names are always quoted, because they contain dots.
@@ -111,7 +111,8 @@ enum PropertyListText {
     }.joined()
   }
 
-  /// Resolves the escapes. Any other backslash is kept, because a name may contain an unescaped one.
+  /// Resolves escapes. A backslash that does not begin an escape is kept, because a name may contain a backslash that
+  /// is not escaped.
   static func unescaped(_ text: some StringProtocol) -> String {
     var units: [UInt16] = []
     var rest = Array(text.utf16)[...]

@@ -2,10 +2,10 @@ import AccessoryFormats
 
 /// Turns pasted `EAAccessory` debug descriptions into profiles.
 ///
-/// The import reads all three generations of the layout and any number of accessories in one text. The import accepts
-/// log prefixes before each line, both kinds of line breaks, missing trailing spaces, and elements of an array (one
-/// line, with `\n` escaped). Text between accessories is skipped; an unknown line within an accessory's description is
-/// reported.
+/// The import reads all three generations of the layout, and any number of accessories in one text. It accepts log
+/// prefixes before each line, both kinds of line breaks, missing trailing spaces, and accessories printed as elements
+/// of an array (each on one line, with `\n` for line breaks). Text between accessories is skipped; an unknown line
+/// within an accessory's description is reported.
 ///
 /// ```swift
 /// let imported = AccessoryImport.read(bytes, file: "standard input")
@@ -15,13 +15,13 @@ import AccessoryFormats
 public struct AccessoryImport: Equatable, Sendable {
   /// One accessory found in the text.
   public struct Accessory: Equatable, Sendable {
-    /// The profile, named after the model. Settings missing from a dump have their defaults.
+    /// The profile, named after the model. Settings that are missing from the dump have their defaults.
     public var profile: Profile
     /// The line of the text where the accessory begins.
     public var line: Int
     /// The layout in which the accessory was printed.
     public var generation: AccessoryDescription.Generation
-    /// The object's address, as printed.
+    /// The object's address in the dump.
     public var address: UInt64
     /// Whether the accessory was attached.
     public var isConnected: Bool
@@ -34,7 +34,7 @@ public struct AccessoryImport: Equatable, Sendable {
   /// The problems found, by line; a text without an accessory is also a problem.
   public let problems: [SourceProblem]
 
-  /// Reads the accessories in these bytes; `file` names them in problems.
+  /// Reads the accessories in these bytes; `file` is the name used for the source in problems.
   public static func read(_ bytes: [UInt8], file: String) -> AccessoryImport {
     let problems = ProblemCollector()
     var reader = DumpReader(file: file, problems)
@@ -46,9 +46,9 @@ public struct AccessoryImport: Equatable, Sendable {
 
 /// A state machine that reads debug descriptions line by line.
 ///
-/// Between accessories it waits for the opening `<EAAccessory: 0x`. Inside one it takes fields, and inside the field
-/// `protocols` the elements of the list, until the closing brace. If another opening comes before the brace, the first
-/// accessory ends there, so that a truncated log still yields what it contains.
+/// Between accessories, the reader looks for an opening `<EAAccessory: 0x`. Within an accessory, it reads fields up to
+/// the closing brace, and within the field `protocols`, it reads the elements of the list. If another opening comes
+/// before the brace, the first accessory ends there, so that the import still reads what a truncated log contains.
 struct DumpReader {
   struct Draft {
     var line: Int
@@ -234,7 +234,7 @@ struct DumpProfile {
     typealias Authentication = Profile.Authentication
     let data = number("certData", suffix: " bytes")
     let serial = number("certSerial", suffix: " bytes")
-    // Hosts use the certificate's length to tell the two coprocessor generations apart, too.
+    // Hosts also use the certificate's length to tell the two coprocessor generations apart.
     var authentication = Authentication((data ?? 0) > 800 ? .older : .current)
     if let data = within(Authentication.certDataRange, data, "certData") { authentication.certData = data }
     if let serial = within(Authentication.certSerialRange, serial, "certSerial") { authentication.certSerial = serial }
@@ -269,8 +269,8 @@ struct DumpProfile {
 
   // MARK: The profile's name
 
-  /// Returns the model in lower case with dashes, or the name if the model has no Latin letters; numbered if the name
-  /// is taken.
+  /// Returns the model in lower case with dashes, or the name if the model has no Latin letters; with a number appended
+  /// if the name is taken.
   private func name(for identity: Profile.Identity) -> String {
     let candidates = [identity.modelNumber, identity.name, identity.manufacturer].map(Self.slug)
     let base = candidates.first { $0.contains { $0.isLetter } } ?? "imported"

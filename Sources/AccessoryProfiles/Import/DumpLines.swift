@@ -8,7 +8,7 @@ enum DumpLines {
 
   static let opening = "<EAAccessory: 0x"
 
-  /// The maximum number of bytes read. A whole day's log may be larger, but the lines about an accessory fit on one
+  /// The maximum number of bytes read. A log of a whole day may be larger, but the lines about an accessory fit on one
   /// screen.
   static let limit = 16 << 20
 
@@ -76,8 +76,8 @@ enum DumpLine {
     lastWord(of: line) == "}"
   }
 
-  /// Returns the field of a line and the text after its colon. A field name after the layout's two spaces is preferred,
-  /// then a name after one space, then a name at the beginning of the line, because indentation may have been lost.
+  /// Returns the field in a line and the text after its colon. Because a log may lose the indentation, the field name
+  /// may follow two spaces, as in the layout, or one space, or begin the line; they are tried in this order.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?
@@ -99,7 +99,7 @@ enum DumpLine {
     return value == "(null)" ? nil : String(value)
   }
 
-  /// Returns the elements on one line of a list, including the closing `)`.
+  /// Returns the list elements on one line; the closing `)` counts as an element.
   static func elements(of line: Substring) -> [String] {
     line.split(separator: ",").flatMap { piece -> [String] in
       guard let word = lastWord(of: piece) else { return [] }
@@ -109,7 +109,7 @@ enum DumpLine {
     }
   }
 
-  /// Returns the text between the last two quotation marks in a piece that ends with one.
+  /// Returns the text between the last two quotation marks in a piece that ends with a quotation mark.
   private static func quoted(_ piece: Substring) -> Substring? {
     guard lastWord(of: piece)?.hasSuffix("\"") == true, let closing = piece.lastIndex(of: "\""),
       let opening = piece[..<closing].lastIndex(of: "\"")

@@ -4,8 +4,8 @@ import AccessoryFormats
 /// Finds profiles in the user's folder, among the shipped ones, or at a path.
 ///
 /// A reference that contains a `/` or ends in `.json5` or `.json` is a path. Anything else is a name: `NAME.json5` in
-/// the user's folder if it exists, otherwise the shipped profile with that name. A user's file may extend the shipped
-/// profile with the same name.
+/// the user's folder if that file exists, otherwise the shipped profile with that name. A user's file may extend the
+/// shipped profile with the same name.
 ///
 /// ```swift
 /// let library = ProfileLibrary(userFolder: "my-profiles")
@@ -19,7 +19,7 @@ public struct ProfileLibrary: Sendable {
     path, limit throws(TextFileError) in try TextFile.read(path, limit: limit)
   }
 
-  /// Creates a library of the shipped profiles and of the user's folder, if one is given.
+  /// Creates a library of the shipped profiles and, if `userFolder` is given, the profiles in that folder.
   public init(userFolder: String? = nil) {
     self.userFolder = userFolder
   }
@@ -31,7 +31,7 @@ public struct ProfileLibrary: Sendable {
     return (own.map { ($0, true) } + shipped.map { ($0, false) }).sorted { $0.0 < $1.0 }
   }
 
-  /// Returns the accessory that a reference names: the first instance of its template.
+  /// Returns the accessory that a reference names, which is the first instance of its template.
   public func profile(_ reference: String) throws(SourceProblems) -> Profile {
     try template(reference).instance()
   }
@@ -61,7 +61,7 @@ public struct ProfileLibrary: Sendable {
     return ProfileTemplate(profile, warnings: template.warnings)
   }
 
-  /// Returns the text of a profile's file, as it was written, with its comments.
+  /// Returns the unchanged text of a profile's file, including comments.
   public func text(_ reference: String) throws(SourceProblems) -> String {
     String(decoding: try find(reference).bytes, as: UTF8.self)
   }
@@ -94,7 +94,7 @@ public struct ProfileLibrary: Sendable {
     reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json")
   }
 
-  /// Finds a profile; `asking` is the file that extends it, if any.
+  /// Finds a profile; `asking` is the file that extends this profile, if any.
   private func find(_ reference: String, asking: Source? = nil) throws(SourceProblems) -> Source {
     if Self.isPath(reference) {
       var path = reference
@@ -138,7 +138,7 @@ public struct ProfileLibrary: Sendable {
   /// The maximum length of a chain of files that extend each other.
   private static let longestChain = 32
 
-  /// Returns the tree of a file, merged with those it extends; `chain` contains the files read so far.
+  /// Returns the JSON tree of a file, merged with the files that it extends; `chain` contains the files read so far.
   private func wholeTree(_ source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     let tree: JSON5Value
     do {
@@ -149,7 +149,7 @@ public struct ProfileLibrary: Sendable {
     return try laid(tree, of: source, chain: chain)
   }
 
-  /// Merges a tree that has already been read with the files it extends.
+  /// Merges a file's tree with the files that it extends.
   private func laid(_ tree: JSON5Value, of source: Source, chain: [Source]) throws(SourceProblems) -> JSON5Value {
     try checkVersion(of: tree)
     guard let base = tree["extends"] else { return tree }
@@ -178,8 +178,8 @@ public struct ProfileLibrary: Sendable {
     return Profile.format.laid(tree, over: try wholeTree(below, chain: links))
   }
 
-  /// Refuses a file with another format version. Each file of a chain states a format version, which is checked first,
-  /// because problems found in an unknown format would be meaningless.
+  /// Refuses a file with a different format version. Each file in a chain states its format version, which is checked
+  /// first, because problems found in an unknown format would be meaningless.
   private func checkVersion(of tree: JSON5Value) throws(SourceProblems) {
     guard case .object = tree.content else { return }
     guard let version = tree["version"] else {

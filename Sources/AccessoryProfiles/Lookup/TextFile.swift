@@ -2,16 +2,15 @@ import AccessoryCore
 import AccessoryFormats
 import Glibc
 
-/// Reads files that users write, such as profiles and scenarios; nothing else in this module uses the file system.
+/// Reads files that users write, such as profiles and scenarios; no other code in this module uses the file system.
 package enum TextFile {
   /// How long a pipe or a device may take to deliver all its bytes.
   package static let patience = Duration.seconds(10)
 
-  /// Reads a file of up to `limit` bytes; the error contains the system's reason. For a pipe, such as a shell's `<(…)`,
-  /// or a device, it waits up to a time limit.
+  /// Reads a file of up to `limit` bytes; the error contains the system's reason. If the file is a device or a pipe,
+  /// such as a shell's `<(…)`, reading waits up to a time limit.
   ///
-  /// - Parameter onlyRegular: whether a pipe or a device causes an error, as for files that are named by other
-  ///   programs.
+  /// - Parameter onlyRegular: whether a pipe or a device causes an error; used for files that other programs name.
   package static func read(
     _ path: String, limit: Int, onlyRegular: Bool = false, within patience: Duration = patience
   ) throws(TextFileError) -> [UInt8] {
@@ -54,8 +53,8 @@ package enum TextFile {
     throw TextFileError(path, "it is \(kind); copy its contents to a regular file")
   }
 
-  /// Waits until there is something to read, or until the end of the file. A pipe that no program has opened for
-  /// writing delivers neither bytes nor an end of file.
+  /// Waits until there is something to read, or the file ends. A pipe that no program has opened for writing delivers
+  /// neither bytes nor an end of file.
   private static func wait(
     for descriptor: Int32, _ path: String, _ deadline: ContinuousClock.Instant?, _ patience: Duration
   ) throws(TextFileError) {
@@ -74,8 +73,8 @@ package enum TextFile {
     }
   }
 
-  /// Returns a hint if an argument was treated as a name, but a file with this name (with or without `.json5`) exists;
-  /// otherwise returns an empty string.
+  /// Returns a hint for an argument that was treated as a name although a file with this name (with or without
+  /// `.json5`) exists; empty if there is no such file.
   package static func hint(forFileNamed word: String) -> String {
     for (file, subject) in [(word, "file with that name"), ("\(word).json5", "file \(word).json5")] {
       var status = stat()
@@ -85,7 +84,7 @@ package enum TextFile {
     return ""
   }
 
-  /// Returns the path without links and `..`; the path itself if the system cannot resolve it.
+  /// Returns the path without links and `..`; returns the unchanged path if the system cannot resolve it.
   static func realPath(_ path: String) -> String { FilePath.real(path) ?? path }
 
   /// Returns the folder that contains a file after links are resolved; nil if the file does not exist.
@@ -96,11 +95,11 @@ package enum TextFile {
     }
   }
 
-  /// Explains why programs named in a file are not run: someone other than this user and root could have written the
-  /// file. Returns nil if the programs are run.
+  /// Returns why programs named in a file are not run: someone other than this user and root could have written the
+  /// file. Returns nil if they may be run.
   ///
-  /// The rule is the same as in ssh and git: the file and its folder must belong to this user or to root, and neither
-  /// the group nor others may write to them.
+  /// As in ssh and git, the file and its folder must belong to this user or to root, and neither the group nor others
+  /// may write to them.
   static func objection(toRunning path: String) -> String? {
     guard let folder = folder(of: path) else {
       return "the owner of '\(Excerpt.of(path))' cannot be checked: it is not a file"

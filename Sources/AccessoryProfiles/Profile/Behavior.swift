@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Describes what an accessory does with the bytes of a session; the simulator carries it out.
+/// What an accessory does with the bytes in a session; the simulator carries this out.
 ///
 /// ```swift
 /// let source = try Behavior("source,rate=500,text=tick")
@@ -35,13 +35,13 @@ public enum Behavior: Equatable, Sendable {
   }
 
   /// Reads the form used on the command line: `echo`, `sink,check`, `source,rate=500,text=tick`, or `exec:` and a shell
-  /// command. A script has rules, so it can only be written in a profile.
+  /// command. A script has rules, so it can be given only in a profile.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
   /// The name used in profiles and for `--behavior`.
   public var name: String { Self.format.name(of: self) }
 
-  /// Parses `exec:` and a shell command. For the two kinds of behavior that a name and parameters cannot express, the
+  /// Parses `exec:` and a shell command. If the text names a behavior that needs more than a name and parameters, the
   /// error gives advice.
   private static func shellCommand(_ text: String) throws(OptionError) -> [JSON5Member]? {
     let text = OptionText.trimmed(text)
@@ -60,7 +60,7 @@ public enum Behavior: Equatable, Sendable {
 
   /// The behavior of an accessory that sends data without being asked, such as a sensor.
   public struct Source: Equatable, Sendable {
-    /// The data that a source sends repeatedly.
+    /// The kind of data that a source sends.
     public enum Pattern: Equatable, Sendable {
       /// The bytes 00, 01 … FF, 00 …, continued from one chunk to the next.
       case counting
@@ -131,13 +131,12 @@ public enum Behavior: Equatable, Sendable {
 extension Behavior {
   /// A program that serves the sessions of an accessory, one process for each session.
   public struct Program: Equatable, Sendable {
-    /// The program: a path or a name. A relative path or a name is first searched for next to the file that contains
-    /// it.
+    /// The program: a path or a name. A relative path or a name is first looked up in the folder of the profile file.
     public var command: String
     /// The program's arguments.
     public var arguments: [String]
-    /// Variables that the program receives in addition to the standard ones: `NAME` passes on this process's value,
-    /// `NAME=VALUE` sets it.
+    /// Variables that the program receives in addition to the standard ones: `NAME` passes on this process's value, and
+    /// `NAME=VALUE` sets a value.
     public var environment: [String]
     /// Where the program was named. Comparisons ignore the origin.
     public var origin: Origin
@@ -201,11 +200,11 @@ extension Format<String> {
 extension Behavior.Program {
   /// The file or command line that named a program.
   public struct Origin: Sendable {
-    /// The position of the command in its file; nil if it was not read from a file.
+    /// The position of the command in its file; nil if the command was not read from a file.
     public var position: SourcePosition?
-    /// The folder of the file, where the program is searched for and runs; nil means this process's own folder.
+    /// The file's folder, in which the program is looked up and runs; nil means this process's current folder.
     public var folder: String?
-    /// The reason why the file is not trusted to run programs; nil if it is trusted.
+    /// Why the file is not trusted to run programs; nil if it is trusted.
     public var objection: String?
 
     /// Creates an origin on the command line or in an app's code, which is trusted.
@@ -214,7 +213,7 @@ extension Behavior.Program {
 }
 
 extension Profile {
-  /// The programs that the profile's sessions run, each with the path of its behavior in the profile.
+  /// The programs that the profile's sessions run, each with the path of the behavior that names it.
   public var programs: [(path: String, program: Behavior.Program)] {
     var found: [(String, Behavior.Program)] = []
     if protocols.isEmpty || protocols.contains(where: { $0.behavior == nil }), case .exec(let program) = behavior {
@@ -238,7 +237,7 @@ extension Profile {
       let place = tree.position(at: "\(path).command")
       program.origin.position = place
       program.origin.folder = TextFile.folder(of: place.file)
-      // Any part of the profile may have come from a file that the profile extends.
+      // Any part of the profile may come from a file that the profile extends.
       program.origin.objection =
         tree.nearest(to: path).files.sorted().lazy.compactMap { file -> String? in
           if let known = objections[file] { return known }

@@ -16,7 +16,7 @@ extension Profile {
     public var serialNumber: String
     /// The firmware version in use (`firmwareRevisionActive` in Apple's dump).
     public var firmwareRevision: String
-    /// Firmware that is staged but not active yet.
+    /// The version of firmware that is installed but not active yet.
     public var firmwareRevisionPending: String?
     /// The hardware revision.
     public var hardwareRevision: String
@@ -31,7 +31,7 @@ extension Profile {
     /// The supported languages; there is at least one.
     public var supportedLanguages: [String]
     /// The ID of the developer team whose app belongs to the accessory (`AppMatchTeamID`): ten letters and digits; nil
-    /// if the accessory does not name a team.
+    /// if the accessory names no team.
     public var appMatchTeamID: String?
 
     /// Creates an identity with defaults for the fields that rarely differ.
@@ -64,7 +64,7 @@ extension Profile {
         "the developer team of the accessory's app: AppMatchTeamID in its identification")
     }
 
-    /// The string fields in the order in which they are written. Each string may contain `{index}`.
+    /// The string fields, in the order in which they are written. Each string may contain `{index}`.
     static let texts = [
       Text("name", \.name, "the name that users see"), Text("manufacturer", \.manufacturer, "the manufacturer"),
       Text("modelNumber", \.modelNumber, "the model number"),
@@ -108,7 +108,8 @@ extension Profile {
 }
 
 extension Format<String> {
-  /// The longest string in an identification, in Unicode scalars; the limit on the wire is far higher.
+  /// The maximum length of a string in an identification, in Unicode scalars; the wire format allows far longer
+  /// strings.
   private static let longestText = 255
 
   /// The format of a string in the identification, which may contain `{index}`.

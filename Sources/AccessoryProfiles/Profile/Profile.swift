@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Describes a simulated accessory: its identity, its link, and its behavior.
+/// Describes a simulated accessory: its identity, link, behavior and quirks.
 ///
 /// A profile is read from a JSON5 file by ``ProfileLibrary``, imported from a dump by ``AccessoryImport``, or created
 /// in Swift. Each section has defaults, so the shortest profile consists of an identity and a protocol.
@@ -11,7 +11,7 @@ import AccessoryFormats
 /// glasses.protocols.map(\.name)    // ["com.lawaken.iap2"]
 /// ```
 public struct Profile: Equatable, Sendable {
-  /// The version of the file format that this code reads.
+  /// The version of the file format.
   public static let formatVersion = 1
 
   /// The profile's name in the library: the file's name without its extension.
@@ -66,15 +66,15 @@ public struct Profile: Equatable, Sendable {
     entry.behavior ?? behavior
   }
 
-  /// Gives the accessory a quirk, which replaces one of the same kind, for example when the command line overrides the
-  /// file.
+  /// Gives the accessory a quirk. The quirk replaces any other of the same kind, for example if the command line
+  /// overrides the file.
   public mutating func apply(_ quirk: Quirk) {
     quirks.removeAll { Quirk.format.areOfOneKind($0, quirk) }
     quirks.append(quirk)
   }
 }
 
-// MARK: - How it is written
+// MARK: - Files
 
 extension Profile {
   /// The file's format: every key with its default and its meaning.
@@ -121,8 +121,8 @@ extension Profile {
     ProfileCheck.run(profile, object)
   }
 
-  /// Reads the tree of a profile file. The tree must be complete: if the file extends another, the two must already
-  /// have been merged, and each value must still record which file it came from.
+  /// Reads the JSON tree of a profile file. The tree must be complete: if the file extends another file, the two must
+  /// already be merged, with each value still recording which file it came from.
   static func read(_ tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let problems = ProblemCollector()
     let base = Profile(name: name, identity: Identity.format.base)
@@ -135,15 +135,15 @@ extension Profile {
   /// Returns all errors and warnings about the profile, each with the path of the key in the file; empty for a correct
   /// profile.
   ///
-  /// A profile read from a file has already been checked, so only the warnings remain. A profile created in Swift is
-  /// checked here by the same rules.
+  /// For a profile read from a file, which has already been checked, only warnings are returned. A profile created in
+  /// Swift is checked by the same rules.
   public func check() -> [SourceProblem] {
     let problems = ProblemCollector()
     _ = Profile.format.read(tree, onto: self, at: Place(problems))
     return problems.problems
   }
 
-  /// The profile as a tree with all values that differ from the defaults; reading the tree restores the profile.
+  /// The profile as a JSON tree, with all values that differ from the defaults; reading the tree restores the profile.
   public var tree: JSON5Value { Profile.format.tree(self) }
 
   /// Returns the profile as the text of a file, with a comment at the top.
@@ -153,24 +153,25 @@ extension Profile {
 }
 
 extension Format<[Profile.SessionProtocol]> {
-  /// The number of protocols is limited because an ID is a byte.
+  /// The format of the list of protocols. Its length is limited, because a protocol's ID is a byte.
   fileprivate static let protocols = list(of: Profile.SessionProtocol.format.format(orJust: "name"), count: 0...256) {
     Profile.SessionProtocol("", id: UInt8(truncatingIfNeeded: $0))
   }
 }
 
-/// A profile as its file defines it, from which any number of accessories are created.
+/// A profile in the form that its file defines, from which any number of accessories can be created.
 ///
-/// In strings of the identity, `{index}` is replaced by the number of the instance, from 1. Instances must have
+/// In the identity's strings, `{index}` is replaced by the instance's number, counted from 1. Instances must have
 /// different serial numbers: if the serial number contains no `{index}` and there are several instances, `-1`, `-2` …
-/// are appended. A Bluetooth transport's address is incremented for each instance, starting from the one in the file.
+/// are appended. The address of a Bluetooth transport is incremented for each instance, starting with the address in
+/// the file.
 ///
 /// ```swift
 /// let template = try ProfileLibrary().template("sensor")
 /// template.instances(3).map(\.identity.serialNumber)   // ["SENSOR-0001", "SENSOR-0002", "SENSOR-0003"]
 /// ```
 public struct ProfileTemplate: Equatable, Sendable {
-  /// The profile, in which `{index}` is not replaced yet.
+  /// The profile, in which `{index}` has not been replaced yet.
   public let profile: Profile
   /// The profile's warnings.
   public let warnings: [SourceProblem]
@@ -204,7 +205,7 @@ public struct ProfileTemplate: Equatable, Sendable {
 }
 
 /// Replaces the placeholder for the number of an instance in strings: `{index}`, `{index:04}` (at least four digits,
-/// padded with zeros), `{index:04x}` (the same in hex). Anything else in braces is text.
+/// padded with zeros), `{index:04x}` (the same in hex). Anything else in braces is ordinary text.
 enum TemplateText {
   private static let opening = "{index"
 
@@ -212,7 +213,7 @@ enum TemplateText {
     parts(of: text)?.contains { if case .index = $0 { true } else { false } } ?? false
   }
 
-  /// Returns what is wrong with a template; nil if it is correct.
+  /// Returns what is wrong with a string that contains placeholders; nil if it is correct.
   static func fault(in text: String) -> String? {
     parts(of: text) == nil
       ? "'\(Excerpt.of(text))' is not a template: write '{index}', '{index:04}' or '{index:04x}'"
@@ -234,7 +235,7 @@ enum TemplateText {
     case index(digits: Int, radix: Int)
   }
 
-  /// Returns nil if a template is malformed.
+  /// Returns the parts of a string that contains placeholders; nil if a placeholder is malformed.
   private static func parts(of text: String) -> [Part]? {
     var parts: [Part] = []
     var literal = ""

@@ -5,8 +5,8 @@ import AccessoryFormats
 struct ProfileCheck {
   let profile: Profile
   let object: ObjectReader
-  /// The paths of the protocols and transports, in the profile's order; there may be gaps where an entry in a file
-  /// could not be read.
+  /// The paths of the protocols and transports, in the profile's order; there may be gaps where a file's entry could
+  /// not be read.
   let protocolPaths: [String]
   private let transportPaths: [String]
   private let unreadable: [String]
@@ -38,8 +38,8 @@ struct ProfileCheck {
     report(.warning, path, message, reliesOn)
   }
 
-  /// Reports a problem. `reliesOn` contains the paths of other values that the conclusion depends on: if one of these
-  /// could not be read, nothing is reported, because a default was used instead.
+  /// Reports a problem. `reliesOn` contains the paths of other values on which the problem depends. If one of these
+  /// values could not be read, nothing is reported, because a default took its place.
   private func report(
     _ severity: SourceProblem.Severity, _ path: String, _ message: String, _ reliesOn: [String]
   ) {
@@ -115,7 +115,7 @@ struct ProfileCheck {
   }
 
   private func checkMessages() {
-    // Protocols with native transport count too, because their sessions use the link on cables without native
+    // Protocols with native transport count as well, because their sessions use the link on cables without native
     // endpoints.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]

@@ -3,13 +3,13 @@ import AccessoryFormats
 import IAP2
 
 extension Profile {
-  /// How an accessory proves that it is licensed, and what Apple's dump shows about the proof.
+  /// How an accessory proves that it is licensed, and what Apple's dump shows about its certificate.
   public struct Authentication: Equatable, Sendable {
     /// The two families of authentication coprocessors.
     public enum Generation: String, CaseIterable, Sendable {
-      /// Version 3.0: P-256, a 32-byte challenge and a 64-byte answer.
+      /// Version 3.0: P-256, a 32-byte challenge and a 64-byte signature.
       case current
-      /// Versions 2.0B and 2.0C: RSA-1024 over SHA-1, a 20-byte challenge and a 128-byte answer.
+      /// Versions 2.0B and 2.0C: RSA-1024 over SHA-1, a 20-byte challenge and a 128-byte signature.
       case older
 
       /// The value that dumps show as `certSerial`: 16 or 15 bytes.
@@ -18,7 +18,7 @@ extension Profile {
       public var certData: Int { self == .current ? 607 : 908 }
     }
 
-    /// What the coprocessor signs. Public sources disagree, so this is a setting.
+    /// What the coprocessor signs. This is a setting, because public sources disagree.
     public enum Challenge: String, CaseIterable, Sendable {
       case digest
       case hashed
@@ -41,7 +41,7 @@ extension Profile {
       certData = generation.certData
     }
 
-    /// Dumps show zero before the accessory is authenticated.
+    /// The range includes zero, which dumps show before the accessory is authenticated.
     static let certSerialRange = 0...64
     static let certDataRange = 0...65_535
 
@@ -123,8 +123,8 @@ extension Profile {
     }
   }
 
-  /// A control message, identified by its number or by its name in the message table. The form in which a file names
-  /// the message is kept.
+  /// A control message, identified by its number or by its name in the message table. A value read from a file keeps
+  /// the form used in the file.
   public enum MessageName: Equatable, Hashable, Sendable, CustomStringConvertible {
     case id(UInt16)
     /// A message name such as `StartExternalAccessoryProtocolSession`.
@@ -206,13 +206,13 @@ extension Profile {
 
     /// The vendor ID; the default is the ID of pid.codes, which may be used for tests.
     public var vendor: UInt16 = 0x1209
-    /// The product ID; by default the first one that pid.codes reserves for tests.
+    /// The product ID; the default is the first ID that pid.codes reserves for tests.
     public var product: UInt16 = 0x0001
-    /// The manufacturer string; nil means the identity's.
+    /// The manufacturer string; nil means the identity's manufacturer.
     public var manufacturerString: String?
     /// The product string; nil means the identity's name.
     public var productString: String?
-    /// The serial string; nil means the identity's.
+    /// The serial string; nil means the identity's serial number.
     public var serialString: String?
     /// The accessory's maximum speed.
     public var speed: Speed = .high

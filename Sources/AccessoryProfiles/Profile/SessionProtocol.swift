@@ -11,8 +11,9 @@ extension Profile {
     public var matchAction: MatchAction
     /// What the accessory does with this protocol's bytes; nil means the profile's behavior.
     public var behavior: Behavior?
-    /// The USB transport component whose own endpoints carry the sessions in place of the link (native transport). On
-    /// cables without such endpoints, the sessions use the link.
+    /// The USB transport component whose own endpoints carry this protocol's sessions instead of the link (native
+    /// transport); nil if the sessions use the link. On cables without such endpoints, the sessions always use the
+    /// link.
     public var nativeTransportComponent: UInt16?
 
     /// Creates a protocol.
@@ -47,12 +48,12 @@ extension Profile {
       expected: "a protocol name: expected reverse DNS, such as 'com.example.echo'",
       { fault(inName: $0) == nil ? $0 : nil }, text: { $0 })
 
-    /// The maximum number of native-transport protocols on one USB device: each protocol takes one endpoint number, and
-    /// iAP2 takes two.
+    /// The maximum number of native-transport protocols on one USB device: each of these protocols needs one endpoint
+    /// number, and iAP2 needs two.
     static let mostNative = 13
 
     /// Returns what is wrong with a protocol's name; nil if the name has reverse-DNS form: two or more parts, separated
-    /// by dots, of letters (of any script), digits, `-` and `_`.
+    /// by dots, that consist of letters (in any script), digits, `-` and `_`.
     public static func fault(inName name: String) -> String? {
       let parts = name.split(separator: ".", omittingEmptySubsequences: false)
       let isValid = parts.count >= 2 && parts.allSatisfy { !$0.isEmpty && $0.unicodeScalars.allSatisfy(mayStand) }
@@ -68,8 +69,8 @@ extension Profile {
     }
   }
 
-  /// What the device does if no app supports an accessory's protocol. Numbers above the three known ones have been seen
-  /// on the wire, so any number is allowed.
+  /// What the device does if no app supports an accessory's protocol. Any number is allowed, because numbers above the
+  /// three known ones have been seen on the wire.
   public struct MatchAction: RawRepresentable, Equatable, Hashable, Sendable {
     /// The number on the wire.
     public var rawValue: UInt8
@@ -79,11 +80,11 @@ extension Profile {
       self.rawValue = rawValue
     }
 
-    /// Do nothing.
+    /// The device does nothing.
     public static let none = MatchAction(rawValue: 0)
-    /// Ask the user whether to look for an app.
+    /// The device asks the user whether to look for an app.
     public static let optional = MatchAction(rawValue: 1)
-    /// Look for an app without prompting the user.
+    /// The device looks for an app without asking the user.
     public static let noAlert = MatchAction(rawValue: 2)
 
     /// The format of a match action: a word, or the number itself.

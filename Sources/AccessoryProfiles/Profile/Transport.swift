@@ -16,7 +16,7 @@ extension Profile {
 
     /// The kind of transport.
     public var kind: Kind
-    /// The component's number, which is different for each component of an accessory.
+    /// The component's number, which is different for each of an accessory's components.
     public var id: UInt16
     /// The component's name.
     public var name: String
@@ -31,7 +31,7 @@ extension Profile {
       self.supportsIAP2 = supportsIAP2
     }
 
-    /// The words for the kinds of transports in files; a Bluetooth transport's address has a separate key.
+    /// The words that files use for the kinds of transports; a Bluetooth transport's address has a separate key.
     private enum Word: String, CaseIterable {
       case usbHost, usbDevice, bluetooth, serial
     }
@@ -122,17 +122,17 @@ extension Profile {
     public var retransmissionTimeout: Duration = .milliseconds(2000)
     /// How long an acknowledgement may be delayed.
     public var cumulativeAcknowledgementTimeout: Duration = .milliseconds(50)
-    /// How many times a packet is retransmitted before the link is given up.
+    /// How many times a packet is retransmitted before the accessory gives up the link.
     public var maximumRetransmissions: UInt8 = 30
     /// How many packets one acknowledgement may confirm.
     public var maximumCumulativeAcknowledgements: UInt8 = 8
-    /// The session that carries control messages.
+    /// The number of the link session that carries control messages.
     public var controlSession: UInt8 = 1
     /// The version of the control session; no public source describes version 2.
     public var controlSessionVersion: UInt8 = 1
-    /// The session that carries External Accessory data.
+    /// The number of the link session that carries External Accessory data.
     public var externalAccessorySession: UInt8 = 2
-    /// The session that carries file transfers, if there is one.
+    /// The number of the link session that carries file transfers; nil if there is none.
     public var fileTransferSession: UInt8?
     /// Whether the link runs without acknowledgements; if so, the counts and timeouts are zero on the wire.
     public var zeroAcknowledgement = false

@@ -3,9 +3,9 @@ import AccessoryFormats
 /// A value in a property list, for example an Info.plist, in XML or binary form. Only strings, arrays and dictionaries
 /// are kept.
 ///
-/// The size and nesting of files are limited, because their bytes are untrusted: a few hundred kilobytes of nested tags
-/// would overflow the stack, and a binary file can refer to one value many times, so that a few hundred bytes could
-/// expand to gigabytes.
+/// The size and nesting of files are limited, because files are untrusted. A few hundred kilobytes of nested tags would
+/// overflow the stack, and a binary file of a few hundred bytes could expand to gigabytes by referring to one value
+/// many times.
 ///
 /// ```swift
 /// let list = try PropertyList(path: "Info.plist")
@@ -21,12 +21,12 @@ public enum PropertyList: Equatable, Sendable {
   public static let longest = 1 << 20
   /// How deeply arrays and dictionaries may be nested.
   public static let deepest = 64
-  /// How many values a binary file may have, counting each reference.
+  /// How many values a binary file may have, counting a value once for each reference to it.
   public static let mostValues = 100_000
-  /// How many bytes of text and data a binary file may have, counting each reference.
+  /// How many bytes of text and data a binary file may have, counting a value once for each reference to it.
   public static let mostContent = 8 << 20
 
-  /// Reads a file.
+  /// Reads a property list file.
   public init(path: String) throws(SourceProblem) {
     let bytes: [UInt8]
     do { bytes = try TextFile.read(path, limit: Self.longest) } catch {
@@ -37,7 +37,7 @@ public enum PropertyList: Equatable, Sendable {
 
   /// Parses a property list.
   ///
-  /// - Parameter path: where the bytes come from, for messages.
+  /// - Parameter path: the path of the file that the bytes come from, for messages.
   public init(_ bytes: [UInt8], path: String) throws(SourceProblem) {
     guard bytes.count <= Self.longest else {
       throw SourceProblem(at: nil, "\(path) has more than \(Self.longest) bytes, the most it may have")
@@ -66,7 +66,7 @@ public enum PropertyList: Equatable, Sendable {
     }
   }
 
-  /// Returns the strings in an array. A single string counts as an array of one, as on Apple's systems.
+  /// Returns the strings in an array. A single string counts as an array of one string, as on Apple's systems.
   ///
   /// - Parameter place: the file and the key, for messages.
   public func texts(of place: String) throws(SourceProblem) -> [String] {
@@ -197,7 +197,7 @@ struct BinaryPropertyList {
   }
 
   /// Returns the range of an object's elements. The object's marker, at `start`, either contains the number of elements
-  /// or says that the number follows.
+  /// or states that the number follows.
   private func extent(_ object: Int, at start: Int, size: Int, repeats: Int = 1) throws(Damage) -> Range<Int> {
     var first = start + 1
     var length = Int(bytes[start] & 0xF)
@@ -220,7 +220,7 @@ struct BinaryPropertyList {
     return object
   }
 
-  /// Returns a big-endian number; nil if it is outside the bytes or larger than any position in a file.
+  /// Returns a big-endian number; nil if the number lies outside the bytes or is larger than any position in a file.
   private static func number(_ bytes: [UInt8], _ place: Int, _ size: Int) -> Int? {
     guard place >= 0, place <= bytes.count - size else { return nil }
     var value: UInt64 = 0

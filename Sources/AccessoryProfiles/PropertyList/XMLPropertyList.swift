@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Reads an XML property list in UTF-8, as in Xcode projects. The reader refuses everything that XML readers interpret
+/// Reads an XML property list in UTF-8, as in Xcode projects. The reader refuses everything that XML parsers interpret
 /// in different ways: other encodings, attributes, and definitions in the document type.
 struct XMLPropertyList {
   private let bytes: [UInt8]
@@ -100,7 +100,7 @@ struct XMLPropertyList {
 
   // MARK: Text
 
-  /// Returns the text up to the closing tag, without comments, and with references resolved.
+  /// Returns the text up to the closing tag, with comments removed and references resolved.
   private mutating func text(of opening: Tag) throws(SourceProblem) -> String {
     var text: [UInt8] = []
     while !opening.isEmpty {

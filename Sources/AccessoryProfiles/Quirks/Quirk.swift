@@ -17,8 +17,8 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   /// The accessory never sends a session's status. Many real accessories never do, so a device must not wait for the
   /// status.
   case noStatus
-  /// At the start of each session except the first, the accessory sends up to this many bytes of the previous session
-  /// (field failure W17).
+  /// At the start of each session except the first, the accessory first sends up to this many bytes from the previous
+  /// session (field failure W17).
   case staleBytes(count: Int)
   case endsSessions(EndedSessions)
   case wedgesAfter(WedgedByOpens)
@@ -61,13 +61,14 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   }
 
   /// Reads the form used on the command line: a name, then parameters as `name=value`. A parameter's name may be
-  /// omitted if the value is one of its named choices: `authentication,never` means `authentication,answer=never`.
+  /// omitted if the value is one of the parameter's named choices: `authentication,never` means
+  /// `authentication,answer=never`.
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
   /// The quirk's name, such as `flicker`.
   public var name: String { Self.format.name(of: self) }
 
-  /// The form used on the command line, including everything that differs from the defaults.
+  /// The form used on the command line, including all parameters that differ from their defaults.
   public var description: String { Self.format.text(self) }
 }
 
@@ -88,7 +89,7 @@ public struct OddAuthentication: Equatable, Sendable {
 
   /// How authentication goes wrong.
   public var answer: Answer
-  /// For the answer `slow`: the delay of the certificate, and likewise of the signature.
+  /// With the answer `slow`, how long the certificate and the signature are each delayed.
   public var delay: Duration
 
   /// Creates a quirk that gives this answer.
@@ -110,8 +111,8 @@ public struct OddAuthentication: Equatable, Sendable {
   }.example("authentication,slow,delay=3s")
 }
 
-/// Late or missing identification. If the setup takes longer than 10 s, a background app is suspended (field failure
-/// W13).
+/// Late or missing identification. If connecting takes longer than 10 s, an app in the background is suspended (field
+/// failure W13).
 public struct OddIdentification: Equatable, Sendable {
   /// How identification goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
@@ -121,7 +122,7 @@ public struct OddIdentification: Equatable, Sendable {
 
   /// How identification goes wrong.
   public var answer: Answer
-  /// The delay of a slow answer.
+  /// How long a slow answer is delayed.
   public var delay: Duration
 
   /// Creates a quirk that gives this answer.
@@ -136,8 +137,7 @@ public struct OddIdentification: Equatable, Sendable {
   }.example("identification,never")
 }
 
-/// Incorrect handling of sessions (field failures W6, W8 and W12; behavior F11, in which the accessory closes the
-/// session).
+/// Incorrect handling of sessions (field failures W6, W8 and W12, and behavior F11).
 public struct OddSession: Equatable, Sendable {
   /// How a session goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
@@ -152,9 +152,9 @@ public struct OddSession: Equatable, Sendable {
 
   /// How a session goes wrong.
   public var answer: Answer
-  /// How long after a session's start the session is closed or the accessory detaches.
+  /// How long after a session begins the accessory closes the session or detaches.
   public var delay: Duration
-  /// How many sessions are affected; later ones work. 0 means all sessions.
+  /// How many sessions are affected; later sessions work. 0 means all sessions.
   public var times: Int
 
   /// Creates a quirk that gives this answer.
@@ -191,10 +191,10 @@ extension [Quirk] {
   /// The session quirk, if there is one.
   public var session: OddSession? { first { if case .session(let odd) = $0 { odd } else { nil } } }
 
-  /// The maximum number of bytes from the previous session at the start of each session; nil for none.
+  /// How many bytes from the previous session may be sent at the start of a session; nil for none.
   public var staleBytes: Int? { first { if case .staleBytes(let count) = $0 { count } else { nil } } }
 
-  /// Whether one of the quirks loses or changes bytes of a continuing session, so that a reply may not belong to its
+  /// Whether one of the quirks loses or changes bytes while a session continues, so that a reply may not match its
   /// request.
   public var spoilsBytes: Bool {
     contains { quirk in
@@ -215,11 +215,11 @@ extension [Quirk] {
 /// The parameters of a flicker: the accessory connects without protocols, disconnects, and moments later connects with
 /// all protocols.
 ///
-/// The read-me of Apple's EADemo describes this. Apple does not publish the timings, so the defaults are easim's. With
-/// the maker `wire`, the accessory attaches, identifies itself without protocols, detaches and attaches again; with the
-/// maker `device`, the device publishes the accessory early and then withdraws it.
+/// The read-me of Apple's EADemo describes this sequence. Apple does not publish the timings, so the defaults are
+/// easim's. If ``maker`` is `wire`, the accessory attaches, identifies itself without protocols, detaches and attaches
+/// again; if it is `device`, the device publishes the accessory early and then withdraws it.
 public struct Flicker: Equatable, Sendable {
-  /// The side that causes the flicker.
+  /// Which end causes the flicker.
   public enum Maker: String, CaseIterable, Sendable {
     /// The accessory causes the flicker, by actually detaching.
     case wire
@@ -227,15 +227,15 @@ public struct Flicker: Equatable, Sendable {
     case device
   }
 
-  /// The side that causes the flicker.
+  /// Which end causes the flicker.
   public var maker: Maker
-  /// How many connections without protocols precede the complete one.
+  /// How many times the accessory connects without protocols before it connects with all of them.
   public var cycles: Int
   /// How long a connection without protocols lasts.
   public var empty: Duration
   /// How long the accessory is disconnected between two connections.
   public var gap: Duration
-  /// The maximum random deviation of each duration, in either direction.
+  /// How much each duration may randomly deviate, in either direction.
   public var jitter: Duration
   /// Whether the accessory responds to authentication while it is attached without protocols.
   public var answersAuthentication: Bool
@@ -269,7 +269,7 @@ public struct Flicker: Equatable, Sendable {
       "whether the accessory authenticates while it has no protocols")
   }.example("flicker,cycles=3,gap=1s")
 
-  /// Returns a duration with its random jitter; never negative.
+  /// Returns a duration changed by a random jitter; the result is never negative.
   public func jittered(_ length: Duration, using random: inout some RandomNumberGenerator) -> Duration {
     guard jitter > .zero else { return length }
     let offset = Double.random(in: -1...1, using: &random)

@@ -1,24 +1,25 @@
 import AccessoryFormats
 
-// Quirks that affect the bytes of sessions: lost requests, and replies that are late or in pieces.
+// Quirks that affect the bytes of sessions: lost requests, and replies that are late or split.
 
 /// The accessory waits for a user before it replies, and cannot be cancelled (field failure W22).
 public struct BusyAfterCancel: Equatable, Sendable {
-  /// What happens to the reply to a request whose session has ended.
+  /// What happens to the reply if the session has ended since the request.
   public enum Reply: String, CaseIterable, Sendable {
-    /// The reply is sent in whichever session is then open, or else in the next one.
+    /// The reply is sent in the session that is then open or, if none is open, in the next one.
     case late
     case none
   }
 
-  /// How long a request waits for the user's touch.
+  /// How long after a request the user touches the accessory.
   public var touch: Duration
-  /// How long a cancelled request keeps the accessory busy, counted from the start of the request.
+  /// How long a cancelled request keeps the accessory busy, counted from the request.
   public var busy: Duration
-  /// What happens to the reply to a request whose session has ended.
+  /// What happens to the reply if the session has ended since the request.
   public var reply: Reply
 
-  /// Creates a quirk; by default, the touch comes after ten seconds, and a cancelled request takes half a minute.
+  /// Creates a quirk; by default, the user touches the accessory after ten seconds, and a cancelled request keeps it
+  /// busy for half a minute.
   public init(touch: Duration = .seconds(10), busy: Duration = .seconds(30), reply: Reply = .late) {
     (self.touch, self.busy, self.reply) = (touch, busy, reply)
   }
@@ -64,7 +65,7 @@ public struct ReplyChunking: Equatable, Sendable {
   public enum Pieces: String, CaseIterable, Sendable {
     /// Each byte is sent separately.
     case bytes
-    /// Everything written within a period is sent together.
+    /// Everything that is written within a period is sent at once.
     case glued
     /// Pieces have a random length.
     case split
@@ -72,14 +73,14 @@ public struct ReplyChunking: Equatable, Sendable {
 
   /// How the bytes are split or joined.
   public var pieces: Pieces
-  /// The pause between two pieces, or how long bytes are collected.
+  /// The pause between two pieces or, with ``Pieces/glued``, how long bytes are collected.
   public var gap: Duration
   /// The maximum size of a piece.
   public var size: Int
   /// The random seed; 0 means use the run's seed.
   public var seed: UInt64
 
-  /// Creates a quirk that, by default, sends byte by byte.
+  /// Creates a quirk that, by default, sends each byte separately.
   public init(_ pieces: Pieces = .bytes, gap: Duration = .milliseconds(5), size: Int = 16, seed: UInt64 = 0) {
     (self.pieces, self.gap, self.size, self.seed) = (pieces, gap, size, seed)
   }
@@ -100,7 +101,7 @@ public struct ReplyChunking: Equatable, Sendable {
   }.example("reply-chunking,split,gap=20ms")
 }
 
-/// The accessory obeys the first settings command of a session and ignores all others (field failure W34).
+/// The accessory obeys only the first settings command in each session (field failure W34).
 public struct FirstSettingsOnly: Equatable, Sendable {
   /// What marks the end of a command.
   public enum End: String, CaseIterable, Sendable {
@@ -116,7 +117,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   /// The length of a pause that ends a command.
   public var pause: Duration
 
-  /// Creates a quirk for which, by default, every command is a settings command.
+  /// Creates a quirk; by default, every command counts as a settings command.
   public init(prefix: String = "", end: End = .pause, pause: Duration = .milliseconds(200)) {
     (self.prefix, self.end, self.pause) = (prefix, end, pause)
   }
@@ -139,9 +140,9 @@ public struct FailingTransactions: Equatable, Sendable {
     case close
   }
 
-  /// How many transactions are served.
+  /// How many transactions succeed.
   public var transactions: Int
-  /// How the other transactions fail.
+  /// How later transactions fail.
   public var answer: Answer
   /// The length of a pause after which a request begins a new transaction.
   public var pause: Duration

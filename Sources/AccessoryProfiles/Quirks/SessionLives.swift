@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-// Quirks that affect how long sessions last. The state of these quirks outlasts a session and, in part, unplugging.
+// Quirks that affect how long sessions last. Their state outlasts a session and, for some of them, unplugging.
 
 extension Format<UInt64> {
   /// The format of a quirk's random seed; 0 means that the seed is derived from the run's seed.
@@ -8,7 +8,7 @@ extension Format<UInt64> {
 }
 
 extension Format<Duration> {
-  /// The format of a duration in these quirks.
+  /// The format of a duration in the quirks in this file.
   static let ofSessions = duration(.zero ... .seconds(24 * 3_600))
 }
 
@@ -62,11 +62,11 @@ public struct EndedSessions: Equatable, Sendable {
 
 /// The accessory stops working when sessions are opened too quickly (field failure W24).
 public struct WedgedByOpens: Equatable, Sendable {
-  /// How many sessions must be opened within the time limit to make the accessory stop working.
+  /// How many sessions must be opened within ``within`` to make the accessory stop working.
   public var opens: Int
-  /// The time limit within which opened sessions are counted.
+  /// The period in which opened sessions are counted.
   public var within: Duration
-  /// How long the accessory must be without power to work again.
+  /// How long the accessory must be unplugged before it works again.
   public var rest: Duration
 
   /// Creates a quirk; by default, the eighth session opened within thirty seconds triggers the quirk.
@@ -90,15 +90,15 @@ public struct WedgedByOpens: Equatable, Sendable {
 
 /// The accessory stops sending after some time, but the session stays open (field failure W26).
 public struct GoesSilent: Equatable, Sendable {
-  /// How long the first session works.
+  /// How long the accessory sends in the first session.
   public var after: Duration
-  /// How long the second session works.
+  /// How long the accessory sends in the second session.
   public var restart: Duration
-  /// How long each later session works.
+  /// How long the accessory sends in each later session.
   public var later: Duration
-  /// The maximum random deviation of each of these durations, in either direction.
+  /// How much each of these durations may randomly deviate, in either direction.
   public var jitter: Duration
-  /// How long the accessory must be without power to work again.
+  /// How long the accessory must be unplugged before it works again.
   public var rest: Duration
   /// The random seed; 0 means use the run's seed.
   public var seed: UInt64
@@ -127,13 +127,13 @@ public struct GoesSilent: Equatable, Sendable {
   }.example("goes-silent,after=5s,restart=20s,later=2s")
 }
 
-/// The accessory does not notice that a session was cut off, and therefore ends every new one (field failure W25).
+/// The accessory does not notice that a session was cut off, and therefore ends every new session (field failure W25).
 public struct PhantomSession: Equatable, Sendable {
   /// A session counts as cut off if its last byte was transferred less than this time before the session ended.
   public var within: Duration
-  /// The maximum time before a new session is ended.
+  /// How soon, at the latest, a new session is ended.
   public var ends: Duration
-  /// How long the accessory must be without power to forget the session.
+  /// How long the accessory must be unplugged before it forgets the session that was cut off.
   public var rest: Duration
   /// The random seed; 0 means use the run's seed.
   public var seed: UInt64

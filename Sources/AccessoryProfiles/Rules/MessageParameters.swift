@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// Converts parameters from their form in files to their form on the wire, according to the message catalogue.
+/// Converts parameters from the form used in files to the form sent on the wire, as the message catalog specifies.
 public struct MessageParameters {
   private let message: String
   private let known: [MessageCatalog.ParameterEntry]
@@ -66,7 +66,7 @@ public struct MessageParameters {
     try find(key, known)
   }
 
-  /// Finds a parameter by number or name; spaces match dashes, and case is ignored.
+  /// Finds a parameter by number or name; spaces and dashes are equivalent, and case is ignored.
   private func find(
     _ key: String, _ known: [MessageCatalog.ParameterEntry]
   ) throws(OptionError) -> (UInt16, MessageCatalog.ParameterEntry?) {
@@ -145,7 +145,8 @@ public struct MessageParameters {
     return [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
   }
 
-  /// Encodes a number in the width of the parameter's kind; nil if the number does not fit or the width is unknown.
+  /// Encodes a number in the width that the parameter's kind requires; nil if the number does not fit or the width is
+  /// unknown.
   private static func bytes(of number: Int64, _ kind: MessageCatalog.ValueKind?) -> [UInt8]? {
     let (width, range): (Int, ClosedRange<Int64>) =
       switch kind {
@@ -179,7 +180,7 @@ public struct MessageParameters {
 }
 
 extension MessageID {
-  /// Reads a message's name or four hex digits, with or without 0x.
+  /// Reads a message's name, or its number as four hex digits with or without 0x.
   public init(written text: String) throws(OptionError) {
     if let entry = MessageCatalog.named(text) {
       self = entry.id
@@ -193,7 +194,7 @@ extension MessageID {
     throw OptionError(Self.complaint(about: text))
   }
 
-  /// Returns what is wrong with a message name that is not in the catalogue.
+  /// Returns what is wrong with a message name that is not in the message catalog.
   static func complaint(about name: String) -> String {
     let near = Suggestion.nearHint(for: name, in: MessageCatalog.all.map(\.name).filter { !$0.isEmpty })
     let advice = near.isEmpty ? "; write a message without a known name as its number, such as 0xAE01" : near

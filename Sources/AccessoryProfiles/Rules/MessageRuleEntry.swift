@@ -1,15 +1,15 @@
 import AccessoryFormats
 import IAP2
 
-/// A rule in a file that says which control message is sent automatically, and when.
+/// A rule from a file that states which control message is sent automatically, and when.
 public struct MessageRuleEntry: Equatable, Sendable {
   /// The message being answered; nil for a rule that applies when the accessory connects.
   public var on: MessageName?
   /// The conditions that the message's parameters must meet.
   public var with: [Named<MessageValue>] = []
-  /// The delay after the message or the connection.
+  /// How long to wait after the received message, or after the accessory connects.
   public var after: Duration = .zero
-  /// The interval of repetitions; nil for none.
+  /// The interval at which the message is repeated; nil for no repetition.
   public var every: Duration?
   /// The message that stops the rule.
   public var until: MessageName?
@@ -17,12 +17,12 @@ public struct MessageRuleEntry: Equatable, Sendable {
   public var send: MessageName
   /// The parameters of the message to send.
   public var parameters: [Named<MessageValue>] = []
-  /// Whether to send only the parameters that the triggering message asks for.
+  /// Whether to send only the parameters that the received message asks for.
   public var selects = false
-  /// Whether to send the message even if the other side did not declare it.
+  /// Whether to send the message even if the peer did not declare that it receives it.
   public var ignoresDeclaration = false
 
-  /// How messages are named; the same form is used in other parts of a profile.
+  /// How a message is named, which is the same in all parts of a profile.
   public typealias MessageName = Profile.MessageName
 
   /// Creates a rule.
@@ -69,7 +69,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
 
   private static let longest = Duration.seconds(24 * 3_600)
 
-  /// Reports mistakes in the parameters. Messages that cannot be read were already reported.
+  /// Reports mistakes in the parameters. Message names that could not be read have already been reported.
   private func check(_ object: ObjectReader) {
     guard send != .unread, on != nil || object.value("on") == nil else { return }
     let asked = on?.messageID
@@ -79,7 +79,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     checkParameters(object, answering: asked)
   }
 
-  /// Reports mistakes in the parameters to send, which are under the key `parameters` of an object.
+  /// Reports mistakes in the parameters to send, which are under the key `parameters` of `object`.
   public func checkParameters(_ object: ObjectReader, answering asked: MessageID? = nil) {
     guard let message = send.messageID else { return }
     Self.report("parameters", object) { () throws(OptionError) in
@@ -91,7 +91,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     do throws(OptionError) { try body() } catch { object.error(key, error.description) }
   }
 
-  /// Converts the rule into the form in which it is applied.
+  /// Converts the rule into the form that peers apply.
   public func rule() throws(OptionError) -> MessageRule {
     let asked: MessageID?
     if let on { asked = try on.known() } else { asked = nil }
@@ -110,7 +110,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
 }
 
 extension Profile.MessageName {
-  /// A placeholder for a message that is missing from a file; no message has this number.
+  /// A placeholder for a missing message name; no message has this number.
   fileprivate static let unread = Self.id(0)
 
   /// Returns the message's number; throws if the name is unknown.
@@ -129,18 +129,18 @@ extension Duration {
 /// The value of a control message's parameter, as written in files and commands. The value's encoding depends on the
 /// parameter; see ``MessageParameters``.
 public indirect enum MessageValue: Equatable, Sendable {
-  /// A string: the value of a text parameter, or a number or bytes in hex for other parameters. `=name` copies a
+  /// A string: the value of a text parameter or, for other parameters, a number, or bytes in hex. `=name` copies a
   /// parameter of the message being answered, and `=time` is the time.
   case text(String)
   case number(Int64)
-  /// Whether the parameter is present, or a boolean value.
+  /// A boolean value, or whether a parameter without a value is present.
   case boolean(Bool)
   /// Several parameters with this number, or a list of message numbers.
   case list([MessageValue])
   /// The parameters in a group, or bytes as `{ hex: "0a 0b" }`.
   case group([Named<MessageValue>])
 
-  /// The format of parameters by name or number. The schema only describes them as an object, because valid contents
+  /// The format of parameters by name or number. The schema describes them only as an object, because valid contents
   /// depend on the message.
   public static let parameters: Format<[Named<MessageValue>]> = {
     let named = Format<[Named<MessageValue>]>.named(of: format(depth: 3))
@@ -151,7 +151,7 @@ public indirect enum MessageValue: Equatable, Sendable {
     }
   }()
 
-  /// The integers that a JSON number represents exactly.
+  /// The integers that a JSON number can represent exactly.
   private static let range = -(Int64(1) << 53)...(Int64(1) << 53)
   private static let expectation = "text, a whole number, true or false, a list or an object"
 

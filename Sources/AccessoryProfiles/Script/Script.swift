@@ -1,17 +1,17 @@
 import AccessoryFormats
 
-/// Rules for requests and responses: how a session's bytes are divided into requests, and how each request is answered.
+/// A script: how a session's bytes are divided into requests, and how each request is answered.
 public struct Script: Equatable, Sendable {
   /// How requests are recognised in a byte stream.
   public enum Framing: Equatable, Sendable {
     /// Each request ends with these bytes, which are not compared with the rules. Answers are sent as written, so an
-    /// answer must include the delimiter if it should end with one.
+    /// answer that should end with the delimiter must include it.
     case delimiter([UInt8])
     case fixed(Int)
     /// Each request is a frame with a length field. Answers are also put into frames.
     case frame(Frame)
-    /// A request begins where the previous one ended, and is complete as soon as its bytes match a rule. Bytes that
-    /// cannot become a request that a rule matches form one unknown request.
+    /// A request begins where the previous one ended, and is complete as soon as its bytes match a rule. Bytes that no
+    /// rule can match, whatever follows, form one unknown request.
     case any
   }
 
@@ -25,7 +25,7 @@ public struct Script: Equatable, Sendable {
   public var wrongChecksum: [Answer] = []
   /// Timers, which send data without a request.
   public var timers: [Timer] = []
-  /// The states of the accessory; the first is the initial one. All scripts of an accessory share the states.
+  /// The states of the accessory; the first state is the initial one. All scripts of an accessory share the states.
   public var states: [String] = []
   /// How many bytes are read per second; nil means that there is no limit.
   public var bytesPerSecond: Int?
@@ -68,7 +68,7 @@ public struct Script: Equatable, Sendable {
 }
 
 extension Profile {
-  /// The states that the scripts share; the first is the initial one.
+  /// The states that the scripts share; the first state is the initial one.
   package var scriptStates: [String] {
     for case .script(let script) in [behavior] + protocols.compactMap(\.behavior) where !script.states.isEmpty {
       return script.states
@@ -124,8 +124,8 @@ private struct FramingParts: Equatable {
 extension Script {
   /// A frame with a length field, which consists of a header, the length, the payload, and a checksum.
   ///
-  /// Rules see only the content: any bytes between the header and the length, and the payload. Answers are written in
-  /// the same way; the simulator adds the other parts of the frame.
+  /// Rules are compared only with the content: the payload, preceded by any bytes between header and length. Answers
+  /// are written in the same way; the simulator adds the other parts of the frame.
   public struct Frame: Equatable, Sendable {
     /// The byte order of a number.
     public enum ByteOrder: String, CaseIterable, Sendable {
@@ -135,9 +135,9 @@ extension Script {
 
     /// The bytes that the length counts.
     public enum Counted: String, CaseIterable, Sendable {
-      /// The length counts everything after the length field.
+      /// The length counts all bytes after the length field.
       case rest
-      /// The length counts the payload without the checksum.
+      /// The length counts only the payload, without the checksum.
       case payload
       /// The length counts the whole frame.
       case frame
@@ -145,7 +145,7 @@ extension Script {
 
     /// The bytes that each frame begins with.
     public var header: [UInt8] = []
-    /// The position of the length, in bytes from the beginning.
+    /// The position of the length field, in bytes from the beginning of the frame.
     public var lengthAt = 0
     /// The size of the length field in bytes.
     public var lengthWidth = 2
@@ -157,7 +157,7 @@ extension Script {
     public var checksum: FrameChecksum?
     /// The byte order of the checksum.
     public var checksumOrder = ByteOrder.big
-    /// The position of the first byte that the checksum covers.
+    /// The position in the frame of the first byte that the checksum covers.
     public var checksumFrom = 0
     /// The maximum size of a frame in bytes.
     public var longest = 4_096

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// Checks a profile's scripts, which share states and may send in each other's sessions.
+/// Checks a profile's scripts, which share states, and which may send bytes in each other's sessions.
 extension ProfileCheck {
   private struct Placed {
     var script: Script
@@ -279,7 +279,7 @@ extension ProfileCheck {
 }
 
 extension Script.Rule {
-  /// Returns true if this rule, which precedes the other, matches whenever the other does.
+  /// Returns true if this rule, which precedes `other`, matches every request that `other` matches.
   fileprivate func isUsed(whenever other: Script.Rule) -> Bool {
     guard times == nil else { return false }
     return states.isEmpty || (!other.states.isEmpty && other.states.allSatisfy(states.contains))

@@ -12,15 +12,15 @@ extension Script {
     public var regex: BytePattern?
     /// The states in which the rule applies; empty means all.
     public var states: [String] = []
-    /// How many times the rule answers until the state changes again; nil means no limit.
+    /// How many times the rule answers before the state changes; nil means no limit.
     public var times: Int?
     /// The answer; empty for none.
     public var response: [UInt8]
-    /// How long after the request the answer is sent.
+    /// How long to wait after the request before sending the answer.
     public var delay: Duration
     /// Answers with inserted values, pauses and actions, which replace `response`.
     public var answers: [Answer] = []
-    /// The next state, entered immediately; nil for none.
+    /// The state that the script enters immediately; nil if the state does not change.
     public var next: String?
 
     /// Creates a rule.
@@ -93,17 +93,17 @@ extension Script {
     }
   }
 
-  /// A timer that sends answers without a request, in each session of the script.
+  /// A timer that sends answers without a request, in each session that runs the script.
   public struct Timer: Equatable, Sendable {
     /// The states in which the timer runs; empty means all.
     public var states: [String] = []
-    /// The delay from the opening of the session, or from the beginning of the state, until the timer first fires.
+    /// How long after the session is opened, or after the state is entered, the timer first fires.
     public var after: Duration?
     /// The interval at which the timer fires again; nil means that it fires once.
     public var every: Duration?
     /// The answers to send and the actions to perform.
     public var answers: [Answer]
-    /// The next state, entered immediately; nil for none.
+    /// The state that the script enters immediately; nil if the state does not change.
     public var next: String?
 
     /// Creates a timer.
@@ -183,7 +183,7 @@ extension Format<BytePattern> {
 extension Script {
   /// One of several answers: bytes to send, or an action that the accessory performs.
   public struct Answer: Equatable, Sendable {
-    /// Whether an accessory that unplugs itself is plugged in again, and after how long.
+    /// Whether, and after how long, an accessory that unplugs itself is plugged in again.
     public enum Absence: Equatable, Sendable {
       case stays
       case returns(after: Duration)
@@ -197,13 +197,13 @@ extension Script {
     public var isUnframed = false
     /// The pause before this answer.
     public var after = Duration.zero
-    /// The next state; nil for none.
+    /// The state that the script enters; nil if the state does not change.
     public var next: String?
     /// A quirk that the accessory shows from then on.
     public var quirk: Quirk?
-    /// The reason for closing the session; nil leaves the session open.
+    /// The reason for closing the session; nil if the session stays open.
     public var close: String?
-    /// How long the accessory stays unplugged; nil if it does not unplug itself.
+    /// How long the accessory unplugs itself; nil if it stays plugged in.
     public var unplug: Absence?
 
     /// Creates an answer that sends bytes.

@@ -1,12 +1,12 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The text of an answer, with values that are inserted when it is sent: `"SCAN ${next:scan:04}\r\n"`.
+/// The text of an answer, with values that are inserted when the answer is sent: `"SCAN ${next:scan:04}\r\n"`.
 ///
-/// Everything outside `${…}` is sent as UTF-8, including a `$` before such a placeholder; a literal `${` is written
+/// Everything outside `${…}` is sent as UTF-8, including a `$` that precedes a placeholder; a literal `${` is written
 /// `${hex:24}{`.
 public struct ScriptTemplate: Equatable, Sendable {
-  /// The template as written.
+  /// The form in which a template was written.
   public enum Source: Equatable, Sendable {
     case text(String)
     case bytes([UInt8])
@@ -17,7 +17,7 @@ public struct ScriptTemplate: Equatable, Sendable {
     /// The number is written in at least this many digits.
     case digits(Int, radix: Int, isUppercase: Bool)
 
-    /// The fixed length of a number in bytes; nil for digits, of which there may be more.
+    /// The fixed length of a number in bytes; nil for digits, whose number is not fixed.
     package var width: Int? {
       switch self {
       case .binary(let width, _): width
@@ -30,23 +30,24 @@ public struct ScriptTemplate: Equatable, Sendable {
     case bytes([UInt8])
     case group(Int)
     case namedGroup(String)
-    /// A counter, which is incremented first if `counts` is set.
+    /// A counter; if `counts` is set, it is incremented before it is inserted.
     case counter(String, counts: Bool, NumberForm)
     case random(ClosedRange<Int>, NumberForm)
     /// The time of day in a strftime format.
     case time(String)
     case unixTime(NumberForm)
     case state
-    /// The place where lengths and checksums begin to count; if it is missing, they begin at the start of the answer.
+    /// The place where lengths and checksums begin to count; if this placeholder is missing, they begin at the start of
+    /// the answer.
     case begin
-    /// The place where lengths and checksums stop counting; if it is missing, a checksum stops where it is written, and
-    /// a length stops at the end of the answer.
+    /// The place where lengths and checksums stop counting; if this placeholder is missing, a checksum stops where it
+    /// is written, and a length stops at the end of the answer.
     case end
     case length(NumberForm)
     case checksum(FrameChecksum, NumberForm)
   }
 
-  /// The template as written.
+  /// The template in the form in which it was written.
   public let source: Source
   package let parts: [Part]
 
@@ -56,7 +57,7 @@ public struct ScriptTemplate: Equatable, Sendable {
     parts = try Self.parts(of: text)
   }
 
-  /// Creates a template of bytes that are sent unchanged.
+  /// Creates a template from bytes that are sent unchanged.
   public init(bytes: [UInt8]) { (source, parts) = (.bytes(bytes), [.bytes(bytes)]) }
 
   private static func parts(of text: String) throws(ScriptTemplateError) -> [Part] {
@@ -95,7 +96,7 @@ public struct ScriptTemplate: Equatable, Sendable {
   }
 }
 
-/// The reason why a string is not a valid template.
+/// The error for a string that is not a valid template.
 public struct ScriptTemplateError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The problem and the invalid part.
   public let description: String
@@ -135,7 +136,7 @@ extension ScriptTemplate {
     default:
       let isName =
         rest == nil && !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
-      // Checking the whole script also verifies that the rule's regex has a group with this name.
+      // A later check of the whole script verifies that the rule's regex has a group with this name.
       if isName, !words.contains(text) { return .namedGroup(text) }
       throw ScriptTemplateError("unknown \(shown)\(hint(for: pieces[0]))")
     }

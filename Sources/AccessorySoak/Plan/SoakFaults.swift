@@ -2,11 +2,11 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Random faults of all kinds. The parameters of the faults are chosen to have an effect within a world of a few
+/// Random faults of all kinds. Their parameters are chosen so that they have an effect in a world that lasts a few
 /// seconds.
 enum SoakFaults {
   private enum Harm {
-    /// The fault delays, splits or holds back bytes, but all of them arrive.
+    /// The fault delays, splits or holds back bytes, but all bytes arrive.
     case none
     /// The fault loses, duplicates, reorders or corrupts packets.
     case packets
@@ -14,7 +14,7 @@ enum SoakFaults {
     case end
   }
 
-  /// Returns any fault. With `lossless`, returns only a fault with which every byte arrives, once and in order.
+  /// Returns any fault. With `lossless`, returns only faults with which every byte arrives exactly once and in order.
   static func any(lossless: Bool, _ random: inout PlanRandom) -> Fault {
     var fault = lossless || random.percent(45) ? harmless(&random) : harmful(&random)
     if case .stale = fault.effect { return fault }
@@ -68,7 +68,8 @@ enum SoakFaults {
       rate.bytes = random.number(4_000...400_000)
       fault.effect = .rate(rate)
     case .split(var split):
-      // Single-byte pieces would take a hundred times as long, and the scanner's own tests cover them.
+      // Single-byte pieces are rare, because they would take a hundred times as long, and the scanner's own tests cover
+      // them.
       split.size = random.percent(3) ? random.number(1...15) : random.spread(16...3_000)
       if split.size > 50, random.percent(30) { split.gap = random.milliseconds(0...3) }
       fault.effect = .split(split)
@@ -123,8 +124,8 @@ enum SoakFaults {
       corrupt.packets = packets
       corrupt.part = random.pick([.payload, .header, .either])
       if random.percent(15) {
-        // The aim is a wrong sequence number with a valid checksum. Few bit flips hit that number, so a larger share of
-        // packets is affected.
+        // The fault should produce wrong sequence numbers with valid checksums. Because few bit flips hit the sequence
+        // number, more packets are affected than with other faults.
         corrupt.packets.chance = Chance(millionths: random.number(50_000...300_000))
         corrupt.packets.kind = .data
         (corrupt.mendsSum, corrupt.part) = (true, .header)
@@ -140,7 +141,7 @@ enum SoakFaults {
   }
 }
 
-/// Random quirks that a profile may have, for both roles.
+/// Random quirks for a profile, of both accessories and devices.
 enum SoakQuirks {
   static func some(_ random: inout PlanRandom) -> [Quirk] {
     var quirks: [Quirk] = []

@@ -37,8 +37,7 @@ extension ScenarioLibrary {
 }
 
 /// A scenario with several apps, each of which opens sessions and sends bytes. Such a scenario is judged by the soak's
-/// rules, not by expectations. Reading a plan's file restores the plan, and with it exactly the same world, byte for
-/// byte.
+/// rules, not by expectations. Reading a plan's file restores the plan, and thus exactly the same world, byte for byte.
 public struct ScenarioWithApps: Equatable, Sendable {
   /// The scenario's description.
   public var about = Scenario.About()
@@ -108,14 +107,14 @@ extension SoakPlan {
       deviceWindow: 127, deviceLength: 65_535, policy: .ready, firstSession: 1, length: .zero)
   }
 
-  /// The text of the plan's file, with a comment at the top. Only what differs from the defaults is written.
+  /// Returns the text of the plan's file, with a comment at the top. Only what differs from the defaults is written.
   public func fileText(description: String, comment: String = "") -> String {
     var about = Scenario.About()
     about.summary = description
     return JSON5Writer.write(ScenarioWithApps(about: about, plan: self).tree, under: comment)
   }
 
-  /// The size of the plan in words, for example "5 steps, 2 faults, 3 sessions".
+  /// A description of the plan's size, for example "5 steps, 2 faults, 3 sessions".
   public var size: String {
     let sessions = apps.reduce(0) { $0 + $1.sessions.count }
     return [steps.count.counted("step"), faults.count.counted("fault"), sessions.counted("session")].joined(
@@ -249,8 +248,8 @@ extension SoakStreamPlan {
       }
     })
 
-  // The keys for ``reading``. They are set in the order of the fields; the check rejects all combinations for which
-  // this does not work.
+  // The keys that together set ``reading``. They are applied in the order of the fields; the check rejects combinations
+  // for which this order does not work.
 
   private var readBytes: Int? {
     get { if case .slow(let bytes, _) = reading { bytes } else { nil } }

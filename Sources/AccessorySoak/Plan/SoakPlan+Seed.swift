@@ -6,13 +6,13 @@ import AccessoryProfiles
 import AccessoryWorlds
 
 extension SoakPlan {
-  /// Creates the plan for a seed. If there is a template, the accessories have its identity, protocols, link,
-  /// authentication and quirks. The profile's behavior is used only if it is an echo. If it is not an echo, sessions
-  /// carry the plan's bytes in both directions, because only known bytes can be checked.
+  /// Creates the plan for a seed. If there is a template, the accessories have the template's identity, protocols,
+  /// link, authentication and quirks. The template's behavior is used only if it is an echo; otherwise sessions carry
+  /// the plan's bytes in both directions, because only known bytes can be checked.
   ///
   /// Worlds are small, so that a test can play thousands of them: most have one accessory and a few sessions with a few
   /// packets. Conditions that are rare on a real wire are common here: windows of one packet, sequence numbers about to
-  /// wrap around, packets with room for hardly a byte.
+  /// wrap around, packets with hardly room for a byte.
   public init(seed: UInt64, template: ProfileTemplate? = nil) {
     var random = PlanRandom(seed: seed)
     self.seed = seed
@@ -54,7 +54,7 @@ extension SoakPlan {
       faults.append(CableFault(fault, at: random.percent(50) ? .device : .accessory))
     }
     if random.percent(20) {
-      // The cut happens somewhere between the first detection sequence and the first session.
+      // The cable is cut somewhere between the first detection sequence and the first session.
       let cut = Fault(.cut(Fault.Cut(packets: random.number(1...30))), random.pick([.in, .out]))
       faults.append(CableFault(cut, at: random.percent(50) ? .device : .accessory))
     }
@@ -109,7 +109,8 @@ extension SoakPlan.Accessory {
     if wanted > window, !profile.link.zeroAcknowledgement { link.cumulativeAcknowledgements = wanted }
   }
 
-  /// Creates an accessory with a given profile. Worlds have no native channels, so native transport uses the link.
+  /// Creates an accessory with a given profile. Worlds have no native channels, so protocols with native transport use
+  /// the link.
   fileprivate init(_ profile: Profile, _ random: inout PlanRandom) {
     var profile = profile
     for index in profile.protocols.indices { profile.protocols[index].nativeTransportComponent = nil }
@@ -138,7 +139,7 @@ extension Profile.Link {
     self.init()
     maximumOutstandingPackets = UInt8(random.spread(1...127))
     switch random.number(0...99) {
-    // Packets this short cannot hold authentication messages, so this accessory never becomes ready.
+    // This accessory never becomes ready, because packets this short cannot hold authentication messages.
     case ..<3: maximumPacketLength = UInt16(random.number(24...51))
     case ..<50: maximumPacketLength = UInt16(random.number(52...300))
     case ..<85: maximumPacketLength = UInt16(random.number(300...4_096))
@@ -175,8 +176,8 @@ extension SoakLinkChoices {
 }
 
 extension SoakStreamPlan {
-  /// Creates a plan for packets that hold `payload` bytes. The cost of a world depends on the number of packets, not of
-  /// bytes.
+  /// Creates a plan for packets that hold `payload` bytes. The cost of a world depends on its number of packets, not on
+  /// its number of bytes.
   fileprivate init(payload: Int, _ random: inout PlanRandom) {
     protocolNumber = random.number(0...3)
     let packets = random.spread(0...(random.percent(95) ? 12 : 100))

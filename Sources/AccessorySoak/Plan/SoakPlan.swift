@@ -16,16 +16,16 @@ public struct SoakPlan: Equatable, Sendable {
     public var profile: Profile
     /// Link settings that profiles do not contain.
     public var link: SoakLinkChoices
-    /// What the accessory does in each session, in order; after the last entry, the first one is used again. Nil means
-    /// the built-in echo.
+    /// What the accessory does in each session, in order; after the last entry, the first entry is used again. Nil
+    /// means the built-in echo.
     public var streams: [SoakStreamPlan]?
   }
 
-  /// An app on the device.
+  /// An app on the world's device.
   public struct App: Equatable, Sendable {
     /// The sessions that the app opens, in order, as accessories appear.
     public var sessions: [SoakStreamPlan]
-    /// How long after a connect the app waits before it opens the next session.
+    /// How long the app waits after a connect before it opens the next session.
     public var patience: Duration
     /// Whether the app also tries to open sessions with accessories that do not offer any protocols.
     public var isRude: Bool
@@ -44,11 +44,11 @@ public struct SoakPlan: Equatable, Sendable {
   public var apps: [App]
   /// The steps, in order.
   public var steps: [Step]
-  /// The faults on every cable.
+  /// The faults on the world's cables.
   public var faults: [CableFault]
   /// How the cables carry bytes.
   public var speed: World.Settings.CableSpeed
-  /// The device's link.
+  /// The device's link settings.
   public var deviceLink: SoakLinkChoices
   /// The window that the device announces, in packets.
   public var deviceWindow: UInt8
@@ -58,49 +58,48 @@ public struct SoakPlan: Equatable, Sendable {
   public var policy: PublicationMachine.Policy
   /// A flicker that the device causes by itself.
   public var deviceFlicker: Flicker?
-  /// Whether the device begins with authentication or identification.
+  /// Whether the device begins with authentication or with identification.
   public var order = HostOrder.authentication
   /// The identifier of the device's first session on each cable.
   public var firstSession: UInt16
-  /// The time at which the steps are over, and from which everything unfinished must be completed.
+  /// When the steps are over; after this time, everything unfinished must be completed.
   public var length: Duration
   /// Corner cases that must not be reached. Reaching one counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Whether packets may change without the link noticing, because a fault corrects the checksum, or because the bit
-  /// flips of two faults cancel out in the checksum. In such a world bytes may be wrong, and only the other rules hold.
-  /// A world is also hostile if an accessory has a quirk that loses bytes, or that starts sessions with bytes of
-  /// earlier ones.
+  /// Whether bytes may be wrong without the link noticing, so that only rules about other things hold. The cause may be
+  /// a fault that corrects the checksum, two faults whose bit flips cancel out in the checksum, or a quirk that loses
+  /// bytes or starts sessions with bytes of earlier sessions.
   public var isHostile: Bool {
     if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
     let corrupting = faults.compactMap { if case .corrupt(let corrupt) = $0.fault.effect { corrupt } else { nil } }
     return corrupting.count > 1 || corrupting.contains(where: \.mendsSum)
   }
 
-  /// Whether any link of this world works without acknowledgements. If so, nothing may be lost in transit.
+  /// Whether any link in this world works without acknowledgements. If so, nothing may be lost in transit.
   public var hasZeroAcknowledgement: Bool {
     accessories.contains(where: \.profile.link.zeroAcknowledgement)
   }
 }
 
-/// Link settings that profiles do not contain, for either side.
+/// Link settings that profiles do not contain, for either end.
 public struct SoakLinkChoices: Equatable, Sendable {
   /// The sequence number of the first SYN.
   public var initialSequence: UInt8 = 0
-  /// The form of extended acknowledgement that this side sends.
+  /// The form of extended acknowledgement that this end sends.
   public var extendedAcknowledgement = 0
-  /// How many packets one acknowledgement may cover, if this differs from the profile. In a profile the number must be
-  /// below the window; real accessories need not obey this.
+  /// How many packets one acknowledgement may cover, if this differs from the profile. In a profile, this number must
+  /// be less than the window; real accessories may not obey this rule.
   public var cumulativeAcknowledgements: UInt8?
   /// Whether only the oldest packet is retransmitted after a timeout.
   public var repeatsOldestOnly = false
-  /// Whether the acknowledgement timer restarts with every packet.
+  /// Whether every received packet restarts the acknowledgement timer.
   public var timesFromEach = false
-  /// Whether this side keeps packets that arrive after a gap.
+  /// Whether this end keeps packets that arrive after a gap.
   public var keepsAhead = true
-  /// Whether an accessory makes another offer if the device answers with different recovery values.
+  /// Whether the accessory sends another SYN if the device answers with different retransmission values.
   public var offersAgain = false
-  /// Whether a device answers an offer with recovery values of its own.
+  /// Whether the device answers a SYN with retransmission values of its own.
   public var answersOwnRecovery = false
   /// The maximum number of unread bytes in a session.
   public var receiveBound = 256 * 1024
@@ -108,18 +107,19 @@ public struct SoakLinkChoices: Equatable, Sendable {
   public var sendBound = 256 * 1024
 }
 
-/// What one side of a session does.
+/// What one end of a session does.
 public struct SoakStreamPlan: Equatable, Sendable {
-  /// How one side of the session reads.
+  /// How this end of the session reads.
   public enum Reading: Equatable, Sendable {
     case eager
-    /// Reads the given number of bytes at a time, and pauses between reads.
+    /// This end reads the given number of bytes at a time, and pauses between reads.
     case slow(bytes: Int, every: Duration)
-    /// Reads the given number of bytes, and then pauses for a while; nil means that it never reads again.
+    /// This end reads the given number of bytes, and then pauses for the given time; nil means that it never reads
+    /// again.
     case stops(after: Int, resumes: Duration?)
   }
 
-  /// When this side closes the session.
+  /// When this end closes the session.
   public enum Closing: Equatable, Sendable {
     case never
     case afterWriting
@@ -128,14 +128,14 @@ public struct SoakStreamPlan: Equatable, Sendable {
 
   /// The index of the accessory's protocol, modulo the number of protocols.
   public var protocolNumber = 0
-  /// How many bytes this side writes.
+  /// How many bytes this end writes.
   public var bytes = 0
   /// The maximum number of bytes per write.
   public var chunk = 1
   /// The pause between two writes.
   public var think = Duration.zero
-  /// How this side reads.
+  /// How this end reads.
   public var reading = Reading.eager
-  /// When this side closes the session.
+  /// When this end closes the session.
   public var closing = Closing.never
 }

@@ -3,9 +3,9 @@ import AccessoryProfiles
 import AccessorySessions
 import IAP2
 
-/// One session as seen from both sides: what each side wrote and read, and why the session ended for that side.
+/// One session as seen from both ends: what each end wrote and read, and why the session ended there.
 ///
-/// Invariant, checked with every read: what one side has read is a prefix of what the other has written.
+/// Invariant, checked with every read: what one end has read is a prefix of what the other end has written.
 final class SoakAccount {
   final class Half {
     let stream: UniqueStream
@@ -13,11 +13,11 @@ final class SoakAccount {
     var read = 0
     var end: SessionEnd?
     weak var session: Session?
-    /// Whether the session was opened on this side. A session that the accessory refuses or ignores is not opened.
+    /// Whether the session was opened at this end. A session that the accessory refuses or ignores is not opened.
     var isOpen = false
 
-    /// Whether the session is open on this side and everything that this side wrote has been acknowledged. In this
-    /// state, this side cannot find out that the peer is gone.
+    /// Whether the session is open at this end and everything that this end wrote has been acknowledged. In this state,
+    /// this end cannot find out that the peer is gone.
     var isAtRest: Bool { end == nil && (session?.unacknowledged ?? 0) == 0 }
 
     init(_ stream: UniqueStream) {
@@ -30,11 +30,11 @@ final class SoakAccount {
   let name: String
   let device: Half
   let simulator: Half
-  /// Whether the accessory echoes, so that its bytes are the device's own.
+  /// Whether the accessory echoes, so that it sends the device's own bytes.
   let isEcho: Bool
-  /// Whether the accessory leaves requests unanswered, or handles a session without this record.
+  /// Whether the accessory leaves requests unanswered, or handles the session without using this record.
   let isIgnored: Bool
-  /// Whether packets may be changed unnoticed, so that the bytes prove nothing.
+  /// Whether packets may be changed unnoticed, so that wrong bytes prove nothing.
   let isHostile: Bool
   /// How many times the link had gone down before the session was opened.
   let linkDownsBefore: Int
@@ -72,10 +72,10 @@ final class SoakAccount {
     }
   }
 
-  /// What is wrong with the result; nil if nothing is.
+  /// Returns what is wrong with the session's result; nil if nothing is wrong.
   ///
-  /// A link has no keep-alive, so a side with nothing to send cannot know that its peer has given up. It is therefore
-  /// correct that its session stays open, as long as it is not waiting for an acknowledgement.
+  /// A link has no keep-alive, so an end with nothing to send cannot know that its peer has given up. Its session may
+  /// therefore stay open, as long as this end is not waiting for an acknowledgement.
   func fault(linkWentDown: Bool) -> SoakViolation? {
     for (half, other, names) in [
       (simulator, device, ("accessory", "device")), (device, simulator, ("device", "accessory")),
@@ -92,8 +92,8 @@ final class SoakAccount {
       return SoakViolation(
         .delivery, "\(name) is open, but not everything was delivered: \(account)")
     }
-    // A clean close must arrive after everything that was written before it. An echo is an exception, because it drops
-    // the bytes that it can no longer send back.
+    // Everything that was written before a clean close must arrive before the close. An echo is an exception, because
+    // it drops bytes that it can no longer send back.
     if simulator.end == .closedByDevice, !isEcho, simulator.read < device.written {
       return SoakViolation(
         .delivery, "\(name) was closed in order by the device, but earlier bytes are missing: \(account)")

@@ -11,7 +11,7 @@ final class SoakApp: AppHandler {
   private var next = 0
   private var timers: [LoopTimer] = []
 
-  /// `opened` is called with each session before anything else happens to it.
+  /// `opened` is called with each session before anything else happens in it.
   init(
     _ plan: SoakPlan.App, on loop: any EventLoop, _ record: SoakRecord,
     opened: @escaping (Session, PublishedAccessory, SoakStreamPlan) -> Void
@@ -64,7 +64,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // The accessory has disconnected in the meantime. When it connects again, the app starts over.
+      // The accessory has since disconnected. When it connects again, the app starts over.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

@@ -10,7 +10,7 @@ struct SoakBehavior: AccessoryBehavior {
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { makeHandler(session) }
 }
 
-/// The built-in echo, with counters. The device's side checks the bytes.
+/// The built-in echo, with counters. The bytes are checked at the device's end.
 final class SoakEcho: SessionHandler {
   private let echo: any SessionHandler
   private let account: SoakAccount
@@ -46,7 +46,7 @@ final class SoakEcho: SessionHandler {
   }
 }
 
-/// One side of a session in the soak. The stream writes, reads and closes as planned, and checks every byte that it
+/// One end of a session in the soak. The stream writes, reads and closes as planned, and checks every byte that it
 /// reads.
 final class SoakStream: SessionHandler {
   private let plan: SoakStreamPlan
@@ -64,7 +64,7 @@ final class SoakStream: SessionHandler {
   private var closing: LoopTimer?
   private var quietTimer: LoopTimer?
   private var verifier: StreamVerifier
-  /// How many bytes this side reads before it stops reading; nil if it never stops.
+  /// How many bytes this end reads before it stops reading; nil if it never stops.
   private var readLimit: Int?
   private var isSettling = false
 
@@ -91,7 +91,7 @@ final class SoakStream: SessionHandler {
     if case .after(let time) = plan.closing { closeSoon(time) }
   }
 
-  /// From now on, the stream only reads, because the world is about to end.
+  /// Makes the stream only read from now on, because the world is about to end.
   func settle() {
     isSettling = true
     left = 0
@@ -188,7 +188,7 @@ final class SoakStream: SessionHandler {
     }
   }
 
-  /// How long the session must be quiet after a wrong byte before the mistake is analyzed.
+  /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
   private static let quiet = Duration.milliseconds(500)
 
   private func reportWrongBytes() {
@@ -198,7 +198,7 @@ final class SoakStream: SessionHandler {
     }
   }
 
-  // MARK: The session
+  // MARK: Session
 
   func sessionIsReadable(_ session: Session) {
     if reading?.deadline == nil { read() }

@@ -8,14 +8,14 @@ import AccessoryWorlds
 import IAP2
 import LinuxIO
 
-/// Plays one plan in virtual time until the world is over, and checks after every step that no rule was broken.
+/// Plays one plan in virtual time until the world is over, and checks the rules after every step.
 ///
 /// ```
 ///   play ──`length` has passed──▶ settle ──all delivered or over──▶ tear down ──quiet──▶ judged
 /// ```
 ///
-/// Settling proves that every byte arrives. Nothing is written or closed any more, and everything is read. Each open
-/// session must deliver everything that it accepted, within the time after which a link gives up.
+/// Settling proves that every byte arrives: nothing more is written or closed, and everything is read. Each open
+/// session must deliver all the bytes that it accepted before its link would give up.
 final class SoakWorld {
   let plan: SoakPlan
   private let loop: VirtualLoop
@@ -116,7 +116,7 @@ final class SoakWorld {
     judgeTheEnd()
   }
 
-  /// Takes steps until the condition holds or nothing is left to do. Returns false if the limit on time or steps is
+  /// Runs loop steps until the condition holds or nothing is left to do. Returns false if the limit on time or steps is
   /// reached first.
   @discardableResult
   private func run(limit: Duration, until condition: () -> Bool) throws(VirtualLoop.Livelock) -> Bool {
@@ -140,7 +140,7 @@ final class SoakWorld {
     return true
   }
 
-  /// Checks those rules that must hold after every step and that no watch checks.
+  /// Checks the rules that must hold after every step, except those that the watches check.
   private func check() {
     guard record.hasNews else { return }
     record.hasNews = false
@@ -187,8 +187,8 @@ final class SoakWorld {
     made.start()
   }
 
-  /// Handles a session that the accessory accepted. It is the newest session with that number that was not accepted
-  /// before.
+  /// Handles a session that the accessory accepted. Its record is the newest one with this session number that has not
+  /// been accepted yet.
   private func handler(for session: Session, of number: Int) -> any SessionHandler {
     guard
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })
@@ -201,7 +201,7 @@ final class SoakWorld {
     }
     guard let plans = plan.accessories[number].streams else { return SoakEcho(session, account, on: loop, record) }
     let stream = makeStream(plans[sessions.count % plans.count], session, account, .accessory)
-    // The stream starts in a later turn, when the session has its handler.
+    // The stream starts in a later turn of the loop, when the session has its handler.
     loop.schedule(after: .zero) { [weak stream] in stream?.start() }
     return stream
   }
@@ -229,8 +229,8 @@ final class SoakWorld {
     for stream in streams { stream.settle() }
   }
 
-  /// How long it may take until written bytes are delivered or given up. A link retransmits a packet up to the agreed
-  /// number of times. Even if the last attempt succeeds, the next packet may need just as many attempts.
+  /// How long it may take until written bytes are delivered or the link gives up. A link retransmits a packet up to the
+  /// agreed number of times; even if the last attempt succeeds, the next packet may need just as many attempts.
   private var patience: Duration {
     let slowest =
       plan.accessories.map { part in

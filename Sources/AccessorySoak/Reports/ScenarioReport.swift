@@ -3,8 +3,8 @@ import AccessoryRuns
 
 /// The results of `easim scenario run --all`, or of some of its shards.
 ///
-/// Scenarios run in virtual time, so the report does not depend on the machine or the clock: the reports of all shards
-/// add up to exactly the bytes of the single run's report.
+/// Scenarios run in virtual time, so the report does not depend on the machine or the clock: the sum of all shards'
+/// reports is identical, byte for byte, to the report of a single run.
 public struct ScenarioReport: Equatable, Sendable {
   /// One scenario, played once.
   public struct Run: Equatable, Sendable {
@@ -16,9 +16,9 @@ public struct ScenarioReport: Equatable, Sendable {
     public var client = ""
     /// Whether everything was as expected.
     public var passed = false
-    /// The app's result, and the difference from the expectations.
+    /// A description of what the app saw, and how it differed from what was expected.
     public var text = ""
-    /// The duration in the scenario's own time.
+    /// How long the scenario took, in its own time.
     public var length = Duration.zero
     /// The timeline, which is kept only for failed scenarios.
     public var timeline: [String] = []
@@ -35,21 +35,21 @@ public struct ScenarioReport: Equatable, Sendable {
 
     init() {}
 
-    /// The result as a line of text for readers.
+    /// The result as a line of text for people.
     public var line: String { "\(passed ? "✓" : "✗") \(scenario)  \(text)" }
   }
 
   /// The program and its version.
   public var program = ""
-  /// The other settings in words: the app, the seed, the faults.
+  /// Descriptions of the other settings: the app, the seed, the faults.
   public var options: [String] = []
   /// The scenarios of the whole run, in order.
   public var planned: [String] = []
   /// The shards that the report contains.
   public var shards = ShardSet.whole
-  /// What stopped the run before it had played all its scenarios; nil if nothing did.
+  /// What stopped the run before it had played all its scenarios; nil if the run was not stopped.
   public var stoppedBy: String?
-  /// Whether a run in which no scenario was played passes.
+  /// Whether the run passes even if no scenario was played.
   public var allowsEmpty = false
   /// The scenarios that were played, in the order of the plan.
   public private(set) var runs: [Run] = []
@@ -111,7 +111,7 @@ public struct ScenarioReport: Equatable, Sendable {
   /// The report as text: a line for each scenario, and the count.
   public var text: String { (runs.map(\.line) + [sentence]).joined(separator: "\n") }
 
-  /// The test cases: one for each scenario, and one for missing scenarios.
+  /// The test cases: one for each scenario, and one for scenarios that were not played.
   public var suite: ReportSuite {
     let cases = runs.map { run in
       ReportCase(
@@ -154,7 +154,7 @@ public struct ScenarioReport: Equatable, Sendable {
 extension ScenarioReport: Report {
   /// The word that identifies the format of the report's files.
   public static let kind = "scenario report"
-  /// The limits for report files: the timelines of failed scenarios have a few hundred lines each.
+  /// The limits for report files: the timeline of a failed scenario has a few hundred lines.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
   /// The report's keys in files.
   public static let format = Record(kind, "how scenarios came out", ScenarioReport()) {

@@ -15,8 +15,7 @@ extension SoakReport {
   }
 
   private var seedsText: String {
-    // If there are several shards, the headline shows the seeds of the whole run, because the seeds of the shards have
-    // gaps.
+    // If there are several shards, the headline shows the seeds of the whole run, because the shards' seeds have gaps.
     let low = first + UInt64(shards.only?.share(of: seeds).lowerBound ?? 0)
     let count = shards.only == nil ? seeds : worlds
     let text = count == 1 ? "seed \(low)" : "seeds \(low) to \(low + UInt64(max(count, 1)) - 1)"
@@ -45,7 +44,7 @@ extension SoakReport {
       """
   }
 
-  /// A failure, with the command that reproduces it.
+  /// Returns a line about a failure, with the command that reproduces it.
   public func line(of failure: Failure) -> String {
     let first = failure.violations.first?.line ?? ""
     let command = SoakRecipe.command(replaying: failure.seed, profile: profile, forbidden: forbidden)
@@ -56,7 +55,7 @@ extension SoakReport {
   /// one case for the corner cases that should have been reached.
   public var suite: ReportSuite {
     var rules = SoakRule.everywhere + forbidden.map { SoakRule.forbidden($0) }
-    // Rules that only a later version's report contains are kept.
+    // A report from a later version may contain rules that this version does not have.
     for violation in failures.flatMap(\.violations) where !rules.contains(violation.rule) {
       rules.append(violation.rule)
     }
@@ -82,7 +81,7 @@ extension SoakReport {
   /// A description of the run, used as the title of a page.
   public var title: String { (["easim soak", profile].compactMap(\.self)).joined(separator: " ") }
 
-  /// How many worlds were played and how many failed, how many corner cases they reached, and how many times faults
+  /// How many worlds were played and how many failed, how many corner cases were reached, and how many times faults
   /// took effect.
   public var figures: [ReportFigure] {
     [

@@ -1,11 +1,11 @@
 import AccessoryCore
 import AccessoryRuns
 
-/// The results of the worlds of many seeds, from a whole run of `easim soak` or some of its shards. This is what report
-/// files contain and what easim prints.
+/// The results of the worlds of many seeds, from a whole run of `easim soak` or some of its shards. Report files
+/// contain this data, and easim prints it.
 ///
-/// Worlds run in virtual time, so nothing in the report depends on the machine or the clock. The reports of all shards
-/// add up to exactly the bytes of a single run's report. The speed of the run is printed but not stored.
+/// Worlds run in virtual time, so nothing in the report depends on the machine or the clock. The sum of all shards'
+/// reports is identical, byte for byte, to the report of a single run. The speed of the run is printed but not stored.
 public struct SoakReport: Equatable, Sendable {
   /// A world that failed.
   public struct Failure: Equatable, Sendable {
@@ -13,15 +13,15 @@ public struct SoakReport: Equatable, Sendable {
     public var seed: UInt64 = 0
     /// The rules that the world broke.
     public var violations: [SoakViolation] = []
-    /// The shrunken world; only the first few failures have one.
+    /// The shrunken world; nil except for the first few failures.
     public var shrunk: Shrunk?
   }
 
   /// A failing world that was shrunk.
   public struct Shrunk: Equatable, Sendable {
-    /// The size of the original world, in words.
+    /// A description of the original world's size.
     public var before = ""
-    /// The size of the shrunken world, in words.
+    /// A description of the shrunken world's size.
     public var after = ""
     /// How many worlds were played to find the shrunken world.
     public var worlds = 0
@@ -29,14 +29,14 @@ public struct SoakReport: Equatable, Sendable {
     public var scenario = ""
   }
 
-  /// The maximum number of failures that are kept. Further ones are only counted.
+  /// The maximum number of failures that are kept. Further failures are only counted.
   static let mostFailures = 100
   /// A run with fewer random worlds than this is likely to miss some corner cases.
   private static let enoughForEveryCorner = 5_000
 
-  /// The program and its version. Other versions may generate other worlds.
+  /// The program and its version. Different versions may generate different worlds from the same seeds.
   public var program = ""
-  /// The profile of the accessories, as the user gave it; nil for random ones.
+  /// The profile of the accessories, in the form that the user gave; nil for random accessories.
   public var profile: String?
   /// The forbidden corner cases.
   public var forbidden: [SoakCoverage.Corner] = []
@@ -46,9 +46,9 @@ public struct SoakReport: Equatable, Sendable {
   public var seeds = 0
   /// The shards that the report contains.
   public var shards = ShardSet.whole
-  /// What stopped the run before it had played all its worlds, for example "Ctrl-C"; nil if nothing did.
+  /// What stopped the run before it had played all its worlds, for example "Ctrl-C"; nil if the run was not stopped.
   public var stoppedBy: String?
-  /// Whether a run without any worlds passes.
+  /// Whether the run passes even if it played no worlds.
   public var allowsEmpty = false
   /// The number of worlds that were played.
   public var worlds = 0
@@ -60,7 +60,7 @@ public struct SoakReport: Equatable, Sendable {
   public var coverage = SoakCoverage()
   /// The first failures, in the order of their seeds.
   public var failures: [Failure] = []
-  /// The duration of the run in real time. Files that are read back omit it, because it differs between runs.
+  /// The duration of the run in real time. It is not written to report files, because it differs between runs.
   public var took = Duration.zero
 
   init() {}
@@ -95,8 +95,8 @@ public struct SoakReport: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - first: the first seed of the whole run.
-  ///   - seeds: the number of seeds in the whole run; nil for a run that was limited by time, which has as many as it
-  ///     played.
+  ///   - seeds: the number of seeds in the whole run; nil for a run that was limited by time, which has as many seeds
+  ///     as it played.
   ///   - stoppedBy: what stopped the run, if anything. A run that had already played all its seeds is complete.
   public mutating func complete(
     first: UInt64, seeds: Int?, shard: Shard = .whole, stoppedBy: String? = nil, program: String
@@ -113,7 +113,7 @@ public struct SoakReport: Equatable, Sendable {
   // MARK: Verdict
 
   /// The corner cases that were missed although the run had enough random worlds to reach them. A single shard may miss
-  /// some.
+  /// corner cases.
   public var missing: [String] {
     let isWhole = profile == nil && forbidden.isEmpty && shards.isComplete
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
@@ -130,7 +130,7 @@ public struct SoakReport: Equatable, Sendable {
 
   var nothing: String { "no world is in \(shards.text.isEmpty ? "the run" : shards.text)" }
 
-  /// Why a shard is incomplete, if it was stopped before it had played all its worlds.
+  /// Why a shard is incomplete: it was stopped before it had played all its worlds. Nil if it is complete.
   public var unfinished: String? {
     let share = shards.share(of: seeds)
     if worlds == share, stoppedBy == nil { return nil }

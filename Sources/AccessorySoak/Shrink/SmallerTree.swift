@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// A scenario file with one change that makes it smaller.
+/// The JSON tree of a scenario file, with one change that makes it smaller.
 struct SmallerTree {
   var tree: JSON5Value
   /// Whether the change removed a part of the world, such as a step or an app, rather than only a setting.
@@ -8,7 +8,7 @@ struct SmallerTree {
 }
 
 extension JSON5Value {
-  /// The trees from which something was removed: elements of lists, keys, or options of faults and quirks. Larger parts
+  /// Returns trees from which something was removed: list elements, keys, or options of faults and quirks. Larger parts
   /// come before the parts inside them. Not every result is a valid file.
   func shorter(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
     let inside = changes(inside: kept) { $0.shorter(keeping: kept, in: $1) }
@@ -44,7 +44,7 @@ extension JSON5Value {
     }
   }
 
-  /// The trees in which one time is shorter or one size is smaller. Not every result is a valid file.
+  /// Returns trees in which one time is shorter or one size is smaller. Not every result is a valid file.
   func plainer(keeping kept: Set<String>, in key: String = "") -> [SmallerTree] {
     switch content {
     case .object: return changes(inside: kept) { $0.plainer(keeping: kept, in: $1) }
@@ -83,7 +83,7 @@ extension JSON5Value {
     }
   }
 
-  /// The variants of this tree in which one inner value has changed.
+  /// Returns variants of this tree in which one inner value has changed.
   private func changes(inside kept: Set<String>, _ changes: (JSON5Value, String) -> [SmallerTree]) -> [SmallerTree] {
     switch content {
     case .object(var members):
@@ -110,7 +110,7 @@ extension JSON5Value {
 }
 
 extension Duration {
-  /// Half of the duration, and the duration rounded down to one digit and to milliseconds, if these are shorter.
+  /// Half of the duration, and the duration rounded down to one digit and to milliseconds, as far as these are shorter.
   fileprivate var shorter: [Duration] {
     let time = wholeNanoseconds
     let units: [Int64] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000]

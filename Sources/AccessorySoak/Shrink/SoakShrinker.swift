@@ -4,9 +4,9 @@ import AccessoryWorlds
 /// Shrinks a failing world as long as it still breaks the same rule.
 ///
 /// The shrinker works on the plan's scenario file. It removes one part or key after another, then reduces times and
-/// sizes. The shrinker keeps each change after which the rule is still broken, and starts over until no change helps.
-/// Every candidate is read and played like any other file, so the result is always a valid scenario, and the same plan
-/// always shrinks to the same result.
+/// sizes. It keeps each change after which the rule is still broken, and repeats this until no change helps. Every
+/// candidate is read and played like any other file, so the result is always a valid scenario. The same plan always
+/// shrinks to the same result.
 ///
 /// Invariant: ``plan`` breaks the rule, and ``outcome`` is the result of playing it.
 ///
@@ -23,11 +23,11 @@ public struct SoakShrinker {
     /// The maximum number of loop steps for all these worlds together.
     public var steps = 10_000_000
 
-    /// Creates the default limits, which allow a few seconds.
+    /// Creates the default limits, with which shrinking takes a few seconds.
     public init() {}
   }
 
-  /// How many other seeds to try after a part was removed, because the removal changes the random choices for the rest
+  /// How many other seeds to try after a part was removed, because the removal changes the random choices in the rest
   /// of the world.
   private static let otherSeeds: UInt64 = 3
 
@@ -46,8 +46,8 @@ public struct SoakShrinker {
   private let isStopped: () -> Bool
   private var stepsTaken: Int
 
-  /// Creates a shrinker for a plan that breaks a rule; nil if the plan breaks none. If the plan breaks several rules,
-  /// the first one is used. With `keepsProfiles`, the accessories' profiles do not change.
+  /// Creates a shrinker for a plan that breaks a rule; nil if the plan breaks no rule. If the plan breaks several
+  /// rules, the first one is used. With `keepsProfiles`, the accessories' profiles do not change.
   public init?(
     _ plan: SoakPlan, keepsProfiles: Bool = false, effort: Effort = Effort(),
     isStopped: @escaping () -> Bool = { false }
@@ -92,7 +92,8 @@ public struct SoakShrinker {
     var next = 0
     while !isExhausted, next < changes.count {
       if attempt(changes[next]) {
-        // Either the next element is now at this index, or the same change can be applied again.
+        // The index stays the same: either the next element is now at this index, or the same change can be applied
+        // again.
         changes = change(ScenarioWithApps(plan: plan).tree, kept)
       } else {
         next += 1
@@ -100,7 +101,7 @@ public struct SoakShrinker {
     }
   }
 
-  /// Keeps a change if the rule is still broken. Returns whether it was kept.
+  /// Keeps a change if the rule is still broken. Returns true if the change was kept.
   private mutating func attempt(_ change: SmallerTree) -> Bool {
     let tree = change.tree
     guard var smaller = try? ScenarioWithApps(tree, ScenarioNames(in: tree)).plan, smaller != plan else { return false }

@@ -1,7 +1,7 @@
 import AccessoryFaults
 import IAP2
 
-/// How many times seeded worlds reached the protocol's corner cases, that is, its rare situations.
+/// How many times seeded worlds reached each corner case, which is a rare situation in the protocol.
 ///
 /// If one of these counts is zero after a run over many seeds, the run did not test that corner case, and fails.
 public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
@@ -61,13 +61,13 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
   /// Creates a coverage with all counts at zero.
   public init() {}
 
-  /// How many times a corner case was reached.
+  /// Returns or sets how many times a corner case was reached.
   public subscript(corner: Corner) -> Int {
     get { counts[corner.rawValue] }
     set { counts[corner.rawValue] = newValue }
   }
 
-  /// How many times faults of one kind took effect, by the name of the kind.
+  /// Returns or sets how many times faults of one kind took effect; `fault` is the kind's name.
   public subscript(fault fault: String) -> Int {
     get { Fault.format.names.firstIndex(of: fault).map { faults[$0] } ?? 0 }
     set { if let index = Fault.format.names.firstIndex(of: fault) { faults[index] = newValue } }

@@ -2,11 +2,12 @@ import AccessoryCore
 import AccessorySessions
 import AccessorySimulator
 
-/// The record of one world: the broken rules, the corner cases reached, and a hash of everything that happened.
+/// The record of one world: the broken rules, the corner cases that were reached, and a hash of everything that
+/// happened.
 final class SoakRecord {
-  /// The maximum number of violations. More would not help to explain a failure.
+  /// The maximum number of violations that are recorded; more would not help to explain a failure.
   private static let most = 20
-  /// The maximum length of a violation's text, to keep reports small.
+  /// The maximum length of a violation's text, so that reports stay small.
   private static let longest = 1_000
 
   private(set) var violations: [SoakViolation] = []
@@ -14,10 +15,10 @@ final class SoakRecord {
   var hash = RunningHash()
   var leaks = LeakWatch()
   let scratch = UniqueScratch()
-  /// The behavior of accessories that echo. Tests replace it with faulty ones.
+  /// The behavior of accessories that echo. Tests replace it with faulty behaviors.
   var echo: any AccessoryBehavior = EchoBehavior()
   private(set) var publications = PublicationWatch()
-  /// How many times a link went down on either side, including resets by the device.
+  /// How many times a link went down at either end, including resets by the device.
   private(set) var linkDowns = 0
 
   /// Whether there has been an event since this flag was last reset.
@@ -84,7 +85,7 @@ struct PublicationWatch {
   }
 }
 
-/// Holds objects weakly, to report after the world is over which of them are still in memory.
+/// Holds weak references to objects, in order to report which of them are still in memory after the world is over.
 struct LeakWatch {
   private struct Entry {
     let name: StaticString

@@ -7,19 +7,19 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
 
   init(_ word: String) { description = word }
 
-  /// What one side has read is a prefix of what the other has written.
+  /// What one end has read is a prefix of what the other end has written.
   public static let bytes = SoakRule("bytes")
-  /// Everything arrives that is written before a clean close, or to a session that stays open.
+  /// Everything that is written before a clean close, or to a session that stays open, arrives.
   public static let delivery = SoakRule("delivery")
-  /// If a session ends on one side, it also ends on the other.
+  /// If a session ends at one end, it also ends at the other end.
   public static let ending = SoakRule("ending")
   /// Each connect is followed by a disconnect, and no connection ID is reused.
   public static let publication = SoakRule("publication")
   /// A session is opened only by an app, and only for a protocol that the accessory offers at that moment.
   public static let opening = SoakRule("opening")
-  /// Neither side has more unacknowledged packets than its peer announced.
+  /// Neither end has more unacknowledged packets than its peer announced.
   public static let window = SoakRule("window")
-  /// No packet is longer than the receiving side announced.
+  /// No packet is longer than the receiving end announced.
   public static let packetLength = SoakRule("packetLength")
   /// Packets are numbered consecutively after both SYNs have been exchanged.
   public static let numbering = SoakRule("numbering")
@@ -44,11 +44,11 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
   ]
 }
 
-/// A broken rule.
+/// A case in which a rule was broken.
 public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
   /// The broken rule.
   public var rule: SoakRule
-  /// The time in the world. Watches do not set it; the ``SoakRecord`` does.
+  /// The time in the world. It is set by the ``SoakRecord``, not by the watches.
   public var time: Instant
   /// What was observed.
   public var text: String

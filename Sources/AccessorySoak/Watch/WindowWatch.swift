@@ -2,15 +2,15 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// Observes one side of a cable on the wire, and reports when that side breaks a rule of the link.
+/// Observes one end of a cable on the wire, and reports when that end breaks a rule of the link.
 ///
-/// The watch uses only the packets that this side sends and receives, not the link's state, so it cannot share the
-/// link's bugs. All rules are about what this side *sends*:
+/// The watch uses only the packets that this end sends and receives, not the link's state, so it cannot share the
+/// link's bugs. All rules are about what this end *sends*:
 /// - never more unacknowledged packets than the peer announced;
 /// - no packet longer than the peer announced;
 /// - consecutive sequence numbers, and no numbered packet before both SYNs were exchanged;
-/// - no acknowledgement of packets that did not arrive. (This is not checked on a link without acknowledgements: while
-///   one packet waits to be sent, more packets may arrive there than there are sequence numbers.)
+/// - no acknowledgement of packets that did not arrive. (This rule is not checked on a link without acknowledgements,
+///   where more packets than there are sequence numbers may arrive while one packet waits to be sent.)
 ///
 /// ```
 ///   idle ──SYN sent──▶ synchronizing ──anything else sent──▶ up ──SYN sent──▶ synchronizing
@@ -29,12 +29,12 @@ struct WindowWatch {
   private var lastSent: UInt8 = 0
   private var acknowledged: UInt8 = 0
   private var ownParameters: LinkParameters?
-  /// What this side knows about its peer from the packets that it has received.
+  /// The peer's limits, according to the packets that this end has received.
   private var peerParameters: LinkParameters?
   private var lastInOrder: UInt8 = 0
-  /// Sequence numbers received after a gap.
+  /// Sequence numbers that were received after a gap.
   private var ahead: [UInt8] = []
-  /// Received SYNs that this side may still answer, newest last.
+  /// Received SYNs that this end may still answer, newest last.
   private var offers: [(sequence: UInt8, parameters: LinkParameters)] = []
 
   init(end: Cable.End) {
@@ -70,7 +70,7 @@ struct WindowWatch {
       offers.append((header.sequence, parameters))
       if offers.count > 16 { offers.removeFirst() }
     case .accessory:
-      // The SYN counts only if it answers a pending SYN from this side.
+      // The SYN counts only if it answers a pending SYN from this end.
       guard state == .synchronizing, header.acknowledgement == synSequence else { return }
       peerParameters = parameters
       startReceiving(after: header.sequence)
@@ -84,10 +84,10 @@ struct WindowWatch {
 
   // MARK: Sent
 
-  /// Returns what is wrong with a packet that this side sends; nil if nothing is wrong.
+  /// Returns what is wrong with a packet that this end sends; nil if nothing is wrong.
   mutating func sent(_ header: PacketHeader, payload: RawSpan) -> SoakViolation? {
     if header.control.contains(.syn) { return sentSynchronization(header, payload) }
-    // A reset or a sleep ends a link, so the sequence numbers of such packets do not matter.
+    // Reset and sleep packets end a link, so their sequence numbers do not matter.
     if !header.control.isDisjoint(with: [.rst, .slp]) { return nil }
     guard let peer = peerParameters, state != .idle else {
       return SoakViolation(.numbering, "sent a packet (\(header.control)) before the link was synchronised")

@@ -3,7 +3,7 @@ import AccessorySessions
 import AccessoryWorlds
 import IAP2
 
-/// Observes one end of a cable in a world, on behalf of all the watches.
+/// Observes one end of a cable in a world, and passes what it sees to all watches.
 final class WireWatch: CableWitness {
   private let place: CableEnd
   private let loop: any EventLoop
@@ -16,13 +16,13 @@ final class WireWatch: CableWitness {
   private var receiving: PacketScanner
 
   private init(at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop) {
-    // The limit is computed in the same way as in a peer, so that both find the same packets.
+    // The limit is computed in the same way as in a peer, so that the watch and the peer find the same packets.
     receiving = PacketScanner(maximumLength: max(maximumLength, 128))
     (self.place, self.record, self.loop) = (place, record, loop)
     window = WindowWatch(end: place.end)
   }
 
-  /// Returns an observed channel. `maximumLength` is the maximum length of a packet that this side accepts; anything
+  /// Returns an observed channel. `maximumLength` is the maximum length of a packet that this end accepts; anything
   /// longer does not count as a packet.
   static func watch(
     _ channel: any Channel, at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop
@@ -91,7 +91,7 @@ final class WireWatch: CableWitness {
   }
 }
 
-/// How far the setup between the two sides of a cable has progressed, as observed on the wire.
+/// How far the setup between the two ends of a cable has progressed, as seen on the wire.
 private struct LinkProgress {
   /// The corner case that would be reached if the cable were cut now.
   private(set) var cut = SoakCoverage.Corner.cutInDetection
