@@ -6,8 +6,8 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The Apple device. The device takes cables, identifies and authenticates the accessory at the other end of each
-/// cable, and publishes the accessory to apps.
+/// The Apple device. Cables are plugged into the device, which identifies and authenticates the accessory at the other
+/// end of each cable, and publishes it to apps.
 ///
 /// ```swift
 /// let device = Device(settings: DeviceSettings(), on: loop) { print($0.json) }
@@ -22,14 +22,14 @@ public final class Device {
   /// The loop on which all events happen.
   public let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  // The following two values are taken from the settings once, for all cables.
+  // The next two values are derived from the settings only once, for all cables.
 
   let peerSettings: DevicePeer.Settings
   let authenticator: any DeviceAuthenticator
   /// The rules for control messages that the device sends on its own.
   private(set) lazy var rules = settings.profile.messageRules
   private(set) lazy var heardMessages = MessageRules.heard(by: rules)
-  /// The order of authentication and identification that each accessory needs, if the device has to find out.
+  /// For each accessory, whether authentication or identification must come first, if the device has to find out.
   var orders = OrderMemory()
   /// Called when an accessory asks the device to launch an app.
   public var launchRequested: (AppLaunchRequest) -> Void = { _ in }
@@ -55,7 +55,7 @@ public final class Device {
     ids = ConnectionIDs(using: &random)
   }
 
-  /// The published accessories, in the order of publication.
+  /// The published accessories, in the order in which they were published.
   public var published: [PublishedAccessory] {
     attachments.compactMap(\.published).sorted { $0.connectionID < $1.connectionID }
   }
@@ -74,9 +74,9 @@ public final class Device {
   }
 
   /// Plugs in a cable. The device keeps the cable until the accessory closes it or ``unplugAll(_:)`` is called. If the
-  /// accessory's identification differs from what was known about it before, a warning is reported. With
-  /// `refusesSignatures`, the device refuses even valid signatures. `key` tells the accessories at the same place
-  /// apart. `worldNumber` is added to the events.
+  /// accessory's identification contradicts `announced`, a warning is reported. With `refusesSignatures`, the device
+  /// refuses even valid signatures. `key` distinguishes accessories at the same place. `worldNumber` is added to the
+  /// events.
   public func plugIn(
     _ cable: Cable, at place: String, key: String? = nil, announced: LocalCard? = nil, refusesSignatures: Bool = false,
     worldNumber: Int? = nil, ended: @escaping (CableOutcome) -> Void = { _ in }
@@ -103,7 +103,7 @@ public final class Device {
   }
 
   /// Whether the device notices newly plugged-in cables. In the field, a real device that was replugged quickly stopped
-  /// noticing cables until it was restarted, and then found those that were plugged in (failure W15).
+  /// noticing cables until it was restarted, and only then found the accessories that were plugged in (failure W15).
   public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
@@ -127,8 +127,9 @@ public final class Device {
   }
 
   /// Sends a control message to every identified accessory, or to those with the given serial number. If the device's
-  /// rules send this message, its parameters are changed instead: accessories that subscribed to the message receive it
-  /// now, and others receive it when they ask for it. Returns the number of accessories that received it.
+  /// rules send this message, the rules' parameters are changed instead: accessories that subscribed to the message
+  /// receive it now, and other accessories receive it when they ask for it. Returns how many accessories received the
+  /// message.
   @discardableResult
   public func say(_ id: MessageID, _ parameters: [MessageRule.Element], toSerial serial: String? = nil) -> Int {
     attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
@@ -149,7 +150,7 @@ public final class Device {
     formerLinks += attachment.linkCounters
   }
 
-  /// The limits of a link as text. The most recent text is cached, because an accessory that reconnects has the same
+  /// Returns a link's limits as text. The most recent text is cached, because an accessory that reconnects has the same
   /// limits.
   func terms(of agreement: LinkAgreement) -> String {
     let (length, window) = (agreement.peerMaximumPacketLength, agreement.peerMaximumOutstandingPackets)
@@ -178,7 +179,8 @@ public final class Device {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject, worldNumber: worldNumber))
   }
 
-  /// Passes an action of the publication machine on to the apps. `subject` describes the action's accessory.
+  /// Passes an action of the publication machine on to the apps. `subject` describes the accessory that the action is
+  /// about.
   func perform(_ action: PublicationMachine.Action, _ subject: TimelineEvent.Subject, worldNumber: Int?) {
     switch action {
     case .connect(let accessory):
@@ -211,12 +213,12 @@ public final class PluggedCable {
 }
 
 extension Device: CableOwner {
-  /// Plugs in the cable of an accessory that a dialer has connected to.
+  /// Plugs in a cable that a dialer has connected to an accessory.
   public func take(_ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void) {
     plugIn(cable, at: accessory.address.description, key: accessory.identity, announced: accessory.card, ended: ended)
   }
 
-  /// Plugs in the cable of an accessory that a dialer has connected to, and returns it, so that the caller can unplug
+  /// Plugs in a cable that a dialer has connected to an accessory, and returns the cable, so that the caller can unplug
   /// it later.
   @discardableResult
   public func plugIn(
@@ -268,9 +270,9 @@ extension Device {
 
 /// How strictly a device authenticates accessories.
 public enum AuthenticationMode: String, CaseIterable, Sendable {
-  /// The device refuses an accessory with an unreadable certificate or a wrong signature (AA04).
+  /// The device refuses an accessory with an unreadable certificate or a wrong signature, and sends AA04.
   case verify
-  /// The device only warns about these problems, and uses the accessory.
+  /// The device accepts an accessory with such problems, and only reports a warning.
   case accept
   /// The device does not ask for authentication. Some hosts in the field never ask.
   case skip
@@ -278,12 +280,12 @@ public enum AuthenticationMode: String, CaseIterable, Sendable {
 
 /// The settings of a device.
 public struct DeviceSettings {
-  /// The link settings for the device's side.
+  /// The link settings for the device's end.
   public var peer = DevicePeer.Settings()
-  /// How long an accessory may be silent until the link is up.
+  /// How long an accessory may be silent before the link is up.
   public var handshakeTimeouts = HandshakeTimeouts.ofDevice
-  /// Whether authentication or identification comes first. If an accessory is to be published before it is ready,
-  /// identification must come first.
+  /// Whether authentication or identification comes first. To publish accessories before they are ready, identification
+  /// must come first.
   public var order = HostOrder.authentication
   /// When accessories are published to apps.
   public var policy = PublicationMachine.Policy.ready
@@ -293,7 +295,7 @@ public struct DeviceSettings {
   public var alertsForMissingApps = true
   /// The authenticator that verifies accessories.
   public var authenticator: any DeviceAuthenticator
-  /// Whether to report every control message as an event, and every undeclared one as a warning.
+  /// Whether to report every control message as an event, and every undeclared message as a warning.
   public var tellsMessages = false
   /// Whether to warn about anything that delays or damages the traffic on a line (``LineWatch``).
   public var watchesLines = false
@@ -301,7 +303,7 @@ public struct DeviceSettings {
   public var authentication = AuthenticationMode.verify
   /// What the device tells accessories about itself, and how it replies to them.
   public var profile = DeviceProfile()
-  /// The time of day at the loop's origin, in seconds since 1970.
+  /// The time of day when the loop's clock shows zero, in seconds since 1970.
   public var epoch: UInt64 = 1_777_777_777
   /// The artwork of the current track; nil if there is none.
   public var artwork: [UInt8]?
@@ -313,8 +315,8 @@ public struct DeviceSettings {
     self.authenticator = authenticator
   }
 
-  /// The link settings for the device's side. Identification comes first if accessories are published early, because
-  /// their names are not known until then.
+  /// The link settings for the device's end. If accessories are published early, identification comes first, because an
+  /// accessory's name is not known before it.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
     // The profile's rules send these messages; see `DeviceAttachment+Messages`.
@@ -327,11 +329,11 @@ public struct DeviceSettings {
 
   private var isPublishedEarly: Bool { policy == .early || flicker?.maker == .device }
 
-  /// Whether the device tries both orders to find out which one the accessory needs.
+  /// Whether the device finds out if the accessory needs authentication or identification first.
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
-  /// How long to wait for an accessory's first response before trying the other order of authentication and
-  /// identification, if it has not been tried yet.
+  /// How long to wait for an accessory's first response before trying identification before authentication, or the
+  /// reverse, if that has not been tried yet.
   var firstAnswerTimeout: Milliseconds { Milliseconds(min(peer.answerTimeout.count / 2, 10_000)) }
 }
 

@@ -2,11 +2,11 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-// The messages that a device sends on its own, and how the device handles files, and messages that do not belong to
+// The messages that a device sends on its own, and how the device handles files and all messages that do not belong to
 // identification or sessions.
 extension DeviceAttachment {
-  /// Starts the rules that apply to this accessory, now that its identification was accepted. The rules may send
-  /// messages.
+  /// Starts the rules that apply to this accessory, now that its identification has been accepted. These rules may send
+  /// messages immediately.
   func beginRules(_ identification: Identification) {
     let declared = identification.messagesReceived
     guard player != nil || MessageRules.concern(device.rules, declared: declared) else { return }
@@ -43,7 +43,7 @@ extension DeviceAttachment {
     if !isSent { note(.warning("\(message.id) was not sent: the accessory acknowledges too little")) }
   }
 
-  /// Sends a message, or changes what the rules send. Returns whether the message was sent now.
+  /// Sends a message, or changes what the rules send. Returns true if the message was sent immediately.
   func say(_ id: MessageID, _ parameters: [MessageRule.Element], ifSerialIs serial: String?) -> Bool {
     guard let identified, serial == nil || serial == identified.serial else { return false }
     switch player?.change(id, parameters) ?? .unknown {

@@ -4,8 +4,8 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The accessory at the other end of one cable, as the device sees it. An attachment connects three state machines:
-/// identification and authentication inside the peer, and publication here.
+/// The accessory at the other end of one cable, as the device sees it. The state machines for identification and
+/// authentication are inside the peer; the one for publication is here.
 final class DeviceAttachment: ConnectionOwner {
   unowned let device: Device
   private let place: String
@@ -20,8 +20,8 @@ final class DeviceAttachment: ConnectionOwner {
   var files: FileTransfers?
   /// The identifier of the most recently offered artwork file.
   var offered: UInt8?
-  // Exclusivity is not checked, because every event uses this property. Nothing is called while the property is being
-  // read or written.
+  // Exclusivity is not checked, because every event uses these properties. This is safe, because no other code runs
+  // while they are read or written.
   @exclusivity(unchecked) private var publication: PublicationMachine
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
   @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?
@@ -77,7 +77,8 @@ final class DeviceAttachment: ConnectionOwner {
     }
   }
 
-  /// Schedules the next look. Nothing is scheduled while the line is idle, so an idle session causes no wake-ups.
+  /// Schedules the next check of the line. Nothing is scheduled while the line is idle, so an idle session causes no
+  /// wake-ups.
   private func watchLineSoon() {
     guard watchTimer == nil else { return }
     watchTimer = device.loop.schedule(after: .seconds(1)) { [unowned self] in
@@ -128,7 +129,7 @@ final class DeviceAttachment: ConnectionOwner {
     ended(CableOutcome(reason: reason, linkWasUp: linkWasUp, unfinishedAt: wasReady ? nil : lastMessage?.description))
   }
 
-  // MARK: The connection
+  // MARK: Connection
 
   func connectionTold(_ event: PeerEvent) {
     switch event {
@@ -138,7 +139,7 @@ final class DeviceAttachment: ConnectionOwner {
     case .linkDown(let end):
       log(.link(isUp: false, end.description))
       withdraw()
-      // If a link was restarted within one read, its first message has already been sent again.
+      // If the link was restarted within a single read, the first message on it has already been sent again.
       if end != .restarted { tryOtherOrder(after: "the link ended") }
       if case .unusable(let error) = end { log(.refused(.synchronization(error))) }
     case .certificateReceived(let bytes): handleCertificate(bytes)
@@ -183,12 +184,12 @@ final class DeviceAttachment: ConnectionOwner {
 
   var phase: PeerPhase { connection.phase }
 
-  // MARK: Authentication and identification in the other order
+  // MARK: Trying the other order
 
   private var lastMessage: MessageID? { connection.inspect { $0.unfinished?.last } }
 
-  /// Chooses the other order for the next link, if the accessory did not answer the first message and the order may
-  /// change. `event` describes how that was noticed.
+  /// Reverses the order of authentication and identification for the next link, if the accessory did not answer the
+  /// first message and the order may change. `event` describes how the missing answer was noticed.
   @discardableResult
   private func tryOtherOrder(after event: String) -> Bool {
     guard device.settings.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
@@ -233,7 +234,8 @@ final class DeviceAttachment: ConnectionOwner {
     log(.refused(.authentication(reason.description)))
   }
 
-  /// A single iAP1 frame may be noise, or a greeting from an accessory that tries both protocols.
+  /// Handles an iAP1 frame. A single such frame may be noise, or a greeting from an accessory that tries both
+  /// protocols.
   private func handleLegacy(_ frame: [UInt8]) {
     if let warning = TimelineEvent.Kind(warningOf: .legacyFrame(frame)) { note(warning) }
     legacyFrames += 1

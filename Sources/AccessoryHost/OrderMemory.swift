@@ -1,8 +1,7 @@
 import AccessoryProfiles
 import IAP2
 
-/// Remembers, for each address, the order of authentication and identification, if the device has to find out the
-/// order.
+/// Remembers, for each address, whether authentication or identification comes first, if the device has to find out.
 ///
 /// ```
 ///   authentication first ── no answer ──▶ identification first ── no answer ──▶ authentication first, for good
@@ -11,8 +10,8 @@ import IAP2
 ///   authentication first, for good        identification first, for good
 /// ```
 ///
-/// An accessory that is unplugged before its first answer looks like one that disconnects on purpose, so the other
-/// order is tried once.
+/// An accessory that is unplugged before its first answer looks like one that refuses the order, so the other order is
+/// tried once.
 struct OrderMemory {
   typealias Order = DevicePeer.Settings.Order
 
@@ -26,7 +25,7 @@ struct OrderMemory {
 
   private var entries: [String: Entry] = [:]
 
-  /// The order for the next link with the accessory at `place`, and whether it is the last one to try.
+  /// Returns the order for the next link with the accessory at `place`, and whether it is the last order to try.
   func next(at place: String) -> (order: Order, isLast: Bool) {
     switch entries[place] {
     case nil: (.authenticationFirst, false)
@@ -34,8 +33,8 @@ struct OrderMemory {
     }
   }
 
-  /// Records that the accessory at `place` did not answer the first message. Returns the order to try next; nil if none
-  /// is left.
+  /// Records that the accessory at `place` did not answer the first message. Returns the order to try next; nil if both
+  /// have been tried.
   mutating func ignored(at place: String) -> Order? {
     switch entries[place] {
     case nil:

@@ -1,5 +1,5 @@
 // EADemo without its windows: waits for an accessory that offers a protocol, sends a string, hex bytes or 10K, and
-// counts what comes back.
+// counts the bytes that come back.
 //
 //   easim run echo                                            in one terminal
 //   EADemoClient com.example.echo string "Hello"              in another
@@ -7,13 +7,13 @@
 //   EADemoClient com.example.echo 10k
 import ExternalAccessory
 
-/// Prints a line immediately, so that a reader of the pipe sees what a table view would show.
+/// Prints a line immediately, so that a program that reads the output through a pipe sees each line at once.
 func show(_ line: String) {
   print(line)
   fflush(nil)
 }
 
-/// The work of EADemo's root view controller.
+/// Does the work of EADemo's root view controller.
 final class Demo: @unchecked Sendable {
   private let wanted: String
   private let payload: Data

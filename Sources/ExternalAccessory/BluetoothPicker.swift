@@ -21,7 +21,7 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   /// The domain of these errors.
   public static var errorDomain: String { EABluetoothAccessoryPickerErrorDomain }
 
-  /// The reason.
+  /// Why the picker failed.
   public enum Code: Int, _ErrorCodeProtocol, Sendable {
     /// The error type.
     public typealias _ErrorType = EABluetoothAccessoryPickerError
@@ -41,13 +41,14 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   public static var resultFailed: Code { .resultFailed }
 }
 
-/// Plays the part of the user in a Bluetooth picker. A test's world provides one; elsewhere no picker is shown.
+/// Plays the part of the user in a Bluetooth picker. Only a test's world provides such an object; without one, no
+/// picker is shown.
 package protocol PickerAnswering: AnyObject {
   /// Offers the accessories whose names match, and calls `finish` with the outcome. Called on the loop.
   func pick(matching isOffered: (String) -> Bool, finish: @escaping (PickerOutcome) -> Void)
 }
 
-/// The outcome of a picker.
+/// How the user's choice in a picker ended.
 package enum PickerOutcome {
   case chosen(serial: String, plugIn: () -> Void)
   case failed(EABluetoothAccessoryPickerError.Code)
@@ -81,7 +82,7 @@ extension AccessoryRealm {
     }
   }
 
-  /// Waits until the accessory is published, whether or not the app has registered for notifications.
+  /// Waits until the chosen accessory is published; the app need not have registered for notifications.
   private func look(for choice: Choice) {
     let loop = entrance.loop
     choice.timer = loop.makeTimer { [unowned self, weak choice] in
@@ -97,7 +98,7 @@ extension AccessoryRealm {
     choice.timer?.arm(at: loop.now + Self.period)
   }
 
-  /// Fails all choices that have not connected. Called on the loop.
+  /// Fails all choices whose accessory has not connected. Called on the loop.
   func endChoices() {
     for choice in choices { choice.finish(false) }
     choices = []

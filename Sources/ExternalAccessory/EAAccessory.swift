@@ -7,10 +7,10 @@ internal import AccessoryProfiles
 /// The connection ID that stands for no connection.
 public var EAConnectionIDNone: Int { 0 }
 
-/// An accessory, from one connect to the next disconnect. An accessory that connects again is represented by a new
-/// object with a new ``connectionID``.
+/// An accessory during one connection, from connect to disconnect. An accessory that connects again is represented by a
+/// new object with a new ``connectionID``.
 ///
-/// The names and numbers are for display only. To decide whether to open a session, check ``protocolStrings``, which is
+/// Names and numbers are for display only. To decide whether to open a session, check ``protocolStrings``, which is
 /// empty until the accessory is authenticated.
 open class EAAccessory: NSObject {
   /// The accessory as the device published it; immutable.
@@ -33,7 +33,7 @@ open class EAAccessory: NSObject {
 
   /// Whether the accessory is still connected and visible to the app.
   open var isConnected: Bool { realm.isConnected(published.connectionID) }
-  /// The number of this connection. The number stays the same after the disconnect.
+  /// The number of this connection. It stays the same after the disconnect.
   open var connectionID: Int { published.connectionID }
   /// The manufacturer.
   open var manufacturer: String { published.manufacturer }

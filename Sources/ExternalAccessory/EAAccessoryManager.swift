@@ -11,11 +11,12 @@ import Foundation
 /// EAAccessoryManager.shared().registerForLocalNotifications()
 /// ```
 open class EAAccessoryManager: NSObject {
-  /// The manager has a lock, so it may be shared, even if the trait AppleSendability makes the class non-Sendable.
+  /// Holds the manager, which can safely be shared because it has a lock, even if the trait AppleSendability makes its
+  /// class non-Sendable.
   private struct One: @unchecked Sendable { let manager = EAAccessoryManager(isShared: true) }
   private static let one = One()
   private let lock = Lock()
-  /// The realms of the current worlds, the newest last.
+  /// The realms of the current worlds, with the newest one last.
   private var worlds: [AccessoryRealm] = []
   private var local: AccessoryRealm?
 
@@ -34,14 +35,14 @@ open class EAAccessoryManager: NSObject {
   /// counter.
   open func registerForLocalNotifications() { realm.register() }
 
-  /// Undoes one call to ``registerForLocalNotifications()``.
+  /// Undoes one call of ``registerForLocalNotifications()``.
   open func unregisterForLocalNotifications() { realm.unregister() }
 
   /// The connected accessories that are visible to the app. The list can change at any time.
   open var connectedAccessories: [EAAccessory] { realm.connectedAccessories }
 
-  /// Shows a picker for the Bluetooth accessories in range whose names match the predicate. Calls `completion` on the
-  /// main thread after the picker has closed. The error is nil if an accessory was chosen and connected.
+  /// Shows a picker for the Bluetooth accessories in range whose names match the predicate. `completion` is called on
+  /// the main thread after the picker has closed; its error is nil if an accessory was chosen and connected.
   open func showBluetoothAccessoryPicker(
     withNameFilter predicate: NSPredicate?, completion: EABluetoothAccessoryPickerCompletion? = nil
   ) { realm.showPicker(predicate, completion: completion) }
@@ -55,7 +56,7 @@ open class EAAccessoryManager: NSObject {
     }
   }
 
-  /// Records that the app is about to wait on its own queue. The record has an effect only in tests; see
+  /// Records a misuse: the app is about to wait on the main queue for the main queue. Only tests show this record; see
   /// ExternalAccessorySimulation.
   package func noteSyncOnMain() {
     if let world = lock.withLock({ worlds.last }) { world.note(.syncOnMain(CallTrace())) }
@@ -76,6 +77,6 @@ open class EAAccessoryManager: NSObject {
   /// Makes the manager show the realm of a world until ``remove(_:)`` is called.
   package func install(_ realm: AccessoryRealm) { lock.withLock { worlds.append(realm) } }
 
-  /// Makes the manager show what it showed before ``install(_:)``.
+  /// Undoes ``install(_:)`` for this realm.
   package func remove(_ realm: AccessoryRealm) { lock.withLock { worlds.removeAll { $0 === realm } } }
 }

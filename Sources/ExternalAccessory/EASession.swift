@@ -25,7 +25,7 @@ open class EASession: NSObject {
   ///
   /// The initializer does not wait for the accessory. If the accessory refuses the session, both streams end.
   ///
-  /// The last three arguments locate the call for messages about the session. Do not pass them.
+  /// Do not pass the last three arguments, which locate the call for messages about the session.
   public init?(
     accessory: EAAccessory, forProtocol protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -37,8 +37,9 @@ open class EASession: NSObject {
     super.init()
   }
 
-  /// Apple's initializer, for subclasses that override it and for `EASession.init(accessory:forProtocol:)` used as a
-  /// value. Ordinary calls resolve to the other initializer, which records the location of the call.
+  /// Apple's initializer, for subclasses that override it and for code that uses
+  /// `EASession.init(accessory:forProtocol:)` as a value. Ordinary calls resolve to the other initializer, which
+  /// records the location of the call.
   @_disfavoredOverload
   public init?(accessory: EAAccessory, forProtocol protocolString: String) {
     guard let pipe = Self.open(accessory, protocolString, at: nil) else { return nil }
@@ -57,10 +58,8 @@ open class EASession: NSObject {
   open var accessory: EAAccessory? { peer }
   /// The protocol.
   open var protocolString: String? { pipe.protocolName }
-  /// The stream of bytes from the accessory. The property always returns the same object, and the app must open the
-  /// stream.
+  /// The stream of bytes from the accessory. The property always returns the same stream, which the app must open.
   open var inputStream: InputStream? { input }
-  /// The stream of bytes to the accessory. The property always returns the same object, and the app must open the
-  /// stream.
+  /// The stream of bytes to the accessory. The property always returns the same stream, which the app must open.
   open var outputStream: OutputStream? { output }
 }

@@ -8,8 +8,8 @@ import Foundation
 /// }
 /// ```
 extension NotificationCenter {
-  /// The notifications with this name that are posted from now on. If `object` is given, only its notifications are
-  /// included.
+  /// Returns the notifications with this name that are posted from now on; if `object` is given, only those that it
+  /// posts.
   public func notifications(
     named name: Notification.Name, object: (any AnyObject & Sendable)? = nil
   ) -> Notifications { Notifications(self, name, object) }
@@ -35,12 +35,12 @@ extension NotificationCenter {
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate var inner: AsyncStream<Posted>.Iterator
 
-      /// The next notification; nil if the task is cancelled.
+      /// Returns the next notification; nil if the task is cancelled.
       public mutating func next() async -> Notification? { await inner.next()?.note }
     }
 
-    /// Hands a notification from the poster to the receiver. Only one thread at a time uses the notification, unless
-    /// the app shares its contents.
+    /// Passes a notification from the thread that posts it to the one that receives it. Only one thread at a time uses
+    /// the notification, unless the app shares its contents.
     fileprivate struct Posted: @unchecked Sendable { let note: Notification }
 
     private final class Observer: @unchecked Sendable {

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// A stand-in for UIKit's `UIApplication`: the state of the app, and notifications when it changes. There is no screen.
+/// A stand-in for UIKit's `UIApplication`: the app's state, and notifications when that state changes. There is no
+/// screen.
 ///
 /// In a test, the app's state follows `SimulatedWorld.move(to:)`. In a program without a world, the app is always
 /// active and nothing is posted.
@@ -13,11 +14,11 @@ public import Foundation
 @MainActor open class UIApplication: NSObject {
   /// The state of an app.
   public enum State: Int, Sendable {
-    /// In the foreground.
+    /// The app is in the foreground.
     case active = 0
-    /// Between foreground and background.
+    /// The app is between foreground and background.
     case inactive = 1
-    /// In the background.
+    /// The app is in the background.
     case background = 2
   }
 
@@ -40,7 +41,7 @@ public import Foundation
   public nonisolated static let didBecomeActiveNotification = Notification.Name(
     "UIApplicationDidBecomeActiveNotification")
 
-  // MARK: From a world
+  // MARK: Calls from a world
 
   /// A change of the app's state.
   package enum Step: Sendable {
@@ -50,7 +51,7 @@ public import Foundation
     case didBecomeActive
   }
 
-  /// Posts the notification of a change. A "will" notification comes before the state changes.
+  /// Posts the notification of a change. A notification with "will" in its name comes before the state changes.
   package func take(_ step: Step) {
     switch step {
     case .willResignActive:
@@ -77,5 +78,5 @@ public import Foundation
 /// A stand-in for UIKit's `UIViewController`, without a view.
 ///
 /// `EAWiFiUnconfiguredAccessoryBrowser.configureAccessory(_:withConfigurationUIOn:)` takes a view controller. Apple's
-/// systems show the configuration on that view controller; here the world answers and nothing is shown.
+/// systems show the configuration on that view controller; in this package, the world answers and nothing is shown.
 @MainActor open class UIViewController: NSObject {}

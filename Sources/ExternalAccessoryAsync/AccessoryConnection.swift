@@ -27,7 +27,7 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
   private let readable = Gate()
   private let writable = Gate()
 
-  /// Opens a session and its streams. The last three arguments are the location of the call: do not pass them.
+  /// Opens a session and its streams. Do not pass the last three arguments, which are the location of the call.
   public init(
     to accessory: EAAccessory, for protocolString: String, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -55,10 +55,10 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
     writable.open()
   }
 
-  /// The bytes from the accessory, until the session ends.
+  /// The bytes that arrive from the accessory until the session ends.
   public var bytes: Bytes { Bytes(connection: self) }
 
-  /// Bytes from an accessory, in the pieces in which they arrive.
+  /// The sequence of bytes from an accessory, in the pieces in which they arrive.
   public struct Bytes: AsyncSequence, Sendable {
     let connection: AccessoryConnection
 
@@ -69,8 +69,8 @@ public final class AccessoryConnection: NSObject, StreamDelegate, @unchecked Sen
     public struct Iterator: AsyncIteratorProtocol {
       let connection: AccessoryConnection
 
-      /// Returns the bytes that arrived since the last call. Waits until there are some; returns nil when the session
-      /// has ended.
+      /// Returns the bytes that have arrived since the last call, or waits until some arrive; returns nil when the
+      /// session has ended.
       public mutating func next() async throws -> [UInt8]? { try await connection.read() }
     }
   }

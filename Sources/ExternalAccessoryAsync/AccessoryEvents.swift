@@ -1,7 +1,7 @@
 public import ExternalAccessory
 
-/// A connect or disconnect. The type is `@unchecked Sendable`, because with the trait AppleSendability accessories are
-/// not Sendable.
+/// A connect or disconnect. The type is `@unchecked Sendable`, because accessories are not Sendable with the trait
+/// AppleSendability.
 public enum AccessoryEvent: @unchecked Sendable {
   /// The accessory connected. If the accessory has no protocols, it is not ready yet, and connects again when it is
   /// ready.

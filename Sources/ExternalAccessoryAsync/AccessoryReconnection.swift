@@ -1,7 +1,7 @@
 import ExternalAccessory
 
-/// A sequence of connections to one accessory: each time the accessory reconnects or its session ends, the next one is
-/// opened.
+/// A sequence of connections to one accessory: each time the accessory reconnects or its session ends, the next
+/// connection is opened.
 ///
 /// ```swift
 /// for await connection in AccessoryReconnection(for: "com.example.protocol") {
@@ -15,14 +15,15 @@ import ExternalAccessory
 /// ```
 ///
 /// The sequence waits without a limit for the first accessory that offers the protocol, and remembers its serial
-/// number. From then on, the sequence looks only for that accessory. When the body of the loop ends, the session is
-/// closed and the sequence tries to open another:
+/// number. From then on, the sequence looks only for that accessory. When the loop's body ends, the session is closed
+/// and the sequence tries to open another session:
 ///
 /// - immediately when the accessory connects;
 /// - immediately when the app becomes active (`UIApplication.didBecomeActiveNotification`);
-/// - otherwise after each `interval`. The sequence ends after `attempts` of these in a row without a session.
+/// - otherwise after each `interval`. The sequence ends when `attempts` of these attempts in a row have opened no
+///   session.
 ///
-/// A connect without protocols, the first half of a flicker, is ignored, and so are other accessories' connects.
+/// Connects without protocols (the first half of a flicker) and connects of other accessories are ignored.
 public struct AccessoryReconnection: AsyncSequence, Sendable {
   /// The sequence does not throw.
   public typealias Failure = Never
@@ -33,13 +34,14 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
   private let attempts: Int
   private let clock: any Clock<Duration>
 
-  /// A sequence of connections for a protocol.
+  /// Creates a sequence of connections for a protocol.
   ///
   /// - Parameters:
   ///   - protocolString: the protocol to open sessions for.
-  ///   - serialNumber: the accessory to look for, as stored from an earlier connection; nil for the first one found.
+  ///   - serialNumber: the accessory to look for, as stored from an earlier connection; nil for the first accessory
+  ///     found.
   ///   - interval: the time between two attempts.
-  ///   - attempts: the number of attempts in a row before the sequence ends.
+  ///   - attempts: the number of failed attempts in a row after which the sequence ends.
   ///   - clock: the clock that measures `interval`.
   public init(
     for protocolString: String, serialNumber: String? = nil, interval: Duration = .seconds(3), attempts: Int = 10,
@@ -83,7 +85,7 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
 
     /// Closes the last connection and opens the next. Returns nil after the last attempt, or if the task is cancelled.
     public mutating func next() async -> AccessoryConnection? {
-      // Before the first session there is no accessory to return to, so look for one once, then wait without a limit.
+      // Before the first session, the sequence looks for an accessory once, and then waits without a limit.
       var isSearching = previous != nil
       var reason: Watch.Reason? = previous == nil ? .arrival : nil
       var failures = 0
@@ -124,7 +126,8 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
 
 /// Waits for a reason to try again.
 private final class Watch: @unchecked Sendable {
-  /// In order of importance: if there are several reasons, ``next(within:on:)`` returns the first in this order.
+  /// The reasons in order of importance: if there are several, ``next(within:on:)`` returns the first of them in this
+  /// order.
   enum Reason: Comparable {
     case arrival
     case activation
@@ -161,7 +164,7 @@ private final class Watch: @unchecked Sendable {
     gate.open()
   }
 
-  /// Returns what happened since the last call, immediately if there is anything; otherwise waits for up to `limit`.
+  /// Returns what has happened since the last call. If nothing has happened, waits for up to `limit`.
   func next(within limit: Duration?, on clock: any Clock<Duration>) async -> Reason {
     let alarm = limit.map { limit in
       Task { [weak self] in

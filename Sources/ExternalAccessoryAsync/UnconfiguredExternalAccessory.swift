@@ -12,7 +12,7 @@ public import ExternalAccessory
 /// ```
 ///
 /// The sequence ends when the search does. Stopping one search, or configuring an accessory, ends all searches in the
-/// process. The names match those of the CombineExternalAccessory package.
+/// process. The names are the same as in the CombineExternalAccessory package.
 public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
   /// A change in the accessories that are in range.
   public enum Event: Sendable {
@@ -27,7 +27,7 @@ public struct UnconfiguredExternalAccessoryBrowser: AsyncSequence {
 
   private let predicate: NSPredicate?
 
-  /// Creates a search for accessories that match the predicate. The search starts when the iteration does.
+  /// Creates a search for accessories that match the predicate. The search starts when the iteration starts.
   public init(matching predicate: NSPredicate? = nil) {
     self.predicate = predicate
   }
@@ -62,7 +62,8 @@ extension EAWiFiUnconfiguredAccessory {
 
   /// Configures the accessory and waits for the result. All searches in the process end.
   ///
-  /// - Parameter viewController: where Apple's systems show the configuration; any object will do here.
+  /// - Parameter viewController: the view controller on which Apple's systems show the configuration; in this package,
+  ///   any object will do.
   public func configure(on viewController: AnyObject) async throws(ConfigurationError) {
     var listener: Listener?
     let status = await withCheckedContinuation {
@@ -71,7 +72,7 @@ extension EAWiFiUnconfiguredAccessory {
       listener = made
       made.browser.configureAccessory(self, withConfigurationUIOn: viewController)
     }
-    // Keeps the listener alive until here: a browser does not retain its delegate.
+    // This call also keeps the listener alive up to this point, because a browser does not retain its delegate.
     listener?.stop()
     switch status {
     case .success: return
@@ -87,8 +88,7 @@ private final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelega
   private let found: ([UnconfiguredExternalAccessory]) -> Void
   private let removed: ([UnconfiguredExternalAccessory]) -> Void
   private let state: (EAWiFiUnconfiguredAccessoryBrowserState) -> Void
-  /// The accessory whose configuration is reported; needed because a browser receives the results of all
-  /// configurations.
+  /// The MAC address of the accessory whose result is wanted; a browser receives the results of all configurations.
   private let wanted: String?
   private let finished: (EAWiFiUnconfiguredAccessoryConfigurationStatus) -> Void
 

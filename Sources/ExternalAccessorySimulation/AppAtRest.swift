@@ -8,10 +8,11 @@ import LinuxIO
 /// Determines, from what the operating system shows, whether the app may still do something by itself.
 ///
 /// If a world has nothing scheduled, a wait continues only while the app may act in real time. Without this check,
-/// every unsuccessful wait would last until its timeout. If something cannot be determined, the app counts as waiting.
+/// every unsuccessful wait would last until its timeout. An app about which this cannot be determined counts as
+/// waiting.
 enum AppAtRest {
   enum Finding {
-    /// No thread, task or timer of the process will act by itself before the limit.
+    /// None of the process's threads, tasks or timers will act by itself before the limit.
     case atRest
     /// A thread is running, perhaps only briefly.
     case atWork
@@ -19,8 +20,8 @@ enum AppAtRest {
     case waiting
   }
 
-  /// Examines all threads except the caller's, the process's sockets, and its alarms up to `limit`, a time of
-  /// `systemUptime`.
+  /// Examines the process's sockets, all threads except the caller's, and all alarms before `limit`, which is a value
+  /// of `systemUptime`.
   static func look(until limit: TimeInterval) -> Finding {
     if !CallsOfTheApp.areHeard || Alarms.shared.areSet(before: limit) || hasSockets { return .waiting }
     guard let own = FilePath.target(ofLink: "/proc/thread-self")?.split(separator: "/").last.map(String.init),
@@ -39,10 +40,10 @@ enum AppAtRest {
     return found
   }
 
-  /// Another process may answer on a socket that this process has created.
+  /// Whether the process has created sockets, on which another process may answer.
   private static var hasSockets: Bool { !sockets().isSubset(of: inherited) }
 
-  /// The sockets that the process was started with. They are read when the program is loaded.
+  /// The sockets that the process was started with. This list is read when the program is loaded.
   static let inherited = sockets()
 
   private static func sockets() -> Set<String> {
@@ -61,12 +62,12 @@ enum AppAtRest {
     return .waiting
   }
 
-  /// A system call that can wait without a timeout, and the position of its timeout argument.
+  /// A system call that can wait without a timeout, and the index of its timeout argument.
   private struct Endless: Sendable {
     let argument: Int
     var isNumber = false
 
-    /// Without a timeout, the argument is a null pointer or -1.
+    /// Returns true if this value of the argument means that there is no timeout, which is a null pointer or -1.
     func isForever(_ value: UInt) -> Bool {
       isNumber ? UInt32(truncatingIfNeeded: value) == .max : value == 0
     }
@@ -74,13 +75,13 @@ enum AppAtRest {
 
   #if arch(x86_64)
     private static let futex = 202
-    // futex, epoll_wait, epoll_pwait, epoll_pwait2, poll, ppoll, rt_sigtimedwait.
+    // The calls are futex, epoll_wait, epoll_pwait, epoll_pwait2, poll, ppoll and rt_sigtimedwait.
     private static let endless = [
       202: Endless(argument: 3), 232: Endless(argument: 3, isNumber: true), 281: Endless(argument: 3, isNumber: true),
       441: Endless(argument: 3), 7: Endless(argument: 2, isNumber: true), 271: Endless(argument: 2),
       128: Endless(argument: 2),
     ]
-    /// rt_sigsuspend, in which the main thread waits after `dispatchMain()`.
+    /// The number of rt_sigsuspend, in which the main thread waits after `dispatchMain()`.
     private static let suspended = 130
   #elseif arch(arm64)
     private static let futex = 98
@@ -96,7 +97,7 @@ enum AppAtRest {
   #endif
 
   /// An idle Dispatch worker thread exits after five seconds, so it waits with a timeout. Such a thread is recognized
-  /// by its semaphore, which lies in the library itself, unlike an app's semaphores.
+  /// by its semaphore, which lies in the library's own memory, unlike an app's semaphores.
   private static func isIdleWorker(_ address: UInt) -> Bool {
     dispatch != 0 && base(of: address) == dispatch
   }
@@ -113,8 +114,8 @@ enum AppAtRest {
   }
 }
 
-/// The times at which the system will call the app because of `asyncAfter`, `Task.sleep`, dispatch timers, or timers of
-/// run loops that the world does not control; in seconds of `systemUptime`.
+/// When the system will call the app, in seconds of `systemUptime`, because of `asyncAfter`, `Task.sleep`, dispatch
+/// timers, or timers on run loops that the world does not control.
 final class Alarms: Sendable {
   static let shared = Alarms()
 
@@ -138,7 +139,7 @@ final class Alarms: Sendable {
     }
   }
 
-  /// Adds an alarm for `asyncAfter` and most calls of `Task.sleep`.
+  /// Adds an alarm for a call of `asyncAfter`, which most calls of `Task.sleep` use.
   func add(_ time: UInt64) {
     let now = ProcessInfo.processInfo.systemUptime
     let alarm = now + Self.remaining(time)

@@ -16,8 +16,8 @@ enum CallsOfTheApp {
   /// Whether this module intercepts the calls. Interception is impossible in a program that is linked statically to the
   /// libraries (`-static-stdlib`).
   static let areHeard = cappcalls_begin(
-    // `dispatch_sync` to the main queue from the main queue waits for itself, here and on Apple's systems. The process
-    // then traps without a message, so the message is printed first.
+    // `dispatch_sync` from the main queue to itself deadlocks, here as on Apple's systems. The process then traps
+    // without a message, so a message is printed first.
     {
       if UInt(bitPattern: $0) == mainQueue, MainDelivery.isOnMainQueue { EAAccessoryManager.shared().noteSyncOnMain() }
     },
@@ -40,7 +40,7 @@ enum CallsOfTheApp {
 
   private static let mainQueue = UInt(bitPattern: dlsym(nil, "_dispatch_main_q"))
 
-  /// Sets a timer's next fire date without interception.
+  /// Sets a timer's next fire date in CoreFoundation, without interception.
   static func setSystemDate(_ timer: UnsafeRawPointer, _ date: CFAbsoluteTime) { cappcalls_set_date(timer, date) }
 
   /// Returns the date at which CoreFoundation will fire a timer.

@@ -7,8 +7,8 @@ import Foundation
 ///
 /// A `Timer` reaches its run loop through a few CoreFoundation functions, which ``CallsOfTheApp`` intercepts. A timer
 /// that is added to the main run loop while a world in virtual time exists is adopted: its date in the run loop is
-/// moved far into the future, and a timer of the world fires it on the main thread instead. Adopted timers also work
-/// under Swift Testing, where nothing runs the main run loop and such a timer would otherwise never fire. When the
+/// moved far into the future, and one of the world's timers fires it on the main thread instead. Adopted timers also
+/// work under Swift Testing, where the main run loop does not run and such a timer would otherwise never fire. When the
 /// world ends, the remaining timers get real dates again.
 final class MainLoopTimers: @unchecked Sendable {
   private struct Adopted {
@@ -17,14 +17,14 @@ final class MainLoopTimers: @unchecked Sendable {
     var deadline: Instant
   }
 
-  /// The timers of the current world. The reference is weak, so that a world that is no longer used can end.
+  /// The object for the current world. The reference is weak, so that a world that is no longer used can be released.
   private static let current = Locked(Weak())
   private struct Weak { weak var timers: MainLoopTimers? }
   private static let farAway = 4e9
 
   private let entrance: VirtualEntrance
   private let main: MainDelivery
-  /// The adopted timers by the address of their CFRunLoopTimer. Use this only on the loop.
+  /// The adopted timers, by the address of their CFRunLoopTimer. Use this property only on the loop.
   private var adopted: [UnsafeRawPointer: Adopted] = [:]
 
   init(_ entrance: VirtualEntrance, main: MainDelivery) {
@@ -47,8 +47,8 @@ final class MainLoopTimers: @unchecked Sendable {
     }
   }
 
-  /// Called when the app adds a timer to a run loop. Adopts the timer if the run loop is the main one or, on the main
-  /// queue, the current thread's. Returns whether the timer has been adopted.
+  /// Called when the app adds a timer to a run loop. Adopts the timer if the run loop is the main run loop or, on the
+  /// main queue, the current thread's run loop. Returns true if the timer was adopted.
   func adopt(_ core: UnsafeRawPointer, in loop: UnsafeRawPointer) -> Bool {
     guard Self.isMain(loop), let timer = Self.timer(of: core) else { return false }
     let date = CallsOfTheApp.systemDate(core)
@@ -72,7 +72,7 @@ final class MainLoopTimers: @unchecked Sendable {
     }
   }
 
-  /// When a timer fires, as a date; nil if the timer was not adopted.
+  /// Returns the date at which a timer fires; nil if the timer was not adopted.
   func date(_ core: UnsafeRawPointer) -> CFAbsoluteTime? {
     entrance.sync { adopted[core].map { CFAbsoluteTimeGetCurrent() + ($0.deadline - entrance.now).inSeconds } }
   }
@@ -90,7 +90,7 @@ final class MainLoopTimers: @unchecked Sendable {
   /// Call only on the loop.
   private func arm(_ core: UnsafeRawPointer, for date: CFAbsoluteTime) {
     let remaining = min(max(0, date - CFAbsoluteTimeGetCurrent()), Self.farAway)
-    // The deadline is rounded to whole milliseconds, because some time has passed since the app called Date().
+    // The deadline is rounded to whole milliseconds, because some real time has passed since the app called `Date()`.
     let deadline = entrance.now + .milliseconds(Int((remaining * 1000).rounded()))
     adopted[core]?.deadline = deadline
     adopted[core]?.own.arm(at: deadline)
@@ -114,7 +114,7 @@ final class MainLoopTimers: @unchecked Sendable {
     return isSame(CFRunLoopGetMain()) || MainDelivery.isOnMainQueue && isSame(CFRunLoopGetCurrent())
   }
 
-  /// The Foundation timer that a CoreFoundation timer has in its context.
+  /// Returns the Foundation timer in a CoreFoundation timer's context.
   private static func timer(of core: UnsafeRawPointer) -> Timer? {
     var context = CFRunLoopTimerContext()
     CFRunLoopTimerGetContext(Unmanaged<CFRunLoopTimer>.fromOpaque(core).takeUnretainedValue(), &context)

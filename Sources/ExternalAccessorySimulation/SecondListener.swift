@@ -2,8 +2,8 @@ import AccessoryCore
 import ExternalAccessory
 import Foundation
 
-/// Another SDK in the app's process, which shares `EAAccessoryManager.shared()` with the app: it has its own observers
-/// and can open sessions, and its registrations count towards the app's.
+/// Another SDK in the app's process, which shares `EAAccessoryManager.shared()` with the app. It has its own observers
+/// and can open sessions, and its registrations are counted together with the app's.
 ///
 /// ```swift
 /// let sdk = SecondListener(opening: "com.example.other")
@@ -16,7 +16,7 @@ import Foundation
 public final class SecondListener: @unchecked Sendable {
   /// One notification.
   public struct Notice: Equatable, Sendable {
-    /// Whether the notification is a connect.
+    /// Whether the notification is about a connect.
     public let isConnect: Bool
     /// The accessory's name.
     public let name: String
@@ -31,7 +31,7 @@ public final class SecondListener: @unchecked Sendable {
   private var opened: [EASession] = []
 
   /// Creates a listener that is not registered yet. If a protocol is given, the listener opens a session for it
-  /// whenever an accessory that offers it connects.
+  /// whenever an accessory that offers this protocol connects.
   public init(opening wanted: String? = nil) {
     self.wanted = wanted
     for (name, isConnect) in [(Notification.Name.EAAccessoryDidConnect, true), (.EAAccessoryDidDisconnect, false)] {

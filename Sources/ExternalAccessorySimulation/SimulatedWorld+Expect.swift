@@ -1,22 +1,21 @@
 import Foundation
 import Testing
 
-/// Waits for a condition that must become true. Unlike `#expect(await world.run { … })`, this is not a macro, so it
-/// avoids the problem described in docs/dev/closure-symbols.md: Swift 6.3 can confuse a closure inside a macro with
-/// another closure of the same function.
+/// Waits for a condition that must become true. These methods replace `#expect(await world.run { … })`, because Swift
+/// 6.3 can confuse a closure inside a macro with another closure in the same function; see docs/dev/closure-symbols.md.
 extension SimulatedWorld {
-  /// Lets time pass until a condition holds, as ``run(limit:isolation:until:)`` does, and fails the test at the line of
-  /// the call if the condition does not hold. The failure shows the timeline.
+  /// Lets time pass until a condition holds, as ``run(limit:isolation:until:)`` does. If the condition does not become
+  /// true, the test fails at the line of the call. The failure shows the timeline.
   ///
   /// ```swift
   /// await world.expect { app.isConnected }
   /// await world.expect(limit: .seconds(2)) { app.reply == "hello" }
   /// ```
   ///
-  /// Works in Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. The last four parameters are the
-  /// location of the call: do not pass them.
+  /// Works in Swift Testing and in XCTest; see `XCTestCase.simulatedWorld(_:)`. Do not pass the last four parameters,
+  /// which are the location of the call.
   ///
-  /// - Returns: whether the condition held.
+  /// - Returns: true if the condition became true.
   @discardableResult
   public func expect(
     _ comment: String = "", limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation,
@@ -48,11 +47,11 @@ extension SimulatedWorld {
   /// Fails the test at a place, with the timeline.
   func fail(_ reason: String, _ place: SourceLocation) {
     var text = reason
-    // withSimulatedWorld adds the timeline to every issue.
+    // Otherwise, `withSimulatedWorld` adds the timeline to every issue.
     if !addsReportToIssues { text += "\n\(newReport)" }
     if let failing { return failing(text, place) }
     Issue.record(Comment(rawValue: text), sourceLocation: place)
-    // Outside a test, for example in a detached task, nothing else prints the failure.
+    // Outside a test, for example in a detached task, the failure would not be printed otherwise.
     if Test.current == nil { FileHandle.standardError.write(Data("\(place): \(text)\n".utf8)) }
   }
 }

@@ -12,7 +12,7 @@ import ExternalAccessory
 /// }
 /// ```
 extension SimulatedWorld {
-  /// What ``playScenario(asking:)`` asks the app to do.
+  /// An action that ``playScenario(asking:)`` asks the app to perform.
   public typealias Wish = AppAction
 
   /// How long the scenario of ``Settings/init(scenario:)`` takes.
@@ -21,12 +21,12 @@ extension SimulatedWorld {
   /// Starts the scenario of ``Settings/init(scenario:)``: its accessories, its cables, its device, and everything that
   /// affects the app from outside.
   ///
-  /// A step that kills, crashes or launches the app first does so in the world (``killApp(sessions:)``,
-  /// ``launchApp()``). The world plays any other SDK or app.
+  /// A step that kills, crashes or launches the app takes effect in the world first (``killApp(sessions:)``,
+  /// ``launchApp()``). The world plays all other SDKs and apps.
   ///
-  /// - Parameter app: called on the main thread for what only the app can do: launch, quit, open or close a session at
-  ///   its user's request, read its list of accessories. At `.ends`, release the app's objects; at `.launches`, create
-  ///   new ones.
+  /// - Parameter app: called on the main thread for each action that only the app can perform: launching, quitting,
+  ///   opening or closing a session at the user's request, and reading the list of accessories. At `.ends`, release the
+  ///   app's objects; at `.launches`, create new ones.
   /// - Returns: the accessories, by their names in the scenario.
   @discardableResult
   public func playScenario(
@@ -51,8 +51,8 @@ extension SimulatedWorld {
     }
   }
 
-  /// Plays the scenario. `app` is called on the loop, and `sdk` for what another SDK in the app does; if `sdk` is nil,
-  /// the world plays that SDK.
+  /// Plays the scenario. `app` is called on the loop for each of the app's actions, and `sdk` for each action of
+  /// another SDK in the app; if `sdk` is nil, the world plays that SDK.
   func play(
     sdk: ((AppAction) -> Void)? = nil, _ app: @escaping (AppAction) -> Void
   ) -> [String: WorldAccessory] {

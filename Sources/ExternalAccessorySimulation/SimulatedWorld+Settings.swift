@@ -39,17 +39,17 @@ extension SimulatedWorld {
     public var firesTimers = true
     /// Whether ``FrameworkSettings/sendBufferSize`` is derived from the seed, as an odd number of at most 4,095.
     public var variesSendBuffer = false
-    /// How long, in real time, a wait in virtual time continues while nothing happens in the world, because the app's
-    /// threads and tasks may be working. This time never exceeds the limit of the wait.
+    /// How long, in real time, a wait in virtual time continues while nothing happens in the world but the app's
+    /// threads and tasks may be working. It never continues beyond the wait's own limit.
     public var patience = Duration.seconds(5)
-    /// The protocols that the app's Info.plist declares. nil means an app without an Info.plist, which sees every
+    /// The protocols that the app's Info.plist declares. Nil means an app without an Info.plist, which sees every
     /// accessory.
     public var declaredProtocols: [String]?
     /// The background modes in the app's Info.plist.
     public var backgroundModes: [String] = []
-    /// How the system treats the app where sources disagree or systems differ.
+    /// How the system treats the app in cases where sources disagree or systems differ.
     public var rules = AppRules()
-    /// How Apple's framework reports events, where its documentation leaves that open or systems differ. Each of these
+    /// How Apple's framework reports events in cases where its documentation is silent or systems differ. Each of these
     /// settings is also a member of this type: `settings.endOrder = .notificationFirst`.
     public var framework = FrameworkSettings()
     /// Whether the device shows accessories before they are authenticated, without protocols.
@@ -65,13 +65,13 @@ extension SimulatedWorld {
     /// The rate of each cable in each direction, in bytes per second; nil means unlimited.
     public var bytesPerSecond: Int?
 
-    /// The scenario, if these settings were made from one; see ``SimulatedWorld/playScenario(asking:)``.
+    /// The scenario from which these settings were created, if any; see ``SimulatedWorld/playScenario(asking:)``.
     public private(set) var scenario: Scenario?
 
     /// Creates the default settings.
     public init() {}
 
-    /// A setting of ``framework``.
+    /// Accesses a setting of ``framework``.
     public subscript<Value>(dynamicMember setting: WritableKeyPath<FrameworkSettings, Value>) -> Value {
       get { framework[keyPath: setting] }
       set { framework[keyPath: setting] = newValue }

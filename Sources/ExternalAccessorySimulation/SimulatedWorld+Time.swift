@@ -2,21 +2,21 @@ import AccessoryCore
 import ExternalAccessory
 import Foundation
 
-/// Time in the world. Each method has an async and a synchronous form. The synchronous form runs the main run loop when
-/// it is called on the main thread, and otherwise waits for the main queue.
+/// Time in the world. Each method has an async and a synchronous form. On the main thread, the synchronous form runs
+/// the main run loop; on other threads, it waits for the main queue.
 extension SimulatedWorld {
-  /// How long, in seconds of real time, to wait for run loops of the app that have events to deliver.
+  /// How long, in seconds of real time, to wait for the app's run loops to deliver events.
   private static let deliveryTimeout = 0.25
-  /// How long to wait for tasks and threads of the app that have bytes to read.
+  /// How long, in seconds of real time, to wait for the app's tasks and threads to read bytes.
   private static let readingTimeout = 1.0
-  /// How long one call waits for such tasks and threads in total.
+  /// How long one call waits for the app to read bytes in total, in seconds of real time.
   private static let readingLimit = 30.0
-  /// The interval in seconds at which a wait checks whether the app is at rest, and the number of consecutive checks
-  /// that must find it at rest.
+  /// How often, in seconds, a wait checks whether the app is at rest, and how many consecutive checks must find it at
+  /// rest.
   private static let timeBetweenLooks = 0.01
   private static let looksAtRest = 20
 
-  /// Runs all work of accessories, device and app until nothing is left. No virtual time passes.
+  /// Runs the work of accessories, device and app until no work is left. No virtual time passes.
   public func settle() async {
     repeat {
       virtual?.run(until: virtual?.now ?? .origin)
@@ -26,7 +26,7 @@ extension SimulatedWorld {
     } while !isQuiet
   }
 
-  /// Lets time pass, and runs all work within it in order. The app receives each event when it happens.
+  /// Lets time pass, and runs all work that is due in that time, in order. The app receives each event when it happens.
   public func advance(by duration: Duration) async {
     await settle()
     guard let virtual else {
@@ -42,9 +42,10 @@ extension SimulatedWorld {
     virtual.run(until: end)
   }
 
-  /// Lets time pass until a condition holds. Returns false if that takes longer than `limit` in the world's time. Also
-  /// returns false if nothing is scheduled in the world and the app is at rest: no thread, task or timer of the process can
-  /// do anything by itself. If that is not certain, returns false after ``Settings/patience``, or `limit`, in real time.
+  /// Lets time pass until a condition holds. Returns false if the condition does not hold within `limit` in the world's
+  /// time. Also returns false if nothing is scheduled in the world and the app is at rest, so that none of its threads,
+  /// tasks or timers can act by itself. If it is not certain that the app is at rest, returns false after
+  /// ``Settings/patience`` or `limit` in real time, whichever is shorter.
   @discardableResult
   public func run(
     limit: Duration = .seconds(60), isolation: isolated (any Actor)? = #isolation, until condition: () -> Bool
@@ -57,7 +58,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // Threads of the app, and worlds in real time, continue by themselves.
+        // The app's threads, and worlds in real time, continue by themselves.
         case .idle: try? await Task.sleep(for: .milliseconds(1))
         }
       }
@@ -72,12 +73,11 @@ extension SimulatedWorld {
     /// How long, in seconds of real time, the wait continues while nothing happens.
     let patience: TimeInterval
     var idleSince = Date()
-    /// When the wait first found nothing scheduled within the limit.
+    /// When the wait first found that nothing was scheduled within the limit.
     var overSince: Date?
-    /// The time since which nothing has happened in the world, although the app may be acting in real time.
+    /// Since when nothing has happened in the world, although the app may be acting in real time.
     var standsSince: Date?
-    /// The time of the last check whether the app is at rest, and the number of consecutive checks that found it at
-    /// rest.
+    /// When the wait last checked whether the app is at rest, and how many consecutive checks found it at rest.
     var looked = Date.distantPast
     var rests = 0
   }
@@ -100,7 +100,7 @@ extension SimulatedWorld {
     stoodStill.withLock { $0 += Date().timeIntervalSince(since) }
   }
 
-  /// Moves virtual time to the next deadline, if that is within the limit.
+  /// Moves virtual time to the next deadline, if that deadline is within the limit.
   private func goOn(_ wait: inout Wait) -> WaitStep {
     wait.standsSince = wait.standsSince ?? Date()
     guard let virtual, let next = virtual.nextDeadline else { return isOver(&wait) ? .over : .idle }
@@ -131,10 +131,11 @@ extension SimulatedWorld {
     return wait.rests >= Self.looksAtRest
   }
 
-  /// Tracks the app's tasks and threads that are reading, which happens whenever the system schedules them. Virtual
-  /// time does not pass while they read; otherwise the accessory would see an app that does not read for a long time.
+  /// Tracks whether the app's tasks and threads are still reading. The operating system decides when they run, so
+  /// virtual time does not pass while they read; otherwise, to the accessory, the app would seem not to read for a long
+  /// time.
   private struct Readers {
-    /// The number of reads when a wait timed out. There is no further wait until that number changes.
+    /// The number of reads when a wait timed out. The call does not wait again until that number changes.
     var ignored: Int?
     let begin = Date()
   }
@@ -167,7 +168,7 @@ extension SimulatedWorld {
     return virtual.nextDeadline.map { $0 > virtual.now } ?? true
   }
 
-  /// Waits until the main queue has run all its work, including work added meanwhile.
+  /// Waits until the main queue has run all its work, including work that is added in the meantime.
   private func drainMain() async {
     repeat {
       await withCheckedContinuation { continuation in OperationQueue.main.addOperation { continuation.resume() } }
@@ -193,7 +194,7 @@ extension SimulatedWorld {
 
   // MARK: Synchronous
 
-  /// Runs all work of accessories, device and app until nothing is left. No virtual time passes.
+  /// Runs the work of accessories, device and app until no work is left. No virtual time passes.
   @available(*, noasync, message: "await it")
   public func settle() {
     repeat {
@@ -215,7 +216,7 @@ extension SimulatedWorld {
     } while !isQuiet
   }
 
-  /// Lets time pass, and runs all work within it in order. The app receives each event when it happens.
+  /// Lets time pass, and runs all work that is due in that time, in order. The app receives each event when it happens.
   @available(*, noasync, message: "await it")
   public func advance(by duration: Duration) {
     settle()
@@ -244,7 +245,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // Threads of the app, and worlds in real time, continue by themselves.
+        // The app's threads, and worlds in real time, continue by themselves.
         case .idle: Thread.sleep(forTimeInterval: 0.001)
         }
       }
@@ -268,8 +269,8 @@ extension SimulatedWorld {
     return false
   }
 
-  /// Runs the run loop if called on the main thread. On another thread, waits for the main queue and runs that thread's
-  /// run loop.
+  /// On the main thread, runs the main run loop. On another thread, waits for the main queue and runs that thread's run
+  /// loop.
   private func runHere() {
     if Thread.isMainThread {
       repeat { _ = RunLoop.main.run(mode: .default, before: Date()) } while !realm.main.isEmpty

@@ -10,8 +10,9 @@ extension SimulatedWorld {
   /// Moves the app to the foreground or the background, or suspends it.
   ///
   /// If the app uses `ExternalAccessoryAppStandIns`, the move also posts the notifications of `UIApplication`. When the
-  /// app leaves the foreground, they are posted before its accessories disconnect. When it returns, accessories connect
-  /// after `willEnterForeground` and before `didBecomeActive`. If the app is not running, nothing happens.
+  /// app leaves the foreground, these notifications are posted before its accessories disconnect. When the app returns,
+  /// its accessories connect after `willEnterForeground` and before `didBecomeActive`. If the app is not running,
+  /// nothing happens.
   public func move(to state: AppState) {
     perform { [realm] _ in
       guard let app = realm.app else { return }
@@ -97,10 +98,10 @@ extension SimulatedWorld {
   /// Removes an unconfigured accessory.
   public func removeUnconfigured(_ accessory: EAWiFiUnconfiguredAccessory) { realm.air.disappear(accessory) }
 
-  /// The accessory that the app is configuring.
+  /// The accessory that the app is configuring; nil if there is none.
   public var underConfiguration: EAWiFiUnconfiguredAccessory? { realm.air.underConfiguration }
 
-  /// Ends the configuration.
+  /// Ends the configuration with the given result.
   public func finishConfiguration(_ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) { realm.air.finish(status) }
 
   /// Turns Wi-Fi, which is on at the start, on or off.
@@ -119,22 +120,22 @@ extension SimulatedWorld {
 /// ```
 ///
 /// A test has only one process, so the objects of the killed app exist until the test releases them. These objects no
-/// longer receive anything: no notification, no stream event, no completion. The streams of these objects are closed.
-/// Remove their observers from `NotificationCenter`: otherwise these receive the new app's notifications, which cannot
-/// happen with real processes.
+/// longer receive notifications, stream events or completions, and their streams are closed. Remove their observers
+/// from `NotificationCenter`: otherwise the old observers receive the new app's notifications, which cannot happen with
+/// real processes.
 extension SimulatedWorld {
   /// What happens to the sessions of an app whose process ends.
   public enum SessionsOfEndedApp: Sendable {
-    /// The device closes them, and the accessory is notified.
+    /// The device closes the sessions, and the accessory is notified.
     case closed
-    /// The device keeps them, as some systems have been seen to do: the accessory believes that the app is still
-    /// running. To the app that is launched next, they are another app's sessions, to which `AppRules.otherApps`
-    /// applies.
+    /// The device keeps the sessions open, as some systems have been observed to do, so that the accessory cannot tell
+    /// that the app has ended. For the app that is launched next, they are another app's sessions, to which
+    /// `AppRules.otherApps` applies.
     case left
   }
 
   /// Ends the app as the system or the user would: without a warning, and with its sessions open. Bytes that the app
-  /// wrote earlier are still sent.
+  /// has already written are still sent.
   public func killApp(sessions: SessionsOfEndedApp = .closed) {
     perform { [realm] _ in realm.settleUnsent(isLost: false) }
     endProcess("was killed", sessions)
@@ -146,8 +147,8 @@ extension SimulatedWorld {
     endProcess("crashed", sessions)
   }
 
-  /// Launches the app again, in the foreground. The launched app is not registered for notifications, and connected
-  /// accessories are in its list without having been announced. Does nothing if the app is running.
+  /// Launches the app again, in the foreground. The launched app is not registered for notifications, and accessories
+  /// that are already connected are in its list, without notifications. Does nothing if the app is running.
   public func launchApp() {
     perform { [realm, settings] inner in
       guard realm.app == nil else { return }

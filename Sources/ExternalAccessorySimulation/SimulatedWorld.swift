@@ -20,16 +20,16 @@ import Testing
 /// }
 /// ```
 ///
-/// Time is virtual unless ``Settings/clock`` is `.real`: accessories and device act only in `settle()`, `advance(by:)`
-/// and ``run(limit:isolation:until:)``. When these methods return, the app has received all events, on the main thread
-/// and on its own run loops. The app's timers on the main run loop fire in the world's time, and so do sleeps on
-/// ``clock``, for apps that accept a clock. Every other wait of the app happens in real time.
+/// Time is virtual unless ``Settings/clock`` is `.real`: the accessories and the device act only in `settle()`,
+/// `advance(by:)` and ``run(limit:isolation:until:)``. When one of these methods returns, the app has received all
+/// events, on the main thread and on its own run loops. The app's timers on the main run loop fire in the world's time,
+/// and so do sleeps on ``clock``, for apps that accept a clock. Every other wait of the app happens in real time.
 public final class SimulatedWorld: @unchecked Sendable {
   let realm: AccessoryRealm
   /// The entry point to the loop in virtual time; nil in real time.
   let virtual: VirtualEntrance?
   let settings: Settings
-  /// Use the inner world only on its loop.
+  /// The inner world. Use it only on its loop.
   private let inner: World
   /// The trace that is written if the test fails. Use only on the loop.
   let trace: WorldTrace
@@ -49,15 +49,15 @@ public final class SimulatedWorld: @unchecked Sendable {
   let sleepers: Sleepers
   /// How long, in seconds of real time, calls have waited for the app while the world stood still.
   let stoodStill = Locked(0.0)
-  /// Whether the timeline is added to every issue of the test anyway.
+  /// Whether `withSimulatedWorld` adds the timeline to every issue of the test.
   var addsReportToIssues = false
-  /// Fails the world's test at a given location, if the test library is not Swift Testing.
+  /// Fails the world's test at a given location; nil if the test library is Swift Testing.
   package var failing: ((String, SourceLocation) -> Void)?
   private let lock = Lock()
 
-  /// Creates a world with a device, an app and no accessories. The manager shows it until ``end()``.
+  /// Creates a world with a device, an app and no accessories. The manager shows this world until ``end()`` is called.
   ///
-  /// - Throws: in real time, an error if the system has no thread or file descriptor left.
+  /// - Throws: an error if a world in real time cannot get a thread or a file descriptor.
   public init(_ settings: Settings = Settings()) throws {
     self.settings = settings
     let entrance: any LoopEntrance
@@ -92,7 +92,7 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   private static let count = Locked(0)
 
-  /// The name of the next world in messages: its test and its number in this process.
+  /// Returns the next world's name for messages: its test and its number in this process.
   private static func nextName() -> String {
     let number = count.withLock { count -> Int in
       count += 1
@@ -103,11 +103,11 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   deinit { end() }
 
-  /// Unplugs everything, and makes the manager show again what it showed before. ``withSimulatedWorld(_:isolation:_:)``
-  /// calls this.
+  /// Unplugs everything, and makes the manager show what it showed before. ``withSimulatedWorld(_:isolation:_:)`` calls
+  /// this.
   ///
-  /// The app receives the disconnects later, on the main thread. Call `settle()` afterwards to keep them out of the
-  /// next test.
+  /// The app receives the disconnects later, on the main thread. Call `settle()` afterwards, so that the next test does
+  /// not receive them.
   public func end() {
     let isFirst = lock.withLock {
       defer { isInstalled = false }
@@ -146,7 +146,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// How many tasks are sleeping on ``clock``.
   public var sleeperCount: Int { sleepers.count }
 
-  /// A sentence that says how long the world stood still while the app did something in real time; nil if it did not.
+  /// A sentence that states how long the world stood still while the app acted in real time; nil if it never stood
+  /// still.
   package var standstill: String? {
     let seconds = stoodStill.withLock { $0 }
     guard seconds >= 0.1 else { return nil }
@@ -154,7 +155,7 @@ public final class SimulatedWorld: @unchecked Sendable {
       + "the app waits by asyncAfter, Task.sleep, or a timer of another thread. Give it world.clock, or shorten the wait"
   }
 
-  /// The numbers of timeline lines and transcript lines that have been shown with failures.
+  /// How many lines of the timeline and of the transcript have been shown with failures.
   private var shown = (events: 0, lines: 0)
 
   /// Sets how many lines are shown now; returns how many were shown before.
@@ -174,8 +175,8 @@ public final class SimulatedWorld: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - profile: the name or the path.
-  ///   - quirks: quirks as for `easim run --quirk`. With `flicker` the accessory connects as Apple's EADemo describes:
-  ///     it connects without protocols, disconnects, and connects again with its protocols.
+  ///   - quirks: quirks, in the notation of `easim run --quirk`. With `flicker`, the accessory behaves as Apple's
+  ///     EADemo describes: it connects without protocols, disconnects, and connects again with its protocols.
   /// - Throws: `SourceProblems` with the errors in the profile or in a quirk, and their positions.
   public func add(_ profile: String, quirks: [String] = []) throws -> WorldAccessory {
     var profile = try ProfileLibrary().profile(profile)
@@ -192,7 +193,7 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   var added: [WorldAccessory] { lock.withLock { accessories } }
 
-  /// Opens a session in another app on the device, and returns whether that succeeded. `Settings.rules.otherApps`
+  /// Opens a session in another app on the device. Returns true if that succeeded. `Settings.rules.otherApps`
   /// determines what this means for the app under test.
   @discardableResult
   public func openInAnotherApp(_ accessory: WorldAccessory, protocolName: String) -> Bool {
@@ -212,7 +213,7 @@ public final class SimulatedWorld: @unchecked Sendable {
     func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
   }
 
-  // MARK: What happened
+  // MARK: Results
 
   /// The timeline: everything that happened to accessories, device and app, in order.
   public var events: [TimelineEvent] { perform { $0.events } }
@@ -220,13 +221,13 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// The packets on the cables, one per line, if ``Settings/keepsTranscript`` is set.
   public var transcript: [String] { perform { $0.transcript } }
 
-  /// The alerts that the system showed, in order: "Application Not Installed", and undeclared protocols.
+  /// The alerts that the system showed, in order: "Application Not Installed", and alerts about undeclared protocols.
   public var alerts: [String] {
     events.compactMap { event in if case .alert(let text) = event.kind { text } else { nil } }
   }
 
-  /// What the app did wrong, one sentence each: unregistered too often, wrote without space, read without bytes,
-  /// released a session with a stream open. A test can require that this list is empty.
+  /// What the app did wrong, one explanation for each misuse, such as unregistering too many times, or releasing a
+  /// session while a stream is open. A test can require that this list is empty.
   public var misuses: [String] { realm.misuses }
 
   /// One sentence for each session that is still open.

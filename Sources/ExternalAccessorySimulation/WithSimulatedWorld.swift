@@ -4,8 +4,8 @@ import Testing
 
 /// Creates a world, runs `body` in it, and ends it.
 ///
-/// A process has one `EAAccessoryManager`, so worlds exist one at a time: tests that run in parallel wait for each
-/// other.
+/// A process has one `EAAccessoryManager`, so only one world can exist at a time; tests that run in parallel wait for
+/// each other.
 ///
 /// Under Swift Testing each failed expectation in `body` shows the entries that the world's timeline gained since the
 /// previous failure; see ``SimulatedWorld/report``. If `body` throws, the timeline is printed to standard error. A
@@ -36,18 +36,17 @@ public func withSimulatedWorld<Value>(
   return try result.get()
 }
 
-/// The error for a call inside the `body` of another call. The inner call would wait for the outer world to end, which
-/// in turn waits for the inner call.
+/// The error for a call inside the `body` of another call. The inner call would wait for the outer world to end, while
+/// the outer world waits for the inner call.
 struct NestedWorldError: Error, CustomStringConvertible {
   let description =
     "withSimulatedWorld was called inside withSimulatedWorld: use the outer world, or call it after the outer one ends"
 }
 
-/// The body of a test, run in such a way that the test library reports failures here, where the timeline can be added
-/// to them.
+/// Runs a test's body in such a way that failures are reported here, where the timeline can be added to them.
 ///
 /// The task that creates this object also runs the body, on the actor that the body was written for. The compiler
-/// cannot see that through the test library's closure, hence `@unchecked Sendable`.
+/// cannot see this through the test library's closure, hence `@unchecked Sendable`.
 private final class WatchedBody<Value>: @unchecked Sendable {
   private let world: SimulatedWorld
   private let body: (SimulatedWorld) async throws -> Value
@@ -64,7 +63,7 @@ private final class WatchedBody<Value>: @unchecked Sendable {
     return outcome
   }
 
-  /// Why the test failed; nil if it did not.
+  /// Why the test failed; nil if the test did not fail.
   var reason: String? {
     if case .failure(let error) = outcome { return "\(error)" }
     return issue
@@ -114,7 +113,7 @@ extension SimulatedWorld {
   /// The timeline and the transcript as text.
   public var report: String { (events.map(\.json) + transcript).joined(separator: "\n") }
 
-  /// A report shows only this many of the last lines of the timeline and of the transcript.
+  /// The maximum number of lines in a report from the end of the timeline, and from the end of the transcript.
   private static let lineLimit = 500
 
   /// The part of the report that has not been shown yet.

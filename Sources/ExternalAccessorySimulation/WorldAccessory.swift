@@ -56,7 +56,7 @@ public final class WorldAccessory: @unchecked Sendable {
 
   private var name: String { profile.name }
 
-  // MARK: The plug
+  // MARK: Plugging in
 
   /// Plugs the accessory in.
   public func plugIn() { perform(.accessory(.plugIn, of: name)) }
@@ -64,14 +64,14 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Unplugs the accessory: bytes in transit are still delivered.
   public func unplug() { perform(.accessory(.unplug(), of: name)) }
 
-  /// Pulls the accessory's cable: bytes in transit are lost. If `unnoticed`, the device shows the accessory as
-  /// connected until something that the device sends is not acknowledged.
+  /// Pulls the accessory's cable: bytes in transit are lost. With `unnoticed`, the device shows the accessory as
+  /// connected until a packet that it sends is not acknowledged.
   public func pull(unnoticed: Bool = false) { perform(.pull(name, unnoticed: unnoticed)) }
 
   /// Whether the accessory is plugged in.
   public var isPluggedIn: Bool { perform { simulated, _ in simulated.isAttached } }
 
-  /// Makes the device reset the link: the accessory disconnects and connects again without being unplugged.
+  /// Makes the device reset the link, so that the accessory disconnects and connects again without being unplugged.
   public func resetLink() { perform(.resetLink(name)) }
 
   // MARK: Sessions
@@ -91,16 +91,16 @@ public final class WorldAccessory: @unchecked Sendable {
     behave(TakenSessions(world: world) { [unowned self] session in taken.append(session) })
   }
 
-  /// The sessions that were opened since ``takeSessions()``, from the accessory's side, in order.
+  /// The sessions that were opened since ``takeSessions()``, at the accessory's end, in order.
   public var sessions: [WorldSession] { perform { _, _ in taken } }
 
-  // MARK: What it received
+  // MARK: Received bytes
 
-  /// Searches for bytes in everything that the accessory has received, whatever the accessory's behavior is.
+  /// Searches for bytes in everything that the accessory has received, regardless of the accessory's behavior.
   ///
   /// - Parameters:
-  ///   - times: how many times the bytes should have been received; nil for at least once.
-  ///   - protocolName: only sessions of this protocol.
+  ///   - times: how many times the bytes must have been received; nil means at least once.
+  ///   - protocolName: the protocol whose sessions are searched; nil means all sessions.
   public func received(_ wanted: [UInt8], times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
     precondition(!wanted.isEmpty, "nothing is always received: give some bytes")
     return perform { [self] _, inner in
@@ -108,19 +108,19 @@ public final class WorldAccessory: @unchecked Sendable {
     }
   }
 
-  /// Searches for a UTF-8 text in everything that the accessory has received.
+  /// Searches for UTF-8 text in everything that the accessory has received.
   public func received(_ wanted: String, times: Int? = nil, on protocolName: String? = nil) -> ReceivedSearch {
     received(Array(wanted.utf8), times: times, on: protocolName)
   }
 
-  /// Fails the test at the line of the call if the accessory has not received a text, or not as many `times`. The failure
-  /// shows the nearest bytes that it has received, and the first byte that differs.
+  /// Fails the test at the line of the call if the accessory has not received a text, or not as many times as `times`.
+  /// The failure shows the most similar bytes that the accessory has received, and the first byte that differs.
   ///
   /// ```swift
   /// meter.expectReceived("VERSION?", times: 2)
   /// ```
   ///
-  /// - Returns: whether the text was received.
+  /// - Returns: true if the text was received.
   @discardableResult
   public func expectReceived(
     _ wanted: String, times: Int? = nil, on protocolName: String? = nil, fileID: String = #fileID,
@@ -150,7 +150,7 @@ extension WorldAccessory: CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// One session from the accessory's side, as bytes: see ``WorldAccessory/takeSessions()``.
+/// The bytes of one session, as seen by the accessory; see ``WorldAccessory/takeSessions()``.
 ///
 /// ```swift
 /// let session = try #require(meter.sessions.first)
@@ -171,14 +171,14 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
     entrance = world.realm.entrance
   }
 
-  /// The protocol.
+  /// The session's protocol.
   public var protocolName: String { session.protocolName }
   /// Whether the session is open.
   public var isOpen: Bool { entrance.sync { session.isOpen } }
-  /// All bytes that the accessory has read.
+  /// All bytes that the accessory has read in this session.
   public var received: [UInt8] { entrance.sync { bytes } }
 
-  /// Sends bytes to the app. Bytes that do not fit now are sent as soon as there is room.
+  /// Sends bytes to the app. Bytes for which there is no room now are sent as soon as there is room.
   public func send(_ bytes: [UInt8]) {
     entrance.sync {
       outgoing += bytes
@@ -186,10 +186,10 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
     }
   }
 
-  /// The number of bytes that have not been sent yet for lack of room.
+  /// The number of bytes that could not be sent yet, because there is no room.
   public var unsent: Int { entrance.sync { outgoing.count } }
 
-  /// While this is true, the accessory reads nothing, so that the app soon has no room to write.
+  /// Whether the accessory stops reading, so that the app soon has no room to write.
   public var isStalled: Bool {
     get { entrance.sync { isStalledNow } }
     set {
@@ -203,15 +203,15 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   /// Ends the session.
   public func close() { entrance.sync { session.close() } }
 
-  // MARK: On the loop
+  // MARK: Calls on the loop
 
   /// Reads the bytes that have arrived.
   public func sessionIsReadable(_ session: Session) { pull() }
 
-  /// Sends the bytes that did not fit before.
+  /// Sends bytes for which there was no room before.
   public func sessionIsWritable(_ session: Session) { push() }
 
-  /// Records that the session ended.
+  /// Reads the last bytes of a session that ended.
   public func session(_ session: Session, endedWith end: SessionEnd) { pull() }
 
   private func pull() {

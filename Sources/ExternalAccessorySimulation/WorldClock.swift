@@ -2,8 +2,8 @@ import AccessoryCore
 import ExternalAccessory
 import Foundation
 
-/// The world's time as a `Clock`, for apps that accept one. `Task.sleep`, `asyncAfter` and timers on other threads run
-/// in real time.
+/// The world's time as a `Clock`, for apps that accept one. `Task.sleep`, `asyncAfter` and timers on threads other than
+/// the main thread run in real time.
 ///
 /// ```swift
 /// final class Reconnector {
@@ -26,7 +26,7 @@ public struct WorldClock: Clock {
     public func advanced(by duration: Duration) -> Instant { Instant(sinceBeginning: sinceBeginning + duration) }
     /// Returns the time from this instant to another.
     public func duration(to other: Instant) -> Duration { other.sinceBeginning - sinceBeginning }
-    /// Whether the first instant is earlier.
+    /// Returns true if the first instant is earlier.
     public static func < (one: Instant, other: Instant) -> Bool { one.sinceBeginning < other.sinceBeginning }
   }
 
@@ -98,9 +98,9 @@ final class Sleepers: @unchecked Sendable {
   private var isOver = false
   private let woken = Locked(Woken())
 
-  /// The counts of tasks that were woken but have not gone back to sleep.
+  /// Counts tasks that were woken but have not gone back to sleep.
   private struct Woken {
-    /// The number of tasks whose `sleep` has not returned yet.
+    /// The number of woken tasks whose call of `sleep` has not returned yet.
     var resuming = 0
     /// The number of woken tasks that have not gone back to sleep yet.
     var awake = 0
@@ -110,11 +110,11 @@ final class Sleepers: @unchecked Sendable {
 
   var count: Int { entrance.sync { waiting.count } }
 
-  /// Whether tasks have been woken and nothing has waited for them since.
+  /// Whether tasks have been woken, and no call has waited for them since.
   var haveWoken: Bool { woken.withLock { $0.awake > 0 } }
 
-  /// Whether to keep waiting for a woken task that has not continued, or has not gone back to sleep yet: many tasks
-  /// sleep again and again. `seconds` is how long the caller has waited.
+  /// Returns whether to keep waiting for a woken task that has not continued yet, or has not gone back to sleep, as
+  /// many tasks do repeatedly. `seconds` is how long the caller has waited.
   func areBusy(after seconds: TimeInterval) -> Bool {
     woken.withLock { $0.resuming > 0 ? seconds < 1 : $0.awake > 0 && seconds < 0.1 }
   }

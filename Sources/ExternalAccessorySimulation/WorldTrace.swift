@@ -32,8 +32,8 @@ final class WorldTrace: @unchecked Sendable {
 
   func page(because reason: String) -> [UInt8] { recorder.page(TraceVerdict("failed", reason)) }
 
-  /// The file that the page is written to. The file is in the folder that ``variable`` names, or else in the temporary
-  /// folder.
+  /// The file to which the page is written, in the folder named by ``variable`` or, if that is not set, in the
+  /// temporary folder.
   var file: URL {
     let folder =
       ProcessInfo.processInfo.environment[Self.variable].map { URL(fileURLWithPath: $0) }

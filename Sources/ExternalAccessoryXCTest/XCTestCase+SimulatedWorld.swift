@@ -2,7 +2,7 @@ public import ExternalAccessorySimulation
 public import XCTest
 
 extension XCTestCase {
-  /// A world that ends with this test. If the test fails, the timeline is printed, and the path of a trace.
+  /// Creates a world that ends with this test. If the test fails, the timeline and the path of a trace are printed.
   ///
   /// ```swift
   /// final class AppTests: XCTestCase {

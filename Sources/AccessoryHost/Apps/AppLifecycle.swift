@@ -64,8 +64,7 @@ struct AppLifecycle: Equatable {
 /// A notification to an app.
 public enum AccessoryNotice: Equatable, Sendable {
   case connect(PublishedAccessory)
-  /// An accessory disconnected; the value is the last state of the accessory, including its connection ID and
-  /// protocols.
+  /// An accessory disconnected; the value is the accessory's last state, including its connection ID and protocols.
   case disconnect(PublishedAccessory)
 
   /// The accessory.
@@ -76,7 +75,7 @@ public enum AccessoryNotice: Equatable, Sendable {
   }
 }
 
-/// The notifications to a suspended app, held until it runs again.
+/// The notifications for a suspended app, which are held until the app runs again.
 ///
 /// ```
 ///   connect(7)  disconnect(7)               →  nothing: the app never knew of it
@@ -84,8 +83,8 @@ public enum AccessoryNotice: Equatable, Sendable {
 ///   disconnect(6)  connect(7) disconnect(7) →  disconnect(6)
 /// ```
 ///
-/// Invariant: the queue contains each connection ID at most once, either in a connect or in the disconnect of an
-/// accessory that the app knew. The queue is therefore no longer than the number of accessories that the app knew plus
+/// Invariant: the queue contains each connection ID at most once, either in a connect, or in the disconnect of an
+/// accessory of which the app was notified. The queue is therefore no longer than the number of those accessories plus
 /// the number of connected ones.
 struct NoticeQueue: Equatable {
   private(set) var notices: [AccessoryNotice] = []
@@ -104,8 +103,7 @@ struct NoticeQueue: Equatable {
     guard rule != .both else { return notices }
     var told = notices
     for case .disconnect(let old) in notices {
-      // When an accessory changes its transport, its connect comes before its disconnect. A connect that comes before
-      // the disconnect is not a reattachment.
+      // A connect that comes before the disconnect is not a reattachment: the accessory has only changed its transport.
       guard let left = told.firstIndex(of: .disconnect(old)),
         let came = told[left...].firstIndex(where: { $0.isConnect(again: old) })
       else { continue }

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 /// The part of iOS that serves one app. The machine decides which accessories the app sees, when the app is notified of
-/// them, and what happens to its accessories and notifications when it leaves the foreground.
+/// them, and what happens to accessories and notifications when the app leaves the foreground.
 ///
 /// ```
 ///   device: published, withdrawn ──▶ declared? ──▶ running? ──yes──▶ list, notification if registered, delegate
@@ -12,11 +12,11 @@ import AccessoryCore
 /// Inner machines: ``AppLifecycle`` (whether the app is running), ``NoticeQueue`` (held notifications),
 /// ``AppSessionTable`` (which sessions may be opened).
 ///
-/// Invariants: when the app is notified of a connect, the accessory is in its list; when it is notified of a
-/// disconnect, the accessory is no longer in the list. The app is never notified of a hidden accessory. In the
+/// Invariants: when the app is notified of a connect, the accessory is already in the app's list; when it is notified
+/// of a disconnect, the accessory is no longer in the list. The app is never notified of a hidden accessory. In the
 /// background, without the background mode, the list is empty.
 struct AppMachine: Equatable {
-  /// What the caller must do, in order.
+  /// What the caller must do; actions are performed in order.
   enum Action: Equatable {
     case post(AccessoryNotice)
     case tellDelegate(PublishedAccessory)
@@ -33,13 +33,13 @@ struct AppMachine: Equatable {
   private let rules: AppRules
   private let filterSwitch: String
   /// There is one counter for the whole process, as in the shared manager: if one object unregisters too many times,
-  /// every observer in the process stops getting notifications. Whether Apple's counter can go below zero is unknown.
-  /// This counter stops at zero and records the misuse.
+  /// every observer in the process stops getting notifications. It is unknown whether Apple's counter can go below
+  /// zero. This counter stops at zero and records the misuse.
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
   private(set) var sessions = AppSessionTable()
-  /// The published accessories that the app may see, whether or not it is running.
+  /// The published accessories that the app may see, whether or not the app is running.
   private var visible: [PublishedAccessory] = []
   /// The published accessories that are hidden from the app.
   private(set) var hidden: [PublishedAccessory] = []
@@ -99,8 +99,7 @@ struct AppMachine: Equatable {
   }
 
   private mutating func admit(_ accessory: PublishedAccessory, _ now: Instant) -> [Action] {
-    // In the first half of a flicker, an accessory offers no protocols that could be compared. Real apps do see such an
-    // accessory.
+    // In the first half of a flicker, an accessory has no protocols to compare, but real apps do see the accessory.
     let isDeclared = accessory.protocols.isEmpty || accessory.protocols.contains(where: manifest.declares)
     guard isDeclared || rules.visibility == .all else {
       hidden.append(accessory)
@@ -179,8 +178,8 @@ struct AppMachine: Equatable {
       return hold + visible.flatMap { notices(of: .connect($0)) }
     case .delivers:
       accessories = visible
-      // Session events come first: the app must read the bytes that arrived before a disconnect, and only then be
-      // notified of the disconnect.
+      // Session events come first: the app must read the bytes that arrived before a disconnect before it is notified
+      // of the disconnect.
       return hold + queue.drain(rules.reattachment).flatMap { notices(of: $0) }
     }
   }
@@ -205,8 +204,8 @@ struct AppMachine: Equatable {
     return sessions.decide(accessory, protocolName, age: age, rules: rules)
   }
 
-  /// The alert that is shown if the app does not declare the protocol of a session, as described by EADemo; nil if the
-  /// protocol is declared.
+  /// The alert that is shown if the app does not declare a session's protocol, as EADemo describes; nil if the protocol
+  /// is declared.
   func alert(about protocolName: String) -> Action? {
     guard !manifest.declares(protocolName) else { return nil }
     let outcome = rules.undeclaredSessions == .refused ? "no session is opened" : "this system opens the session anyway"
@@ -230,7 +229,7 @@ public struct AppSettings: Equatable, Sendable {
   public var rules = AppRules()
   /// Whether the app gets notifications from the start, as if it had registered once.
   public var startsRegistered = true
-  /// The name of the setting that turns off the check for declared protocols, for messages.
+  /// The name of the setting that turns off the check for declared protocols, for use in messages.
   public var filterSwitch = "AppRules.visibility and AppRules.undeclaredSessions"
 
   /// Creates the settings of an app without an Info.plist, on a current system.

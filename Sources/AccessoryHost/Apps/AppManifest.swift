@@ -20,9 +20,9 @@ public struct AppManifest: Equatable, Sendable {
 
   /// Where the settings come from.
   public enum Origin: Equatable, Sendable {
-    /// No Info.plist was searched for.
+    /// No Info.plist was looked for.
     case none
-    /// No Info.plist was found at these paths.
+    /// No Info.plist was found at any of these paths.
     case sought([String])
     case file(String)
   }
@@ -41,7 +41,7 @@ public struct AppManifest: Equatable, Sendable {
     self.backgroundModes = backgroundModes
   }
 
-  /// The manifest of an app for which no Info.plist was searched for.
+  /// The manifest of an app whose Info.plist was not looked for.
   public static let none = AppManifest(declaredProtocols: nil)
 
   /// Reads an Info.plist, in XML or binary form.
@@ -71,9 +71,10 @@ public struct AppManifest: Equatable, Sendable {
   /// Whether the app keeps accessories and sessions in the background.
   public var keepsAccessoriesInBackground: Bool { backgroundModes.contains(Self.mode) }
 
-  // MARK: For messages
+  // MARK: Messages
 
-  /// The file that was read, or the paths that were searched, for example "Info.plist of /app (com.a, com.b)".
+  /// The file that was read or the paths that were searched, for use in messages, for example "Info.plist of /app
+  /// (com.a, com.b)".
   public var provenance: String {
     switch origin {
     case .none: return "no Info.plist was read"

@@ -1,9 +1,10 @@
-/// How the system treats an app, in cases where sources disagree or systems differ. Each setting offers a default and
+/// How the system treats an app in cases where sources disagree or systems differ. Each setting offers a default and
 /// the alternative behaviors that have been reported.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {
-    /// Accessories that offer a protocol declared in the app's Info.plist, and accessories that do not offer any yet.
+    /// Apps see accessories that offer a protocol declared in the app's Info.plist, and accessories that do not offer
+    /// any protocol yet.
     case declared
     /// Apps see all accessories, as on older systems.
     case all
@@ -11,9 +12,9 @@ public struct AppRules: Equatable, Sendable {
 
   /// What happens when an app opens a session for a protocol that its Info.plist does not declare.
   public enum UndeclaredSessions: String, CaseIterable, Sendable {
-    /// No session is opened: the behavior since iOS 5.
+    /// No session is opened, as in iOS 5 and later.
     case refused
-    /// The session is opened: the behavior of iOS 3.2 and 4.
+    /// The session is opened, as in iOS 3.2 and 4.
     case allowed
   }
 
@@ -28,13 +29,13 @@ public struct AppRules: Equatable, Sendable {
     case sideBySide
   }
 
-  /// What happens when an app opens a session for a protocol and another app already has a session for it.
+  /// What happens when an app opens a session for a protocol for which another app already has a session.
   public enum OtherApps: String, CaseIterable, Sendable {
     /// Both apps get a session. This setting is for accessories that serve several apps.
     case shared
     /// The later app gets no session.
     case refused
-    /// The earlier session is closed, and the later app gets one.
+    /// The earlier session is closed, and the later app gets a session.
     case interrupted
   }
 
@@ -51,7 +52,7 @@ public struct AppRules: Equatable, Sendable {
   /// Which connect notifications are never posted, even though the list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
     case none
-    /// All connect notifications are lost. An iOS 11 beta never posted one.
+    /// All connect notifications are lost. An iOS 11 beta never posted any.
     case all
     /// The connect notifications that occur while the app is not in the foreground are lost.
     case outsideForeground
@@ -61,7 +62,7 @@ public struct AppRules: Equatable, Sendable {
   public var visibility = Visibility.declared
   /// What happens when an app opens a session for an undeclared protocol.
   public var undeclaredSessions = UndeclaredSessions.refused
-  /// Whether an app with the background mode `external-accessory` keeps its accessories and sessions, as on iOS 5 and
+  /// Whether an app with the background mode `external-accessory` keeps its accessories and sessions, as in iOS 5 and
   /// later.
   public var honorsBackgroundMode = true
   /// What happens when the same app opens a second session for one protocol of one accessory.
@@ -70,12 +71,12 @@ public struct AppRules: Equatable, Sendable {
   public var otherApps = OtherApps.shared
   /// The notifications that a suspended app gets about an accessory that disconnected and connected again.
   public var reattachment = Reattachment.both
-  /// How long an accessory refuses sessions after it has connected. Some systems return nil at first, and a session
-  /// later.
+  /// How long an accessory refuses sessions after it has connected. On some systems, opening a session fails at first
+  /// and succeeds later.
   public var settlingTime = Duration.zero
   /// Whether bytes for a suspended app wake it up. On iOS 11, bytes sometimes did not wake the app.
   public var wakesForBytes = true
-  /// How long an app that was woken up by bytes runs before it is suspended again.
+  /// How long an app runs after bytes have woken it up, before it is suspended again.
   public var wakeTime = Duration.seconds(10)
   /// Whether an accessory's delegate is notified of the disconnect even if the app never registered for notifications.
   public var tellsDelegateUnregistered = true

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// The sessions of one app. The table decides whether the app may open another. There can be one session for each
-/// protocol of an accessory, and several protocols of one accessory can be used at the same time.
+/// The sessions of one app. The table decides whether the app may open another session. Each of an accessory's
+/// protocols can have one session, and several protocols can be used at the same time.
 struct AppSessionTable: Equatable {
   /// The decision on an app's request to open a session.
   enum Decision: Equatable {
@@ -22,7 +22,7 @@ struct AppSessionTable: Equatable {
   private var entries: [Entry] = []
   private var lastKey = 0
 
-  /// Decides whether to open a session, for an accessory that the app sees and a protocol that it may use.
+  /// Decides whether to open a session with an accessory that the app sees, for a protocol that the app may use.
   func decide(
     _ accessory: PublishedAccessory, _ protocolName: String, age: Duration, rules: AppRules
   ) -> Decision {
@@ -60,9 +60,9 @@ struct AppSessionTable: Equatable {
 public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The accessory or the connection is gone, or the accessory is hidden from the app.
   case notConnected(connectionID: Int)
-  /// The accessory does not offer the protocol. In the first half of a flicker it offers none.
+  /// The accessory does not offer the protocol. In the first half of a flicker, an accessory offers no protocols.
   case protocolNotOffered(String, offered: [String])
-  /// The app's Info.plist does not declare the protocol. The explanation names the file and the remedy.
+  /// The app's Info.plist does not declare the protocol. The explanation names the file and the fix.
   case protocolNotDeclared(String, explanation: String)
   /// The app already has a session for the protocol, and the rules do not allow a second one.
   case alreadyOpen(String)
@@ -92,7 +92,7 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
 
 /// Chooses the protocol for a session.
 public enum ProtocolChoice {
-  /// Why no protocol can be chosen. The description is a sentence fragment that suggests the nearest valid name.
+  /// Why no protocol can be chosen. The description suggests the nearest valid name, and has no period.
   public struct Refusal: Error, Equatable, Sendable, CustomStringConvertible {
     /// What is wrong, and which protocols are offered.
     public let description: String

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessorySessions
 
-/// One app's view of a device: the accessories it sees, its notifications, and its sessions.
+/// One app's view of a device: the accessories that the app sees, its notifications, and its sessions.
 ///
 /// ``AppMachine`` makes all decisions; this class carries them out.
 ///
@@ -34,8 +34,8 @@ public final class AppView {
 
   deinit { timer?.cancel() }
 
-  /// The accessories that the app currently sees, in order of publication. The property corresponds to
-  /// `connectedAccessories`.
+  /// The accessories that the app currently sees, in the order in which they were published. This property corresponds
+  /// to Apple's `connectedAccessories`.
   public var accessories: [PublishedAccessory] { machine.accessories }
   /// The published accessories that the app does not see, because it declares none of their protocols.
   public var hiddenAccessories: [PublishedAccessory] { machine.hidden }
@@ -68,7 +68,7 @@ public final class AppView {
 
   // MARK: Sessions
 
-  /// Opens a session with a published accessory. The session is open when this returns.
+  /// Opens a session with a published accessory. The session is open when this method returns.
   public func openSession(with accessory: PublishedAccessory, protocolName: String) throws(AppSessionError) -> Session {
     do throws(AppSessionError) {
       let session = try admitSession(accessory, protocolName)
@@ -114,7 +114,7 @@ public final class AppView {
     for (_, session) in sessions.sorted(by: { $0.key < $1.key }) { session.close(reason) }
   }
 
-  /// Handles the bytes in a later turn, because the session is calling this method.
+  /// The bytes are handled in a later turn of the loop, because this method is called by the session.
   private func bytesCame() {
     device.loop.schedule(after: .zero) { [weak self] in
       guard let self else { return }
@@ -122,7 +122,7 @@ public final class AppView {
     }
   }
 
-  // MARK: From the device
+  // MARK: Events from the device
 
   func appeared(_ accessory: PublishedAccessory) {
     perform(machine.published(accessory, now: device.loop.now))
@@ -135,7 +135,7 @@ public final class AppView {
   func sessionEnded(_ session: Session) {
     guard let key = sessions.first(where: { $0.value === session })?.key else { return }
     machine.ended(key)
-    // A session whose events were held back must still deliver them.
+    // If a session's events are held back, the session is kept, because it must still deliver them.
     if !session.isHeld { sessions[key] = nil }
   }
 
@@ -160,7 +160,7 @@ public final class AppView {
   }
 
   private func hold(_ isHeld: Bool) {
-    // The sessions deliver the events that were held back after this call.
+    // After this call, the sessions deliver the events that were held back.
     handler.appRuns(!isHeld, self)
     for (key, session) in sessions.sorted(by: { $0.key < $1.key }) {
       session.isHeld = isHeld
@@ -175,11 +175,12 @@ public final class AppView {
 
 /// Receives the notifications of an app.
 public protocol AppHandler: AnyObject {
-  /// An accessory connected. In the first half of a flicker it has no protocols.
+  /// An accessory connected. In the first half of a flicker, the accessory has no protocols.
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// An accessory disconnected. The value is the accessory's last state, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// Calls the accessory's own delegate, right after the notification, or without one if none was posted.
+  /// Calls the accessory's own delegate, right after the notification; the delegate is called even if no notification
+  /// was posted.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// The app was suspended, or is running again. Called only for apps that keep their accessories while suspended.
   func appRuns(_ isRunning: Bool, _ app: AppView)

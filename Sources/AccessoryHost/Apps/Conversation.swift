@@ -22,30 +22,31 @@ public final class Conversation: SessionHandler {
     case replied(Int, [UInt8])
     /// Every reply was as expected; the conversation is over.
     case done
-    /// The reply to this request was not as expected; nothing more is sent.
+    /// The reply to the request with this index was not as expected; nothing more is sent.
     case different(Int, [UInt8])
-    /// More bytes arrived after the last reply was complete.
+    /// Extra bytes arrived after the last reply was complete.
     case excess([UInt8])
-    /// The session ended during this request.
+    /// The session ended during the request with this index.
     case ended(Int, SessionEnd, [UInt8])
   }
 
   private let exchanges: [Exchange]
   private let settle: Duration
   private let loop: any EventLoop
-  /// The closure is nil after the last event, because it usually retains this object.
+  /// The closure is set to nil after the last event, because it usually retains this object.
   private var onEvent: ((Event) -> Void)?
   private var timer: LoopTimer?
   private var current = 0
   private var sent = 0
   private var collector: ReplyCollector?
-  /// The bytes that arrived after the last reply, if that reply must match byte for byte.
+  /// Extra bytes that arrived after the last reply, if that reply must match byte for byte.
   private var rest: [UInt8] = []
   private weak var session: Session?
 
   /// Creates a conversation. `onEvent` receives each reply, and finally how the conversation ended.
   ///
-  /// - Parameter settle: how long to watch for more bytes after the last reply, if this reply must match byte for byte.
+  /// - Parameter settle: how long to watch for extra bytes after the last reply, if that reply must match byte for
+  ///   byte.
   public init(
     _ exchanges: [Exchange], settle: Duration = .zero, on loop: any EventLoop, onEvent: @escaping (Event) -> Void
   ) {
@@ -81,7 +82,7 @@ public final class Conversation: SessionHandler {
     guard current < exchanges.count else { return finishSettling() }
     let exchange = exchanges[current]
     let isLast = current == exchanges.count - 1 && sent == exchange.request.count
-    // Many accessories close the session after they have replied.
+    // Many accessories close the session after they have replied, so the end of the session may complete the reply.
     if isLast, let collector, collector.isCompleteAtTheEnd, collector.isAsExpected { return conclude(collector) }
     finish(.ended(current, end, collector?.reply ?? []))
   }
@@ -130,7 +131,7 @@ public final class Conversation: SessionHandler {
     if current == exchanges.count { finishLast(exchanges[index].rule) }
   }
 
-  /// If the last reply must match byte for byte, no more bytes may follow.
+  /// Handles the completion of the last reply. If this reply must match byte for byte, watches for extra bytes.
   private func finishLast(_ rule: ReplyRule) {
     guard case .bytes = rule.expectation else { return finish(.done) }
     readRest()

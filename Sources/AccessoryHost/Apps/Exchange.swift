@@ -5,7 +5,7 @@ import IAP2
 /// Sends bytes over a session and checks the reply. Used by `easim send` and the demo.
 ///
 /// An echo is compared byte by byte as it arrives, so that the position of the first difference is known. If the bytes
-/// come from a `UniqueStream`, the kind of mistake is reported too. To determine the kind, everything after the first
+/// come from a `UniqueStream`, the kind of mistake is reported too; to determine the kind, everything after the first
 /// difference is collected until no more bytes arrive.
 public final class Exchange: SessionHandler {
   /// The expected reply.
@@ -33,7 +33,7 @@ public final class Exchange: SessionHandler {
   private let expected: [UInt8]
   private let expectation: Expectation
   private let window: Int
-  /// The closure is nil after the call, because it usually retains this object.
+  /// The closure is set to nil once it is called, because it usually retains this object.
   private var done: ((Outcome) -> Void)?
   private var sent = 0
   private var received = 0
@@ -45,10 +45,10 @@ public final class Exchange: SessionHandler {
   private var settleTimer: LoopTimer?
 
   /// Sends `payload`, and calls `done` once. At most `window` bytes are in flight, that is, sent but not yet echoed. A
-  /// small window suits apps that need small writes.
+  /// small window suits tests that need small writes.
   ///
   /// - Parameters:
-  ///   - settle: how long to watch for extra bytes after the last expected one. A settle time requires `loop`.
+  ///   - settle: how long to watch for extra bytes after the last expected byte; requires `loop`.
   public init(
     _ payload: [UInt8], expecting expectation: Expectation, window: Int = .max, settle: Duration = .zero,
     on loop: (any EventLoop)? = nil, done: @escaping (Outcome) -> Void
@@ -64,10 +64,11 @@ public final class Exchange: SessionHandler {
     self.done = done
   }
 
-  /// How long the session must be quiet after a wrong byte before the mistake is analyzed.
+  /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
   static let quiet = Duration.milliseconds(500)
 
-  /// Sends the first `count` bytes of a stream, and reports what kind of mistakes the echo contains.
+  /// Creates an exchange that sends the first `count` bytes of a stream, and reports what kinds of mistakes the echo
+  /// contains.
   public convenience init(
     _ stream: UniqueStream, count: Int, expecting expectation: Expectation, settle: Duration = .zero,
     on loop: any EventLoop, done: @escaping (Outcome) -> Void
@@ -129,7 +130,7 @@ public final class Exchange: SessionHandler {
       if expectation != .none, done != nil { compare(bytes) }
       return bytes.byteCount
     }
-    // Echoed bytes make room in the window. The session reports separately when it has room.
+    // Echoed bytes make room in the window, so more bytes can be sent.
     if done != nil, window < .max, sent < payload.count { send(session) }
   }
 
@@ -183,7 +184,7 @@ public final class Exchange: SessionHandler {
   public func session(_ session: Session, endedWith end: SessionEnd) {
     sessionIsReadable(session)
     conclude()
-    // Many accessories close the session after they have replied.
+    // Many accessories close the session after they have replied, which is correct.
     if isSettling { finishSettling() }
     finish(.ended(end, sent: sent, received: received))
   }
@@ -216,7 +217,7 @@ extension Exchange.Outcome: CustomStringConvertible {
 
 /// The pattern of EADemo's "Send 10K": 10,000 bytes that count from 0 to 255 repeatedly.
 public enum CountingPattern {
-  /// The first `count` bytes of the pattern.
+  /// Returns the first `count` bytes of the pattern.
   public static func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0) }
   }

@@ -2,7 +2,7 @@
 /// ``AppRules`` contains the other settings. Each setting offers a default and the alternative behaviors that have been
 /// reported.
 public struct FrameworkSettings: Sendable {
-  /// What is reported first when an accessory disconnects.
+  /// What the app learns first when an accessory disconnects.
   public enum EndOrder: Sendable, CaseIterable {
     /// The streams report their end first; then the notification is posted.
     case streamsFirst
@@ -50,7 +50,7 @@ public struct FrameworkSettings: Sendable {
     case c
   }
 
-  /// When an accessory disconnects: whether the streams report their end first, or the notification is posted first.
+  /// Whether, when an accessory disconnects, the streams report their end first or the notification is posted first.
   public var endOrder = EndOrder.streamsFirst
   /// What streams report when their accessory disconnects.
   public var lossEvent = LossEvent.endEncountered
@@ -65,8 +65,8 @@ public struct FrameworkSettings: Sendable {
   /// The layout of descriptions.
   public var layout = DescriptionLayout.b
   /// How many bytes an output stream buffers between the app and the wire, which limits how much one write accepts. The
-  /// number is small and odd so that no message has exactly this size and many are longer: if the app ignores the
-  /// result of a write, bytes are lost.
+  /// default is small and unusual, so that no message has exactly this size and many messages are longer. An app that
+  /// ignores the result of a write therefore loses bytes.
   public var sendBufferSize = 997
   /// How many bytes an input stream buffers between the wire and the app.
   public var receiveBufferSize = 64 * 1024
@@ -75,11 +75,11 @@ public struct FrameworkSettings: Sendable {
   public init() {}
 }
 
-/// Decides when a session that the app has released is closed. This depends on three objects: the session and its two
-/// streams.
+/// Decides when a session that the app has released is closed. The decision depends on three objects: the session and
+/// its two streams.
 ///
-/// Apps and systems differ. Some apps keep the session object, and some keep only its streams. According to reports, a
-/// session whose streams were not both closed can block the next session, even if the output stream was never opened.
+/// Some apps keep the session object, and some keep only its streams. According to reports, a session whose streams
+/// were not both closed can block the next session, even if the output stream was never opened.
 public struct SessionLifetime: Equatable, Sendable {
   /// The condition under which a session ends.
   public enum Rule: Hashable, Sendable {
@@ -110,13 +110,13 @@ public struct SessionLifetime: Equatable, Sendable {
     self.rule = rule
   }
 
-  /// The app closed a stream, whether or not it had opened it. Returns whether the session ends now.
+  /// The app closed a stream, whether or not it had opened it. Returns true if the session now ends.
   public mutating func closed(_ stream: Stream) -> Bool {
     closed.insert(stream)
     return settle()
   }
 
-  /// The app released the session object. Returns whether the session ends now.
+  /// The app released the session object. Returns true if the session now ends.
   public mutating func released() -> Bool {
     isHeld = false
     return settle()

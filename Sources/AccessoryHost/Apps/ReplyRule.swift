@@ -9,15 +9,15 @@ import IAP2
 /// ReplyRule(reading: .until(Array("\r\n".utf8)))          // a line, whatever it says
 /// ```
 public struct ReplyRule: Equatable, Sendable {
-  /// What is expected.
+  /// What the reply must be.
   public enum Expectation: Equatable, Sendable {
     /// Anything is accepted, including no reply.
     case anything
     /// The reply must consist of exactly these bytes.
     case bytes([UInt8])
-    /// A reply that begins with these bytes.
+    /// The reply must begin with these bytes.
     case prefix([UInt8])
-    /// A reply that contains a match of this regular expression.
+    /// The reply must contain a match of this regular expression.
     case pattern(BytePattern)
   }
 
@@ -31,14 +31,14 @@ public struct ReplyRule: Equatable, Sendable {
     case time(Duration)
     /// The reply is everything up to and including these bytes.
     case until([UInt8])
-    /// The reply is everything that arrives until the session is quiet. If nothing has arrived after `first`, there is
-    /// no reply.
+    /// The reply is everything that arrives until the session is quiet. If nothing arrives within `first`, there is no
+    /// reply.
     case quiet(first: Duration)
   }
 
   /// The expected reply.
   public var expectation: Expectation
-  /// How much to read; nil means as much as needed to judge the reply.
+  /// How much to read; nil means as much as is needed to judge the reply.
   public var extent: Extent?
 
   /// How long the session must be quiet before a reply of unknown length counts as complete.
@@ -71,11 +71,11 @@ public struct ReplyRule: Equatable, Sendable {
 
 /// Collects one reply, and decides when the reply is complete.
 ///
-/// The collector is a value without a clock: callers pass in the time, and get the next deadline back.
+/// The collector has no clock: callers pass in the time, and get back the next deadline.
 package struct ReplyCollector: Equatable {
   /// Whether the collector needs more bytes.
   package enum State: Equatable {
-    /// The collector waits for bytes, until the deadline if there is one.
+    /// The collector waits for bytes; the value is the deadline, if there is one.
     case waiting(Instant?)
     case complete
   }
@@ -118,8 +118,8 @@ package struct ReplyCollector: Equatable {
     lastByte = now
   }
 
-  /// Returns how many of these bytes there are up to and including `end`, which may have begun in earlier bytes. If
-  /// `end` is not complete yet, returns how many of the bytes fit.
+  /// Returns how many of these bytes belong to the reply, up to and including `end`; part of `end` may have arrived
+  /// earlier. If `end` is not complete yet, returns how many of the bytes fit.
   private func countThrough(_ end: [UInt8], _ bytes: RawSpan, _ room: Int) -> Int {
     var last = Array(reply.suffix(max(0, end.count - 1)))
     let earlier = last.count
@@ -137,7 +137,7 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// How the reply differs from the expected one, as a sentence fragment; nil if it does not differ.
+  /// How the reply differs from the expected reply, without a period; nil if it does not differ.
   package var complaint: String? { isAsExpected ? nil : rule.complaint(of: reply) }
 
   /// Whether the reply counts as complete if the session ends now.
@@ -162,9 +162,9 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// The state if the rule does not say how much to read, so that the expected reply decides. A pause begins after the
-  /// first wrong byte or the last correct one. Unexpected bytes that arrive during this pause still belong to this
-  /// reply.
+  /// Returns the state if the rule does not specify how much to read, so that the expected reply decides. The reply
+  /// ends with a pause after the first wrong byte or after the last correct one; unexpected bytes that arrive during
+  /// this pause still belong to the reply.
   private func judged(_ now: Instant) -> State {
     guard let lastByte else { return rule.expectation == .anything ? .complete : .waiting(nil) }
     let isDecided =
@@ -175,7 +175,7 @@ package struct ReplyCollector: Equatable {
       case .pattern: isAsExpected
       }
     if !isDecided { return .waiting(nil) }
-    // The next request need not wait, because any further byte would be wrong, no matter when it arrived.
+    // The next request need not wait for a pause, because any further byte would be wrong whenever it arrived.
     if case .bytes(let bytes) = rule.expectation, reply == bytes { return .complete }
     return wait(until: lastByte + ReplyRule.pause, now)
   }
@@ -185,7 +185,8 @@ package struct ReplyCollector: Equatable {
   }
 }
 
-/// The expected reply as users write it: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`, `file:F`.
+/// An expected reply in the form that users write: `echo`, `none`, `text:OK`, `hex:06`, `prefix:V`, `regex:V\d+`,
+/// `file:F`.
 package enum ReplyWord: Equatable, Sendable {
   case none
   case echo
@@ -195,11 +196,11 @@ package enum ReplyWord: Equatable, Sendable {
   case file(String)
   case prefix(String)
 
-  /// The valid forms, for messages.
+  /// The valid forms, for use in messages.
   package static let forms = "echo, none, text:…, hex:…, prefix:…, regex:… or file:…"
 
-  /// Parses a word. Plain hex digits mean the same as with `hex:`. The error text continues a message that quotes the
-  /// word, and says what is wrong with it.
+  /// Parses a word. Plain hex digits mean the same as with `hex:`. The error's text states what is wrong with the word;
+  /// it continues a message that quotes the word.
   package init(_ word: String, forms: String = ReplyWord.forms) throws(OptionError) {
     let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let value = parts.count == 2 ? String(parts[1]) : ""
@@ -229,13 +230,13 @@ package enum ReplyWord: Equatable, Sendable {
   }
 }
 
-/// How much of a reply to read, as users write it: a number of bytes, a duration, or `until:TEXT`.
+/// How much of a reply to read, in the form that users write: a number of bytes, a duration, or `until:TEXT`.
 package enum ReadingWord: Equatable, Sendable {
   case count(Int)
   case time(Duration)
   case until(String)
 
-  /// Parses a word. The error text continues a message that quotes the word, and says what is wrong with it.
+  /// Parses a word. The error's text states what is wrong with the word; it continues a message that quotes the word.
   package init(_ word: String) throws(OptionError) {
     if word.hasPrefix("until:"), word.count > 6 {
       self = .until(String(word.dropFirst(6)))

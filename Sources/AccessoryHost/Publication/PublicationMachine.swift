@@ -3,8 +3,8 @@ import AccessoryFormats
 import AccessoryProfiles
 import IAP2
 
-/// Decides when an accessory is shown to apps, and with which contents. This machine is the only source of connects and
-/// disconnects.
+/// Decides when an accessory is shown to apps, and with which protocols. This machine is the only source of connects
+/// and disconnects.
 ///
 /// ```
 ///   attached ──ready──────────────────────────────────▶ published
@@ -15,7 +15,7 @@ import IAP2
 ///
 /// With the policy `early` and no flicker, the early publication is withdrawn as soon as the accessory is ready, and
 /// the accessory is published again at the same instant. If the device causes a flicker, the flicker determines both
-/// durations.
+/// `empty` and `gap`.
 ///
 /// Invariants: each connect is followed by a disconnect; no publication has protocols before authentication; each
 /// connection ID is issued only once.
@@ -44,7 +44,7 @@ public struct PublicationMachine {
   private enum State: Equatable {
     case attached
     case early(PublishedAccessory, since: Instant, cycle: Int)
-    /// The accessory is ready, but the publication without protocols must continue for a while.
+    /// The accessory is ready, but its publication without protocols must continue for a while.
     case ending(PublishedAccessory, at: Instant, cycle: Int)
     case withdrawn(until: Instant, cycle: Int)
     case published(PublishedAccessory)
@@ -100,7 +100,7 @@ public struct PublicationMachine {
     return showEarly(now: now, cycle: 1, ids: &ids)
   }
 
-  /// Records that the accessory sent its certificate.
+  /// Records the sizes of the certificate that the accessory sent.
   public mutating func certificateCame(_ sizes: CertificateSizes) {
     certificate = sizes
   }
@@ -121,8 +121,8 @@ public struct PublicationMachine {
     }
   }
 
-  /// Records that the accessory is gone or no longer ready: it was detached, its link went down, or its authentication
-  /// was refused.
+  /// Records that the accessory is gone or no longer ready, because it was detached, its link went down, or its
+  /// authentication was refused.
   public mutating func gone() -> Action? {
     defer {
       state = .attached
@@ -145,7 +145,7 @@ public struct PublicationMachine {
       guard let early = showEarly(now: now, cycle: cycle + 1, ids: &ids), case .connect(let shown) = early else {
         return []
       }
-      // The accessory is already ready, so only the duration of the publication without protocols matters.
+      // The accessory is already ready, so only `empty` determines how long it is published without protocols.
       state = .ending(shown, at: now + flicker.jittered(flicker.empty, using: &random), cycle: cycle + 1)
       return [early]
     case .withdrawn: return [publish(ids: &ids)]

@@ -2,10 +2,10 @@ import IAP2
 
 /// An accessory as apps see it: one publication with its own connection ID.
 ///
-/// All values come from identification and authentication, and none from elsewhere, such as an address. The object is
-/// immutable, because every publication is shared by many parts of the program.
+/// All values come from identification and authentication, and none from other sources, such as an address. The object
+/// is immutable, because many parts of the program share it.
 public final class PublishedAccessory: Equatable, Sendable {
-  /// The number of this publication, issued by the device. The number is never sent on the wire.
+  /// The number that the device issued for this publication. The number is never sent on the wire.
   public let connectionID: Int
   /// The display name.
   public let name: String
@@ -24,7 +24,7 @@ public final class PublishedAccessory: Equatable, Sendable {
   /// The protocols that can be used now. The list is empty until the accessory is authenticated, whatever its
   /// identification contains.
   public let protocols: [String]
-  /// Whether the accessory asks the device to look for an app if no installed app declares one of its protocols.
+  /// Whether the accessory asks the device to look for an app if no installed app declares any of its protocols.
   public let asksForApp: Bool
   /// The length of the serial number in the authentication certificate, in bytes; 0 until the certificate arrives.
   public let certificateSerialCount: Int
@@ -46,7 +46,7 @@ public final class PublishedAccessory: Equatable, Sendable {
     certificateCount = certificate.whole
   }
 
-  /// Whether both accessories have the same values.
+  /// Returns true if both accessories have the same values.
   public static func == (left: PublishedAccessory, right: PublishedAccessory) -> Bool {
     left === right || left.content == right.content
   }
@@ -68,8 +68,8 @@ public final class PublishedAccessory: Equatable, Sendable {
 }
 
 extension [PublishedAccessory] {
-  /// The index of the publication with this connection ID. Lists are in the order of publication, which is also the
-  /// order of IDs, so this is a binary search.
+  /// Returns the index of the publication with this connection ID. The search is binary, because lists are in the order
+  /// of publication, which is also the order of connection IDs.
   func index(numbered connectionID: Int) -> Int? {
     var (low, high) = (startIndex, endIndex)
     while low < high {
@@ -80,7 +80,7 @@ extension [PublishedAccessory] {
   }
 }
 
-/// The two lengths of a certificate that Apple's description of an accessory shows.
+/// The certificate's two lengths that Apple's description of an accessory shows.
 public struct CertificateSizes: Equatable, Sendable {
   /// The length of the serial number in bytes.
   public var serial = 0
@@ -96,7 +96,7 @@ public struct CertificateSizes: Equatable, Sendable {
 public struct ConnectionIDs: Equatable, Sendable {
   private var next: Int
 
-  /// Starts at a random number above 2^24.
+  /// Creates an issuer whose first ID is a random number above 2^24.
   public init(using random: inout some RandomNumberGenerator) {
     next = Int.random(in: (1 << 24)..<(1 << 25), using: &random)
   }

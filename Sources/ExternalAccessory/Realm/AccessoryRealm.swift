@@ -7,8 +7,8 @@ import Foundation
 /// API.
 ///
 /// The local accessories have one realm, created at first use and kept until the process ends. Each test world has its
-/// own realm, which replaces the realm of the local accessories while the world exists. Every `EAAccessory` keeps the
-/// realm it came from, so an accessory that outlives its world reports that it is disconnected.
+/// own realm, which replaces the realm of the local accessories while the world exists. Every `EAAccessory` retains the
+/// realm that it came from, so that an accessory that outlives its world can report that it is disconnected.
 ///
 /// ## Threads
 ///
@@ -20,10 +20,11 @@ import Foundation
 /// ```
 ///
 /// - All decisions are made on the loop. Calls from the app block until the loop answers (``LoopEntrance/sync(_:)``).
-///   The loop never waits for the app and never runs the app's code, so the wait is short and cannot deadlock.
+///   The loop never waits for the app and never runs the app's code, so these calls block only briefly and cannot
+///   deadlock.
 /// - Session bytes do not need a call to the loop for each read or write. ``SessionPipe`` has a bounded buffer for each
-///   direction, protected by a lock. The loop is called only when the outgoing buffer stops being empty or the incoming
-///   one is half empty again.
+///   direction, protected by a lock. The loop is called only when the outgoing buffer stops being empty, or when the
+///   incoming buffer is half empty again.
 /// - ``MainDelivery`` posts notifications and calls accessory delegates on the main thread, in order.
 /// - A run-loop source delivers the events of a stream in the run loop and mode in which the stream is scheduled. If
 ///   nothing runs the main run loop (`dispatchMain()`, an async `main`, Swift Testing), the main queue delivers the
@@ -38,31 +39,31 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   package let settings: FrameworkSettings
   /// The number of stream events that were signaled but that no run loop has delivered yet.
   let signals = Locked(0)
-  /// Whether the app is running. While an app is suspended, its streams deliver no events; the events are delivered
-  /// when the app runs again.
+  /// Whether the app is running. While the app is suspended, its streams deliver no events; they deliver them when the
+  /// app runs again.
   let isAppRunning = Locked(true)
 
   /// The search for unconfigured Wi-Fi accessories.
   package let air: WiFiAir
   /// Plays the part of the user in the Bluetooth picker. Used on the loop.
   package var picker: (any PickerAnswering)?
-  /// Keeps the owner of the device's cables alive.
+  /// Retains the owner of the device's cables.
   package var holder: AnyObject?
   private var appView: AppView?
   /// Counts the app's launches. Events that were waiting for the main thread when the app was killed must not reach the
-  /// next launch.
+  /// app that is launched next.
   private let life = Locked(0)
   /// The accessory objects of this realm, by connection ID. Used only on the loop.
   private var objects: [Int: EAAccessory] = [:]
   /// The pipes of sessions that have not ended. The table is used only on the loop.
   private var pipes: [ObjectIdentifier: SessionPipe] = [:]
-  /// Picker choices that have not connected yet. The list is used only on the loop.
+  /// Choices in a picker whose accessory has not connected yet. The list is used only on the loop.
   var choices: [Choice] = []
   private let noted = Locked(BoundedLog())
   /// Misuses recorded by app views that no longer exist. Used only on the loop.
   private var earlier: [String] = []
 
-  /// A realm that has no device yet; see ``look(at:as:)``.
+  /// Creates a realm that has no device yet; see ``look(at:as:)``.
   ///
   /// - Parameter world: the name of this world in messages; empty for the local accessories.
   package init(_ entrance: any LoopEntrance, settings: FrameworkSettings, world: String = "") {
@@ -100,12 +101,12 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return ended
   }
 
-  /// Sends the bytes that the app wrote, or drops them if `isLost`. Called on the loop.
+  /// Sends the bytes that the app wrote, or drops them if `isLost` is true. Called on the loop.
   package func settleUnsent(isLost: Bool) {
     for pipe in pipes.values { if isLost { pipe.dropUnsent() } else { pipe.flush() } }
   }
 
-  /// Runs work on the main thread, unless the app's process has ended before its turn.
+  /// Runs work on the main thread, unless the app's process ends before that.
   private func tell(_ work: @escaping () -> Void) {
     let now = life.withLock { $0 }
     main.add { [life] in if life.withLock({ $0 == now }) { work() } }
@@ -114,8 +115,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// The accessories that the app sees; empty before ``look(at:as:)`` and after ``end()``. Used on the loop.
   package var accessories: [PublishedAccessory] { appView?.accessories ?? [] }
 
-  /// Disconnects the realm from the device. Until this is called, the app view and the realm retain each other.
-  /// Accessories that outlive the realm report that they are disconnected. The misuses can still be read.
+  /// Disconnects the realm from the device. Until then, the app view and the realm retain each other. Afterwards, the
+  /// realm's accessories report that they are disconnected, and the misuses can still be read.
   package func end() {
     air.end()
     entrance.sync {
@@ -186,8 +187,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return views + noted.withLock { $0.texts } + open.compactMap(\.lostRest?.description).sorted()
   }
 
-  /// Looks for streams scheduled on run loops that never run. If there might be such a stream, waits until that is
-  /// certain.
+  /// Looks for streams that are scheduled on run loops that never run, and waits until it is certain whether there are
+  /// any.
   private func noteDeadLoops() {
     let ports = entrance.sync { pipes.values.flatMap { [$0.input, $0.output] } }
     while ports.contains(where: { $0.deadSince != nil }) {
@@ -196,7 +197,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// A sentence for each session that neither the accessory nor the app has ended.
+  /// One sentence for each session that neither the accessory nor the app has ended.
   package var openSessions: [String] {
     entrance.sync {
       pipes.values.filter { !$0.isLetGo }.map(\.protocolName).sorted().map { "a session on \($0) is still open" }
@@ -228,7 +229,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     tell {
       let message = EAAccessoryManager.AccessoryDidConnectMessage(accessory: object, userSelected: choice != nil)
       NotificationCenter.default.post(message.notification)
-      // Foundation treats observers of the typed message separately: they do not receive the notification.
+      // The typed message is posted separately, because its observers do not receive the notification.
       MainActor.assumeIsolated { [message = MainThreadOnly(message)] in
         NotificationCenter.default.post(message.value, subject: EAAccessoryManager.shared())
       }
@@ -266,8 +267,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     if isRunning { for pipe in pipes.values { pipe.resume() } }
   }
 
-  /// Forgets the accessory in a later turn, so that the notification and the delegate call for one disconnect carry the
-  /// same object.
+  /// Forgets the accessory in a later turn of the loop, so that the notification and the delegate call for one
+  /// disconnect have the same object.
   private func forgetLater(_ accessory: PublishedAccessory) {
     entrance.loop.schedule(after: .zero) { [weak self] in self?.objects[accessory.connectionID] = nil }
   }
@@ -280,15 +281,15 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   }
 }
 
-/// A value that is created and used on the main thread. If the trait AppleSendability is set, the compiler cannot know
-/// that messages stay on the main thread.
+/// A value that is created and used on the main thread. With the trait AppleSendability, the compiler cannot tell that
+/// messages stay on the main thread.
 private struct MainThreadOnly<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }
 }
 
-/// When an expectation fails, test libraries print its values with `Mirror`, which reaches this object through an
-/// accessory. The realm's contents belong to its loop, so other threads must not read them.
+/// When an expectation fails, test libraries print its values with `Mirror`, and reach this realm through an accessory.
+/// The realm's contents belong to its loop, so other threads must not read them.
 extension AccessoryRealm: CustomReflectable {
   /// The mirror has no children.
   package var customMirror: Mirror { Mirror(self, children: []) }
@@ -298,8 +299,8 @@ extension AccessoryRealm {
   /// Whether run loops have delivered all stream events that were signaled.
   package var isDelivered: Bool { signals.withLock { $0 == 0 } }
 
-  /// How far the app has read in all its sessions. The value is empty for a suspended app, because tests do not wait
-  /// for suspended apps.
+  /// How far the app has got in reading the bytes of all its sessions. The value is empty for a suspended app, because
+  /// tests do not wait for suspended apps.
   package var reading: Reading {
     guard isAppRunning.withLock({ $0 }) else { return Reading() }
     return entrance.sync { pipes.values.map(\.reading).reduce(Reading(), +) }

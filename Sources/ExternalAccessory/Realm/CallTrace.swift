@@ -2,12 +2,13 @@ internal import AccessoryCore
 import Foundation
 import Runtime
 
-/// The place where the app called a function whose signature cannot record it. The place is found on the stack, in
-/// programs with debug information. Capturing a trace is cheap; its text is generated only for a message.
+/// Finds the place where the app called a function whose signature cannot record the location. The place is found on
+/// the stack, in programs with debug information. Capturing a trace is cheap; its text is generated only when a message
+/// needs it.
 ///
-/// The app's calls go through Foundation and Dispatch, which keep no frame pointers, so Swift's own unwinder misses the
-/// caller. Foundation, which uses unwind tables, provides the addresses, and Swift's `Backtrace` finds their source
-/// lines.
+/// The app's calls go through Foundation and Dispatch, which are built without frame pointers, so Swift's own unwinder
+/// misses the caller. Foundation uses unwind tables, so it provides the addresses; Swift's `Backtrace` then finds their
+/// source lines.
 package struct CallTrace: Equatable, Sendable {
   private let addresses: [UInt64]
 
@@ -19,15 +20,15 @@ package struct CallTrace: Equatable, Sendable {
 
   /// The place of the call, for example "App.swift:12 in send()"; nil if the place is unknown.
   package var place: String? {
-    // Addresses are resolved one at a time, because finding the line of an address takes a good part of a second in a
+    // Addresses are resolved one at a time, because finding an address's source line can take most of a second in a
     // large program, and the app's frame is among the first.
     addresses.lazy.compactMap(Self.place).first
   }
 
-  /// The places found so far, because a message can be generated several times.
+  /// The places found so far; they are cached, because a message can be generated several times.
   private static let found = Locked<[UInt64: String?]>([:])
 
-  /// The place of a call in the app; nil if the address belongs to other code.
+  /// Returns the place of a call in the app; nil if the address belongs to other code.
   private static func place(_ address: UInt64) -> String? {
     if let known = found.withLock({ $0[address] }) { return known }
     let options: Backtrace.SymbolicationOptions = [.showSourceLocations, .showInlineFrames, .useSymbolCache]
@@ -43,7 +44,7 @@ package struct CallTrace: Equatable, Sendable {
   }
 
   private static let ownFolders = ["/Sources/ExternalAccessory", "Sources/CAppCalls/"]
-  /// Other files that can appear between the app and this module.
+  /// Files whose frames can appear between the app and this module.
   private static let others: Set = ["Lock.swift", "<compiler-generated>"]
 
   private struct Encoded: Codable {
@@ -51,8 +52,9 @@ package struct CallTrace: Equatable, Sendable {
     var backtrace: String
   }
 
-  /// A return address as a `Backtrace`, which can be created only from its encoded form: one byte (0x27: a return
-  /// address, eight bytes follow) and the address. If the encoding ever changes, places are reported as unknown.
+  /// Returns a return address as a `Backtrace`. One can be created only from the encoded form: the byte 0x27, which
+  /// stands for an eight-byte return address, and then the address. If the encoding ever changes, places are reported
+  /// as unknown.
   private static func backtrace(_ address: UInt64) -> Backtrace? {
     guard var encoded = ownEncoding else { return nil }
     var bytes: [UInt8] = [0x02, 0x27]

@@ -6,10 +6,10 @@ import Foundation
 import Glibc
 
 /// The Info.plist named by `EASIM_INFO_PLIST`. Apps may read `Bundle.main` at any time, and many do so before they use
-/// the manager, so the file is added to it before `main` runs.
+/// the manager, so the file's contents are added to `Bundle.main` before `main` runs.
 enum NamedInfoPlist {
-  /// The file's declarations; nil if the variable is not set. The first use, when the program is loaded, adds the file
-  /// to `Bundle.main`.
+  /// The file's declarations; nil if the variable is not set. The first use of this property, when the program is
+  /// loaded, adds the file's contents to `Bundle.main`.
   static let manifest: AppManifest? = {
     guard let path = LocalRealm.variable("EASIM_INFO_PLIST") else { return nil }
     do throws(SourceProblem) {
@@ -28,9 +28,8 @@ enum NamedInfoPlist {
   }
 }
 
-/// Runs when the program is loaded. In a program that contains Foundation (`-static-stdlib`), the order of such
-/// functions is unspecified and Foundation may not be ready. In a program that contains Foundation, the file is read
-/// when the manager is first used.
+/// Runs when the program is loaded. If Foundation is linked statically (`-static-stdlib`), it may not be ready by then,
+/// because the order of such functions is unspecified; the file is then read when the manager is first used.
 @section(".init_array") @used
 private let atLoad: @convention(c) () -> Void = { readAtLoad() }
 
@@ -41,9 +40,9 @@ private func readAtLoad() {
 /// The accessory settings in `Bundle.main.infoDictionary`. Apps read these settings themselves, so the settings must
 /// match the declarations that the device uses.
 ///
-/// On Linux the dictionary is empty unless there is an Info.plist next to the program. CoreFoundation creates it once,
-/// as a mutable object, and keeps it. Later calls to `Bundle.main.infoDictionary` and `object(forInfoDictionaryKey:)`
-/// therefore return the values set here.
+/// On Linux the dictionary is empty unless there is an Info.plist next to the program. CoreFoundation creates this
+/// dictionary once, as a mutable object, and keeps it. Later calls to `Bundle.main.infoDictionary` and
+/// `object(forInfoDictionaryKey:)` therefore return the values set here.
 package struct BundleDeclarations: Equatable, Sendable {
   private var protocols: [String]?
   private var modes: [String]?
@@ -63,11 +62,11 @@ package struct BundleDeclarations: Equatable, Sendable {
     return now
   }
 
-  /// Makes the main bundle declare these values. Returns whether it worked.
+  /// Makes the main bundle declare these values. Returns true if that succeeded.
   @discardableResult
   package func apply() -> Bool {
     guard let bundle = CFBundleGetMainBundle(), let info = CFBundleGetInfoDictionary(bundle) else { return false }
-    // The object is mutable, although CoreFoundation declares it with the immutable type.
+    // The dictionary is mutable, although CoreFoundation declares it with the immutable type.
     let dictionary = Unmanaged<CFMutableDictionary>.fromOpaque(Unmanaged.passUnretained(info).toOpaque())
       .takeUnretainedValue()
     Self.set(AppManifest.protocolsKey, protocols, in: dictionary)

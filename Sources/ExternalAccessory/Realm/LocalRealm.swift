@@ -8,7 +8,7 @@ internal import Certificates
 import Foundation
 internal import LinuxIO
 
-/// The realm of a program that no test controls. The realm has the local accessories and those at the addresses in
+/// The realm of a program that no test controls. It contains the local accessories and those at the addresses in
 /// `EASIM_ENDPOINTS`, and runs in real time on its own thread.
 ///
 /// | variable | meaning |
@@ -23,8 +23,8 @@ internal import LinuxIO
 ///
 /// The reasons for an empty list, a nil session or an alert are printed on standard error.
 enum LocalRealm {
-  /// How long a program that first uses the manager waits for the accessories that are already plugged in. As when an
-  /// app is launched, such accessories are in the list from the start, and no notification is posted for them.
+  /// How long the first use of the manager waits for accessories that are already plugged in. As on Apple's systems
+  /// when an app is launched, such accessories are in the list from the start, and no notification is posted for them.
   private static let patience = Duration.seconds(1)
   private static let period = Duration.milliseconds(5)
 
@@ -46,8 +46,8 @@ enum LocalRealm {
       try LocalDirectory.refuseOldVariable()
       let loop = try Self.loop.get()
       let realm = AccessoryRealm(try ThreadEntrance(loop), settings: FrameworkSettings())
-      // A program that calls exit() tears down its libraries while its other threads are running, so this thread must
-      // have stopped using them by then.
+      // A program that calls exit() tears down its libraries while its other threads are running, so the loop's thread
+      // must have stopped using the libraries by then.
       atexit { LocalRealm.stop() }
       let isSettled = DispatchSemaphore(value: 0)
       let settings = appSettings()
@@ -97,7 +97,7 @@ enum LocalRealm {
     do {
       let dialer = try MediumTable.linked.makeDialer(
         to: address, for: holder.device, on: loop, options: options,
-        // Connects only to accessories that the app can see. The other accessories are left for other hosts.
+        // Connects only to accessories that the app can see. Other accessories remain available to other hosts.
         wanted: .every { accessory in
           app.rules.visibility == .all
             || accessory.protocols.map { offered in
@@ -113,7 +113,7 @@ enum LocalRealm {
     }
   }
 
-  // MARK: The environment
+  // MARK: Environment variables
 
   private static func addresses() -> [Address] {
     let words = variable("EASIM_ENDPOINTS")?.split(separator: ",") ?? []

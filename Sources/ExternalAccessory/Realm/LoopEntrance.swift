@@ -12,7 +12,7 @@ package protocol LoopEntrance: AnyObject, Sendable {
   func async(_ body: @escaping @Sendable () -> Void)
 }
 
-/// The entrance to a loop with its own thread, as used by the local accessories and by worlds in real time.
+/// The entrance to a loop with its own thread, used for local accessories and for worlds in real time.
 package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   private let epoll: EpollLoop
 
@@ -47,8 +47,8 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
   /// Runs `body` in a later turn of the loop.
   package func async(_ body: @escaping @Sendable () -> Void) { epoll.execute(body) }
 
-  /// Work that the caller waits for. `body` is removed before the caller continues, because the loop may release the
-  /// work later, and must then not release anything that the body captured.
+  /// Work that the caller waits for. `body` is set to nil before the caller continues: the loop may release this object
+  /// later, and must then not release anything that `body` captured.
   private final class Work<Value>: @unchecked Sendable {
     var body: (() -> Value)?
     var value: Value?
@@ -67,7 +67,7 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   /// The lock is recursive, because work on the loop may call ``sync(_:)`` again.
   private let lock = NSRecursiveLock()
 
-  /// Takes over a loop that nothing else uses.
+  /// Creates the entrance to a loop that no other code uses.
   package init(_ loop: VirtualLoop) { virtual = loop }
 
   /// The loop.
@@ -85,8 +85,8 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   /// The loop's time.
   package var now: Instant { lock.withLock { virtual.now } }
 
-  /// Runs all work that is due up to an instant. After this call, the loop's time is at most `instant`. Traps if work
-  /// keeps creating more work for the same instant, which is a bug in this package.
+  /// Runs all work that is due up to an instant. Afterwards, the loop's time is at most `instant`. Traps if work keeps
+  /// scheduling more work for the same instant, which would be a bug in this package.
   package func run(until instant: Instant) {
     lock.withLock {
       do { try virtual.run(until: { false }, limit: instant - virtual.now) } catch { fatalError("\(error)") }

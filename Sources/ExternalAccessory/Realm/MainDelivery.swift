@@ -4,8 +4,8 @@ internal import LinuxIO
 
 /// Runs work on the main thread, in order: notifications, delegate calls and picker completions.
 ///
-/// The delivery uses `OperationQueue.main`: posting a notification blocks until observers on the main queue have
-/// received it, and in a block of `DispatchQueue.main` that would deadlock.
+/// The work runs on `OperationQueue.main`, not in blocks of `DispatchQueue.main`: posting a notification blocks until
+/// observers on the main queue have received it, which would deadlock in such a block.
 package final class MainDelivery: @unchecked Sendable {
   private let lock = Lock()
   private var waiting: [() -> Void] = []
@@ -18,9 +18,9 @@ package final class MainDelivery: @unchecked Sendable {
     OperationQueue.main.addOperation { self.runNext() }
   }
 
-  /// Queues `body`, unless the main run loop turns out to be running, in which case it does the same work itself. In
-  /// either case, `begin` is called first, on the main queue. May be called from any thread; each caller must have at
-  /// most one call queued.
+  /// Runs `body` on the main queue, unless the main run loop is running and therefore does the same work itself. In
+  /// either case, `begin` is called first, on the main queue. May be called from any thread; a caller must not call
+  /// this again before `begin` has been called.
   package func nudge(begin: @escaping @Sendable () -> Void, unlessRunning body: @escaping @Sendable () -> Void) {
     lock.withLock { nudges += 1 }
     DispatchQueue.main.async { [self] in
@@ -37,14 +37,14 @@ package final class MainDelivery: @unchecked Sendable {
   }()
 
   /// Makes `Thread.isMainThread` true on the main queue, as it is on Apple's systems. On Linux, with `dispatchMain()`,
-  /// an async `main` or Swift Testing, the main thread is given up and the main queue runs on arbitrary threads. An app
+  /// an async `main` or Swift Testing, the main queue does not run on the main thread but on arbitrary threads. An app
   /// that checks `isMainThread` in an observer before it calls `DispatchQueue.main.sync` would then deadlock.
   private static let followsMainQueue: Void = MainThread.isAlso { DispatchQueue.getSpecific(key: mainQueueKey) == true }
 
-  /// Creates a delivery without queued work.
+  /// Creates a delivery with an empty queue.
   package init() { Self.followsMainQueue }
 
-  /// Whether the caller is on the main queue (on whichever thread that is) or on the main thread.
+  /// Whether the caller is on the main thread, or on the main queue, whichever thread that queue uses.
   package static var isOnMainQueue: Bool {
     Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) == true
   }
@@ -55,14 +55,14 @@ package final class MainDelivery: @unchecked Sendable {
   /// The number of queued work items.
   package var backlog: Int { lock.withLock { waiting.count + nudges } }
 
-  /// Each work item is a separate operation, so that the main run loop gets a turn between two of them.
+  /// Each work item is a separate operation, so that the main run loop can do other work between items.
   private func runNext() {
     let (next, wasBusy) = lock.withLock { () -> ((() -> Void)?, Bool) in
       defer { isBusy = true }
       return (waiting.isEmpty ? nil : waiting.removeFirst(), isBusy)
     }
     next?()
-    // The work item may run the main run loop, which may start the next item before this one ends.
+    // The work item may run the main run loop, which may start the next item before this item ends.
     lock.withLock { isBusy = wasBusy }
   }
 }

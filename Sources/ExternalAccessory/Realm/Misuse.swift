@@ -1,10 +1,10 @@
-/// Something the app did that Apple's documentation forbids, or that fails on Apple's systems.
+/// Something that the app did although Apple's documentation forbids it or it fails on Apple's systems.
 package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   /// The app called `read` on a stream that had no bytes.
   case readWithoutBytes(String)
   /// The app called `write` on a stream that had no room.
   case writeWithoutSpace(String)
-  /// A write whose result was smaller than its length, after which the app did not write the remaining bytes.
+  /// The app did not write the remaining bytes of a write that accepted only some of its bytes.
   case shortWrite(String, LostRest)
   /// A stream object was released while it was open.
   case sessionNotClosed(String)
@@ -15,7 +15,7 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   case secondSession(String, first: SessionOpening, second: SessionOpening)
   case stream(String, StreamMisuse)
 
-  /// A sentence that says what the app did and for which protocol, what happens on Apple's systems, and what to do
+  /// An explanation of what the app did and for which protocol, what happens on Apple's systems, and what to do
   /// instead.
   package var description: String {
     switch self {
@@ -50,12 +50,12 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
 
 /// What an app can do wrong with one stream.
 package enum StreamMisuse: Hashable, Sendable {
-  /// The stream is scheduled and open, but it has no delegate.
+  /// The stream is scheduled and open, but has no delegate, so that it receives its own events.
   case ownDelegate
   case deadLoop
 }
 
-/// The place and the world in which a session was opened, for messages.
+/// Where, and in which world, a session was opened, for use in messages.
 package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
   let world: String
   let place: CallPlace?
@@ -67,14 +67,14 @@ package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The source location of a call. The compiler supplies the location at the call, so the location costs nothing and
-/// needs no debug information.
+/// The source location of a call. The compiler supplies the location, so it takes no time to find and needs no debug
+/// information.
 package struct CallPlace: Equatable, Sendable, CustomStringConvertible {
   let file: String
   let line: Int
   let function: String
 
-  /// The source location from `#fileID`, `#line` and `#function`.
+  /// Creates the location from `#fileID`, `#line` and `#function`.
   package init(file: String, line: Int, function: String) {
     (self.file, self.line, self.function) = (file, line, function)
   }

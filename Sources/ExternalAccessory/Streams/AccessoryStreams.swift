@@ -2,7 +2,8 @@ import Foundation
 
 /// The stream of bytes from an accessory.
 ///
-/// On Linux, Foundation's own streams never call their delegate, so this class overrides everything.
+/// This class overrides all of Foundation's methods, because on Linux Foundation's own streams never call their
+/// delegate.
 final class AccessoryInputStream: InputStream, StreamDelegate {
   private let pipe: SessionPipe
 
@@ -89,8 +90,9 @@ final class AccessoryOutputStream: OutputStream, StreamDelegate {
 }
 
 extension OutputStream {
-  /// Writes the bytes of an array. Apple's method takes a pointer; for arrays the compiler prefers this one, which lets
-  /// a message about a short write name its source line. Do not pass the last three arguments, which locate the call.
+  /// Writes the bytes of an array. Apple's method takes a pointer; for arrays, the compiler prefers this method, so
+  /// that a message about a short write can name the source line. Do not pass the last three arguments, which locate
+  /// the call.
   public func write(
     _ bytes: [UInt8], maxLength length: Int, calledIn file: String = #fileID, line: Int = #line,
     function: String = #function
@@ -104,7 +106,7 @@ extension OutputStream {
 }
 
 extension Stream.Status {
-  /// Whether reads and writes are allowed. Reads and writes are still allowed after the stream has ended: they return
-  /// the remaining bytes or the error.
+  /// Whether reads and writes are allowed. They are allowed even after the stream has ended, and then return the
+  /// remaining bytes or the error.
   fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
 }

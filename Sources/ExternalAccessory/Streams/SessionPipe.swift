@@ -11,10 +11,10 @@ internal import IAP2
 /// streams.
 ///
 /// The session ends in one of two ways. If the app releases the session, as defined by ``SessionLifetime``, everything
-/// that the app wrote earlier is still sent. If the accessory ends the session, both streams report the end of the
-/// stream after the last byte.
+/// that the app has already written is still sent. If the accessory ends the session, both streams report the end of
+/// the stream after the last byte.
 final class SessionPipe: SessionHandler, @unchecked Sendable {
-  /// The bytes that stayed in the session because `incoming` was full.
+  /// Whether bytes stayed in the session because `incoming` was full, and whether they are about to be fetched.
   private enum Backlog {
     case none
     /// There are bytes in the session, and the loop has not been asked to fetch them.
@@ -73,7 +73,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     pull()
   }
 
-  // MARK: The app's threads
+  // MARK: Calls on the app's threads
 
   func open(_ stream: SessionLifetime.Stream) {
     _ = port(stream).open()
@@ -84,8 +84,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if port(stream).close() { settle(lock.withLock { lifetime.closed(stream) }) }
   }
 
-  /// Handles the release of a stream object. The release counts as closing the stream, except under the rule that
-  /// requires `close()`.
+  /// Handles the release of a stream object. The release counts as closing the stream, except under the rule
+  /// ``SessionLifetime/Rule/closedTwice``, which requires `close()`.
   func abandon(_ stream: SessionLifetime.Stream) {
     let port = port(stream)
     let status = port.status
@@ -97,7 +97,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     port.invalidate()
   }
 
-  /// Records the misuse at most once for each session, and not after the accessory has ended it.
+  /// Records the misuse at most once for each session, and only if the accessory has not already ended the session.
   private func noteNeglect() {
     let isFirst = lock.withLock { () -> Bool in
       defer { wasNeglectNoted = true }
@@ -106,13 +106,14 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     if isFirst { realm.note(.sessionNotClosed(protocolName)) }
   }
 
-  /// The app closes the output stream. Any bytes of a short write that the app has not written by now are lost.
+  /// Records the loss of bytes when the app closes the output stream: any bytes of a short write that the app has not
+  /// written again are lost.
   private func noteLostRest() {
     if let lost = lock.withLock({ isOver ? nil : rest.take() }) { realm.note(.shortWrite(protocolName, lost)) }
   }
 
-  /// The unwritten rest of a short write, if room has become available since then and the app has received the event
-  /// for that room.
+  /// The misuse if the app has not written the rest of a short write, although there has been room since and the app
+  /// has received the event.
   var lostRest: Misuse? {
     guard output.status == .open, !output.hasDueEvent else { return nil }
     return lock.withLock { isOver || outgoing.room == 0 ? nil : rest.lost.map { .shortWrite(protocolName, $0) } }
@@ -131,7 +132,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     return lock.withLock { !isClosed && !isOver && !lifetime.isOver }
   }
 
-  /// Whether the app has released the session. Bytes that the app wrote earlier may still be in transit.
+  /// Whether the app has released the session. Bytes that the app wrote before may still be in transit.
   var isLetGo: Bool { lock.withLock { lifetime.isOver } }
 
   private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }
@@ -149,20 +150,21 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   var hasBytes: Bool { lock.withLock { !incoming.isEmpty } }
 
-  /// With ``FrameworkSettings/LossEvent/silence``, the stream still claims to have room after the accessory is gone.
+  /// Whether the app may write. With ``FrameworkSettings/LossEvent/silence``, the stream still claims to have room
+  /// after the accessory is gone.
   var hasRoom: Bool {
     lock.withLock { isOver ? realm.settings.lossEvent == .silence : outgoing.room > 0 }
   }
 
-  /// The result of a stream's `read`. A result of 0 means either that the stream has ended or that no bytes have
-  /// arrived yet.
+  /// Performs a stream's `read`, and returns its result. A result of 0 means either that the stream has ended or that
+  /// no bytes have arrived yet.
   func read(_ target: UnsafeMutableRawBufferPointer) -> Int {
     let (count, fetches, isMisuse) = lock.withLock { () -> (Int, Bool, Bool) in
       let count = incoming.read(into: target)
       readCount += 1
       let fetches = backlog == .waiting && incoming.count <= incoming.capacity / 2
       if fetches { backlog = .coming }
-      // The port changes only while this lock is held, so an outdated check cannot hide bytes that arrive now.
+      // The port changes only while this lock is held, so that bytes that arrive now cannot be missed.
       input.wasUsed(isReady: !incoming.isEmpty)
       return (count, fetches, count == 0 && !isOver && target.count > 0)
     }
@@ -206,7 +208,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     output.signalIfDue()
   }
 
-  // MARK: The loop
+  // MARK: Loop
 
   func flush() { push() }
 
@@ -228,10 +230,10 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   func sessionIsWritable(_ session: Session) { push() }
 
   func session(_ session: Session, endedWith end: SessionEnd) {
-    // The app may read everything that has arrived. The session's own limit bounds the amount.
+    // The app may read everything that has arrived. The session limits how many bytes that can be.
     pull(isForced: true)
     guard realm.settings.endOrder == .notificationFirst else { return finish(end) }
-    // If there is a disconnect notification, it is queued in this turn.
+    // If there is a disconnect notification, it is queued in the current turn of the loop.
     realm.entrance.loop.schedule(after: .zero) { [self] in
       realm.main.add { [self] in finish(end) }
     }
@@ -280,8 +282,8 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
       output.fail(POSIXError(.ECONNRESET), isEvent: true)
     case .silence: break
     }
-    // The pipe is forgotten in a later turn, because the disconnect in this turn still looks up the sessions that it
-    // ended.
+    // The pipe is forgotten in a later turn of the loop, because a disconnect in the current turn still needs the pipes
+    // of the sessions that it ended.
     realm.entrance.async { [self] in realm.entrance.loop.schedule(after: .zero) { [self] in realm.forget(self) } }
   }
 }
@@ -290,7 +292,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 package struct Reading {
   /// Whether bytes are waiting in an open stream.
   package var isBehind = false
-  /// Whether the loop is about to bring more bytes.
+  /// Whether the loop is about to fetch more bytes.
   package var isFetching = false
   /// The number of reads.
   package var count = 0

@@ -5,20 +5,20 @@ import Foundation
 /// Delivers the events of one stream to its delegate, on the run loops in which the stream is scheduled.
 ///
 /// ``StreamState`` decides which event comes next. The port then signals a run-loop source. Each time a run loop
-/// performs the source, one event is delivered, so that a busy stream shares its run loop with others.
+/// performs the source, one event is delivered, so that a busy stream does not block other users of its run loop.
 final class StreamPort: @unchecked Sendable {
   private struct Schedule {
     var loop: RunLoop
     var core: CFRunLoop
     var mode: RunLoop.Mode
-    /// Whether this loop belongs to a thread that drains the main queue; such a loop is added together with the main
-    /// loop.
+    /// Whether this run loop belongs to a thread that drains the main queue. Such a run loop is added along with the
+    /// main run loop.
     var isBesideMain = false
   }
 
   private enum Listener {
     /// The stream itself receives the events, because no delegate was set or the delegate was set to nil. On Apple's
-    /// systems both have this effect.
+    /// systems, both cases have this effect.
     case stream
     case app
     /// The app's delegate has been deallocated.
@@ -35,19 +35,18 @@ final class StreamPort: @unchecked Sendable {
   private var state: StreamState
   private weak var stream: (any Stream & StreamDelegate)?
   private weak var delegateObject: (any StreamDelegate)?
-  /// Who receives the events. Reading the weak reference to the delegate briefly retains it. If the retained reference
-  /// is the last one, the delegate's deinit runs and may call this port. The reference is therefore read only where it
-  /// can be released outside the lock.
+  /// The receiver of the events. Reading the weak reference briefly retains the delegate. If this is the last reference
+  /// to it, the delegate's deinit runs and may call this port. The weak reference is therefore read only where the
+  /// delegate can be released outside the lock.
   private var listener = Listener.stream
   private var noted: Set<StreamMisuse> = []
   private var schedules: [Schedule] = []
-  /// Schedules in other threads' run loops that have not added the source yet.
+  /// Run loops of other threads in which the stream is scheduled, but to which the source has not been added yet.
   private var pending: [(loop: RunLoop, mode: RunLoop.Mode)] = []
   private var source: CFRunLoopSource?
   private var isSignalled = false
-  /// Whether a block on the main queue will deliver any events that the main run loop does not. Only one block is
-  /// queued at a time, because a busy main run loop takes blocks from its queue more slowly than its sources are
-  /// signaled.
+  /// Whether a block on the main queue will deliver the events that the main run loop does not. Only one block is
+  /// queued at a time, because a busy main run loop runs blocks more slowly than sources are signaled.
   private var isNudging = false
   private var watch = LoopWatch()
 
@@ -88,12 +87,12 @@ final class StreamPort: @unchecked Sendable {
     return value
   }
 
-  // MARK: What happens to the stream
+  // MARK: Changes of the stream's state
 
-  /// Opens the stream. Returns whether this was the first call.
+  /// Opens the stream. Returns true if this was the first call.
   func open() -> Bool { change { $0.open() } }
 
-  /// Closes the stream. Returns whether this was the first call.
+  /// Closes the stream. Returns true if this was the first call.
   func close() -> Bool {
     let (isFirst, left) = lock.withLock { () -> (Bool, [Schedule]) in
       guard state.close() else { return (false, []) }
@@ -106,7 +105,7 @@ final class StreamPort: @unchecked Sendable {
     return isFirst
   }
 
-  /// Records that bytes have arrived, or that there is room again.
+  /// Records that bytes have arrived, or that there is room for writing again.
   func becomeReady() { change { $0.becomeReady() } }
 
   /// Records that the app has read or written; `isReady` is true if bytes or room remain.
@@ -136,12 +135,12 @@ final class StreamPort: @unchecked Sendable {
 
   func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) {
     if Self.isBesideMain(loop) {
-      // The loop of this thread is added too, because the app may run it from here.
+      // This thread's run loop is added too, because the app may run it.
       add(Schedule(loop: .main, core: CFRunLoopGetMain(), mode: mode))
       return add(Schedule(loop: loop, core: CFRunLoopGetCurrent(), mode: mode, isBesideMain: true))
     }
     if let core = Self.core(of: loop) { return add(Schedule(loop: loop, core: core, mode: mode)) }
-    // Only a run loop's own thread can get its CFRunLoop, so a timer on that thread adds the source.
+    // A run loop's CFRunLoop is available only on its own thread, so a timer on that thread adds the source.
     let watches = lock.withLock { () -> Bool in
       pending.append((loop, mode))
       return watch.begin()
@@ -152,13 +151,12 @@ final class StreamPort: @unchecked Sendable {
     loop.add(timer, forMode: mode)
   }
 
-  /// Called on the thread of the run loop. Does nothing if the stream has been removed from the run loop in the
-  /// meantime.
+  /// Adds the source on the run loop's own thread, unless the stream has since been removed from that run loop.
   private func arrive(_ loop: RunLoop, _ mode: RunLoop.Mode) {
     if removePending(loop, mode) { schedule(in: loop, forMode: mode) }
   }
 
-  /// Removes a pending schedule. Returns whether there was one.
+  /// Removes a pending schedule. Returns true if there was one.
   private func removePending(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
     lock.withLock {
       let count = pending.count
@@ -180,9 +178,9 @@ final class StreamPort: @unchecked Sendable {
     for schedule in found { remove(schedule) }
   }
 
-  /// Whether the caller is on the main queue but not on the main thread, and passes its own thread's run loop. This
-  /// situation occurs under Swift Testing and in an async `main`. The run loop of a thread that only drains the main
-  /// queue never runs, so the main run loop is used instead.
+  /// Returns true if the caller is on the main queue but not on the main thread, and passes its own thread's run loop.
+  /// This happens under Swift Testing and in an async `main`. Such a thread only drains the main queue and never runs
+  /// its run loop, so the main run loop is used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }
@@ -217,7 +215,8 @@ final class StreamPort: @unchecked Sendable {
     lock.withLock { if schedules.isEmpty, isSignalled { unsignal() } }
   }
 
-  /// Requires the lock. The source retains the port as long as a run loop retains the source.
+  /// Creates the source if necessary. The source retains the port as long as a run loop retains the source. Requires
+  /// the lock.
   private func madeSource() -> CFRunLoopSource? {
     if let source { return source }
     var context = CFRunLoopSourceContext()
@@ -249,13 +248,13 @@ final class StreamPort: @unchecked Sendable {
     CFRunLoopSourceSignal(woken.source)
     for schedule in woken.schedules { CFRunLoopWakeUp(schedule.core) }
     guard woken.nudges else { return }
-    // If the main run loop is running, it performs the source itself, in the right mode.
+    // If the main run loop is running, it performs the source itself and in the right mode.
     main.nudge(
       begin: { [weak self] in self?.endNudge() }, unlessRunning: { [weak self] in self?.perform() })
   }
 
-  /// Whether there is a delegate for events. If only the stream itself would receive an event, that is reported as
-  /// misuse, once. Requires the lock.
+  /// Whether there is a delegate for events. If only the stream itself would receive an event, a misuse is recorded
+  /// once. Requires the lock.
   private var isHeard: Bool {
     switch listener {
     case .app: true
@@ -286,13 +285,13 @@ final class StreamPort: @unchecked Sendable {
       return isSignalled
     }
     guard wasSignalled else { return }
-    // The event counts as pending until the delegate has received it, because tests wait for the count.
+    // The event counts as pending until the delegate has received it, because tests wait until no event is pending.
     deliver()
     signalIfDue()
     signals.withLock { $0 -= 1 }
   }
 
-  /// Delivers all pending events of the main thread, before a notification that must come after them.
+  /// Delivers all events that are pending on the main thread, because the next notification must come after them.
   func deliverAllOnMain() {
     let isOnMain = lock.withLock {
       schedules.contains { schedule in
@@ -307,8 +306,8 @@ final class StreamPort: @unchecked Sendable {
 
   @discardableResult
   private func deliver() -> Bool {
-    // The delegate and the stream are released outside the lock. These may be the last references, and a deinit may
-    // take the lock.
+    // The delegate and the stream are released outside the lock. These may be the last references to them, and a deinit
+    // may take the lock.
     let isOwn = lock.withLock { listener == .stream && dueEvent != nil }
     if isOwn { noteOnce(.ownDelegate) }
     let next = lock.withLock { () -> (delegate: (any StreamDelegate)?, stream: Stream?, event: Stream.Event?) in
@@ -330,13 +329,13 @@ final class StreamPort: @unchecked Sendable {
 // MARK: - Loops that never run
 
 extension StreamPort {
-  /// Checks the loops again, once they have had time to run.
+  /// Schedules a check of the run loops, once they have had time to run.
   private func watchLoops() {
     DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
   }
 
-  /// When events began to wait for run loops that are all idle; nil if no events are waiting, or if this has already
-  /// been reported.
+  /// When events began to wait for run loops none of which is running; nil if no events are waiting, or if the misuse
+  /// has already been reported.
   var deadSince: Date? {
     lock.withLock {
       guard let since = watch.since else { return nil }
@@ -348,13 +347,14 @@ extension StreamPort {
   func noteDeadLoop() {
     guard let since = deadSince, Date().timeIntervalSince(since) >= LoopWatch.patience, noteOnce(.deadLoop)
     else { return }
-    // The watch ends only when the misuse can be read: other threads that read the misuses wait until then.
+    // The watch ends only now that the misuse can be read, because other threads wait for its end before they read the
+    // misuses.
     lock.withLock { watch.end() }
   }
 }
 
 extension RunLoop.Mode {
-  /// The mode in CoreFoundation's form. CoreFoundation recognizes the common modes by address, not by name.
+  /// The mode in the form that CoreFoundation uses. CoreFoundation recognizes the common modes by address, not by name.
   fileprivate var core: CFString? {
     self == .common ? kCFRunLoopCommonModes : CFStringCreateWithCString(nil, rawValue, 0x0800_0100)
   }

@@ -13,7 +13,7 @@ import Foundation
 /// and how the stream ended (``Ending``). As on Apple's systems, the delegate receives:
 ///
 /// - `openCompleted` once;
-/// - `hasBytesAvailable` once when bytes arrive, and again after each read that leaves some unread;
+/// - `hasBytesAvailable` once when bytes arrive, and again after each read that leaves some bytes unread;
 /// - `hasSpaceAvailable` once, and again only after a write;
 /// - `endEncountered` once (on an input stream, only after everything has been read), or `errorOccurred` once;
 /// - nothing before `open()` and nothing after `close()`.
@@ -48,7 +48,7 @@ struct StreamState {
   private var readiness = Readiness.none
   private var ending = Ending.none
   /// Why reads or writes fail. The error can be set before the delegate is notified of the ending, because a write
-  /// fails as soon as the other side is gone.
+  /// fails as soon as the accessory is gone.
   private(set) var error: (any Error)?
 
   init(_ direction: Direction) { self.direction = direction }
@@ -88,21 +88,21 @@ struct StreamState {
 
   // MARK: Events
 
-  /// Opens the stream for the app. Returns whether this was the first time.
+  /// Opens the stream for the app. Returns true if this was the first time.
   mutating func open() -> Bool {
     guard phase == .notOpen else { return false }
     phase = .opening
     return true
   }
 
-  /// Closes the stream, because the app closed or released it. Returns whether this was the first time.
+  /// Closes the stream, because the app closed or released it. Returns true if this was the first time.
   mutating func close() -> Bool {
     guard phase != .closed else { return false }
     phase = .closed
     return true
   }
 
-  /// Records that bytes have arrived, or that there is room again.
+  /// Records that bytes have arrived, or that there is room for writing again.
   mutating func becomeReady() {
     if readiness == .none { readiness = .due }
   }
@@ -123,7 +123,7 @@ struct StreamState {
     if isEvent, ending == .none { ending = .due(.errorOccurred) }
   }
 
-  /// Records that the delegate gets `event` now.
+  /// Records that `event` is now being delivered to the delegate.
   mutating func take(_ event: Stream.Event) {
     switch event {
     case .openCompleted: phase = .open
@@ -135,16 +135,16 @@ struct StreamState {
   }
 }
 
-/// Detects that none of a stream's run loops has ever handled an event, and records how long the first event has been
+/// Detects streams none of whose run loops has ever handled an event, and records how long the first event has been
 /// waiting.
 struct LoopWatch {
-  /// How many seconds a thread has to start running its loop after a stream was scheduled in it.
+  /// How many seconds a thread has to start its run loop after a stream was scheduled in it.
   static let patience = 2.0
 
   private(set) var since: Date?
   private var isOver = false
 
-  /// Records that an event is waiting. Returns whether the event is the first one.
+  /// Records that an event is waiting. Returns true if the event is the first one.
   mutating func begin() -> Bool {
     guard since == nil, !isOver else { return false }
     since = Date()

@@ -1,8 +1,9 @@
 /// The bytes of a write that the stream did not accept, and that the app must write again.
 ///
-/// Apps that ignore the result of `write` lose these bytes, which is the most common bug in clients. If an app ignores
-/// the result, its next write begins with other bytes, or there is no next write. Only the first bytes of the rest are
-/// kept for comparison, so the loss goes unnoticed if the next message happens to begin with the same bytes.
+/// Apps that ignore the result of `write` lose these bytes, which is the most common bug in clients. The bug shows when
+/// the app's next write begins with different bytes, or when there is no next write. Only the first bytes that were not
+/// accepted are kept for comparison, so the loss goes unnoticed if the next message happens to begin with the same
+/// bytes.
 struct UnwrittenRest {
   private static let most = 64
 
@@ -12,7 +13,7 @@ struct UnwrittenRest {
 
   var lost: LostRest? { missing > 0 ? write : nil }
 
-  /// Returns the write whose rest is missing, and stops reporting it.
+  /// Returns the short write whose remaining bytes the app has not written, and forgets it.
   mutating func take() -> LostRest? {
     defer { missing = 0 }
     return lost
@@ -37,7 +38,7 @@ struct UnwrittenRest {
   }
 }
 
-/// A write whose rest was lost.
+/// A write whose remaining bytes were lost.
 package struct LostRest: Equatable, Sendable, CustomStringConvertible {
   let asked: Int
   let taken: Int
@@ -46,8 +47,8 @@ package struct LostRest: Equatable, Sendable, CustomStringConvertible {
   /// The write as text, for example "write took 997 of 3000 bytes at App.swift:12 in send()".
   package var description: String { "write took \(taken) of \(asked) bytes\(caller)" }
 
-  /// The caller. The compiler supplies the place of a call that passes an array; the place of a call that passes a
-  /// pointer is found on the stack.
+  /// Where the app called `write`. If the call passes an array, the compiler supplies the place; if it passes a
+  /// pointer, the place is found on the stack.
   enum Caller: Equatable, Sendable, CustomStringConvertible {
     case known(CallPlace)
     case traced(CallTrace)

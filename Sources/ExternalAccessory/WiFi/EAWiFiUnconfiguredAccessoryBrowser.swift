@@ -22,7 +22,7 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
   private let texts: (name: String, manufacturer: String, model: String, ssid: String, macAddress: String)
   private let bits: EAWiFiUnconfiguredAccessoryProperties
 
-  /// Do not call this initializer: it stops the process. Unconfigured accessories come from a browser.
+  /// Do not call this initializer: it stops the process. Browsers provide unconfigured accessories.
   public override init() {
     fatalError("use EAWiFiUnconfiguredAccessoryBrowser.unconfiguredAccessories")
   }
@@ -43,7 +43,7 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
   open var manufacturer: String { texts.manufacturer }
   /// The model.
   open var model: String { texts.model }
-  /// The name of the accessory's own network, over which it is configured.
+  /// The name of the accessory's own network, over which the accessory is configured.
   open var ssid: String { texts.ssid }
   /// The MAC address.
   open var macAddress: String { texts.macAddress }
@@ -77,7 +77,7 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
   private let queue: DispatchQueue?
   private let air: WiFiAir
   private var found: Set<EAWiFiUnconfiguredAccessory> = []
-  /// The filter; nil while this browser is not searching.
+  /// The filter for accessories; nil while this browser is not searching.
   private var filter: ((EAWiFiUnconfiguredAccessory) -> Bool)?
 
   /// Creates a browser that calls its delegate on `queue`, or on the main queue if it is nil.
@@ -119,7 +119,7 @@ open class EAWiFiUnconfiguredAccessoryBrowser: NSObject, @unchecked Sendable {
     _ accessory: EAWiFiUnconfiguredAccessory, withConfigurationUIOn viewController: AnyObject
   ) { air.configure(accessory) }
 
-  // MARK: From the search
+  // MARK: Events from the search
 
   func report(_ state: EAWiFiUnconfiguredAccessoryBrowserState) {
     if state != .searching { lock.withLock { filter = nil } }

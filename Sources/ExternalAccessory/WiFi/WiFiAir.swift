@@ -25,7 +25,7 @@ package final class WiFiAir: @unchecked Sendable {
   }
 
   func add(_ browser: EAWiFiUnconfiguredAccessoryBrowser) {
-    // Released after the lock, because a browser's deinit may call this object.
+    // The browsers are released after the lock, because a browser's deinit may call this object.
     let held = lock.withLock { () -> [EAWiFiUnconfiguredAccessoryBrowser] in
       let held = browsers.compactMap(\.browser) + [browser]
       browsers = held.map { Weak(browser: $0) }
@@ -46,7 +46,7 @@ package final class WiFiAir: @unchecked Sendable {
     if let all { for browser in listeners { browser.see(all) } }
   }
 
-  // MARK: From browsers
+  // MARK: Calls from browsers
 
   func start() {
     guard currentState != .configuring else { return }
@@ -66,7 +66,7 @@ package final class WiFiAir: @unchecked Sendable {
     }
     guard currentState != .configuring else {
       // The search configures only one accessory at a time. A second request for the same accessory gets the result of
-      // the first; any other fails.
+      // the first request; a request for another accessory fails.
       if underConfiguration !== accessory { for browser in listeners { browser.reportFinished(accessory, .failed) } }
       return
     }
@@ -74,27 +74,27 @@ package final class WiFiAir: @unchecked Sendable {
     move(to: .configuring)
   }
 
-  // MARK: From a world
+  // MARK: Calls from a world
 
   /// The state of the search.
   package var currentState: EAWiFiUnconfiguredAccessoryBrowserState { lock.withLock { state } }
 
-  /// The accessory being configured.
+  /// The accessory that is being configured; nil if there is none.
   package var underConfiguration: EAWiFiUnconfiguredAccessory? { lock.withLock { configuring } }
 
-  /// An unconfigured accessory came into range.
+  /// Adds an unconfigured accessory that came into range.
   package func appear(_ accessory: EAWiFiUnconfiguredAccessory) {
     lock.withLock { _ = accessories.insert(accessory) }
     look()
   }
 
-  /// An unconfigured accessory went out of range.
+  /// Removes an unconfigured accessory that went out of range.
   package func disappear(_ accessory: EAWiFiUnconfiguredAccessory) {
     lock.withLock { _ = accessories.remove(accessory) }
     look()
   }
 
-  /// The configuration ended.
+  /// Ends the configuration with the given result.
   package func finish(_ status: EAWiFiUnconfiguredAccessoryConfigurationStatus) {
     let done = lock.withLock { () -> EAWiFiUnconfiguredAccessory? in
       defer { configuring = nil }
