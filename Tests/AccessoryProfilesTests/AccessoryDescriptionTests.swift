@@ -37,7 +37,7 @@ extension String {
     dump.address = 0x2_82AF_DAB0
     dump.connectionID = 33_685_633
     #expect(Array(dump.text.utf8) == Array(glassesDump.utf8))
-    // The length of the dump, as the guide states it.
+    // The length of the dump, as stated in the guide.
     #expect(dump.text.utf8.count == 453)
   }
 

@@ -16,7 +16,8 @@ import Testing
     return dump.text
   }
 
-  /// The imported glasses match the shipped profile, except for what a dump does not show.
+  /// Returns the shipped profile without the properties that a dump does not show, for comparison with an imported
+  /// profile.
   func glasses() throws -> Profile {
     var profile = try ProfileLibrary().profile("lawk-view")
     profile.summary = ""

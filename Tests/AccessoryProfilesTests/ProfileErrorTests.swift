@@ -3,7 +3,7 @@ import Testing
 @testable import AccessoryProfiles
 
 /// Tests the exact text and the order of problems that depend on several keys or on a rule. The golden texts of
-/// ErrorTextTests cover problems with single keys (missing, misspelled, of the wrong kind, out of range).
+/// ErrorTextTests cover problems with single keys (missing, misspelled, of the wrong type, or out of range).
 @Suite struct ProfileErrorTests {
   @Test func aSoundProfileEarnsNone() {
     #expect(complaints(document()).isEmpty)

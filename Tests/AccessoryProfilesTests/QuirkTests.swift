@@ -31,8 +31,8 @@ import Testing
     #expect(problems.problems.isEmpty)
   }
 
-  /// These mistakes involve several keys or occur together. The golden texts of ErrorTextTests cover all other
-  /// mistakes.
+  /// Tests mistakes that involve several keys, or that occur together. The golden texts of ErrorTextTests cover all
+  /// other mistakes.
   @Test(arguments: [
     (
       "flicker,jitter=2m",

@@ -25,7 +25,7 @@ import Testing
 
   @Test(arguments: texts.indices)
   func aProfileCutInItsMiddleIsAnErrorOrAProfile(index: Int) {
-    // The text is cut after every third byte, starting at a different byte in each profile.
+    // The text is cut off after every third byte; which third depends on the profile.
     let text = Self.texts[index]
     for length in stride(from: index % 3, to: text.count, by: 3) { read(Array(text[..<length])) }
   }
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func aMegabyteOnOneLineIsReadInTimeThatGrowsWithItsLength() throws {
-    // Reading the text would take minutes if columns were counted from the start of the line each time.
+    // If columns were counted from the start of the line for every value, reading this text would take minutes.
     let list = "[" + String(repeating: "1,", count: 300_000) + "]"
     let tree = try JSON5.read(list, file: "f")
     guard case .array(let values) = tree.content else {

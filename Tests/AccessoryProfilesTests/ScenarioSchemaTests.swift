@@ -6,7 +6,7 @@ import Testing
 @testable import AccessorySoak
 @testable import AccessoryWorlds
 
-/// The published schema of scenarios is generated from the formats. Every shipped scenario, and every scenario
+/// The published schema of scenarios is generated from their formats. Every shipped scenario, and every scenario
 /// generated from a seed, must conform to it.
 @Suite struct ScenarioSchemaTests {
   let schema: SchemaValidator

@@ -4,7 +4,8 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// The published schema is generated from the format, and must give the same verdicts as the reader.
+/// The published schema of profiles is generated from the format, and must accept and reject the same files as the
+/// reader.
 @Suite struct SchemaTests {
   let schema: SchemaValidator
 

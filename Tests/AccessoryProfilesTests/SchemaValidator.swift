@@ -52,7 +52,7 @@ struct SchemaValidator {
     }
   }
 
-  /// Keywords that apply to one type of value and are satisfied by all others.
+  /// Keywords that apply to one type of value; values of all other types satisfy them.
   private static let others: Set<String> = [
     "properties", "required", "additionalProperties", "minProperties", "maxProperties", "items", "minItems", "maxItems",
     "pattern", "minLength", "maxLength", "minimum", "maximum",

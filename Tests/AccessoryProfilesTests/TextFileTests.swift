@@ -32,7 +32,7 @@ import Testing
 
   @Test func aPipeThatNeverEndsIsReadForALimitedTime() throws {
     makePipe("fifo")
-    // The pipe is opened for reading and writing at once, so that opening it does not block.
+    // The pipe is opened for both reading and writing, so that opening it does not block.
     let writer = open(folder.file("fifo"), O_RDWR | O_CLOEXEC)
     defer { close(writer) }
     #expect(reason("fifo", within: .milliseconds(20)) == "it did not end within 20ms")

@@ -1,4 +1,4 @@
-// Code that resembles the trap but is harmless: Scripts/closure-symbols must report nothing in this file.
+// Harmless code that resembles the trap in Trap.swift. Scripts/closure-symbols must report nothing in this file.
 import Testing
 
 struct World {

@@ -5,7 +5,7 @@ import Testing
 @Suite(.waits) struct AddressTests {
   let place = TemporaryFolder()
 
-  /// Every command that connects to an address or listens there, up to and including the word before the address.
+  /// Every command that connects to an address or listens at one, up to and including the word before the address.
   static let commands = [
     "send --10k", "burst --count 1", "console", "info", "watch", "scenario run flicker --at", "run echo --on",
     "run --scenario flicker --on",
@@ -28,7 +28,7 @@ import Testing
     #expect(help.out.contains("  \(option) "), "\(command) advises \(option) and does not take it")
   }
 
-  /// With this option the commands keep waiting, here at an address that has no accessory.
+  /// With `--allow-remote`, these commands keep waiting, because no accessory is at the address.
   @Test(arguments: commands.filter { !$0.hasSuffix("--on") && !$0.hasPrefix("console") && $0 != "watch" })
   func withTheOptionTheCommandConnects(command: String) throws {
     let ended = try run(words(command, "tcp:127.0.0.1:1") + ["--allow-remote", "--timeout", "100ms"])
@@ -45,7 +45,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// On a serial line, neither side "listens".
+  /// On a serial line, neither end listens: both open the terminal.
   @Test(arguments: ["run echo --on", "send --10k --timeout 50ms", "info --timeout 50ms"])
   func aSerialLineThatIsNotThereCannotBeOpened(command: String) throws {
     let path = place.file("ttyS9")

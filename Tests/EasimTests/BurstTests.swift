@@ -58,7 +58,7 @@ import Testing
     let lines = try text("r.hgrm").split(separator: "\n")
     #expect(lines.first == "       Value     Percentile TotalCount 1/(1-Percentile)")
     #expect(lines.contains { $0.hasSuffix("Total count    =           25]") })
-    // The greatest latency is the same in two formats, in microseconds and in nanoseconds.
+    // The maximum latency must be the same in two formats, one in microseconds and the other in nanoseconds.
     let most = try #require(try report()["latency"]?["max"]?.number)
     let last = try #require(lines.last { $0.contains(" 1.000000000000 ") })
     let shown = try #require(Double(last.split(separator: " ")[0]))
@@ -244,7 +244,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The table of docs/load.md must match a report.
+  /// The table in docs/load.md must match a report.
   @Test func theReportHasTheMembersOfTheDocumentAndNoOthers() throws {
     let lines = try Repository.text("docs/load.md").split(separator: "\n")
     let start = try #require(lines.firstIndex { $0.hasPrefix("| member |") })
@@ -331,7 +331,7 @@ import Testing
   @Test func aReportThatCannotBeWrittenLeavesTheOldOne() throws {
     let accessory = try Accessory(on: .unix, in: place)
     place.write("the report before", to: "r.html")
-    // The limit is below the size of a report: writing beyond it fails, as on a full disk.
+    // The limit on file sizes is smaller than a report, so that writing fails as on a full disk.
     let burst = try Program(
       path: "/bin/bash",
       [

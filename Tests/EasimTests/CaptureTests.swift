@@ -62,7 +62,7 @@ import Testing
     let accessory = try Accessory(on: .unix, in: place, "--capture", place.file("a.pcapng"))
     let sent = try Program.run("send", accessory.address, "--10k", "--expect", "echo")
     #expect(sent.ending == .exit(0), "\(sent.err)")
-    // The file is written by a separate thread.
+    // A separate thread writes the file.
     var isWritten = false
     for _ in 0..<1_000 where !isWritten {
       isWritten = try Program.run("decode", place.file("a.pcapng")).out.contains("EA00")
@@ -71,7 +71,7 @@ import Testing
     #expect(try accessory.program.wait().ending == .killed(by: SIGKILL))
     let decoded = try Program.run("decode", place.file("a.pcapng"))
     #expect(decoded.out.contains("EA00 StartExternalAccessoryProtocolSession"))
-    // The last block may be cut off, but nothing else is wrong.
+    // Only the last block may be cut off.
     #expect(decoded.outLines.filter { $0.hasPrefix("byte ") }.count <= 1)
   }
 
@@ -85,7 +85,7 @@ import Testing
 }
 
 extension String {
-  /// The lines, with A2 and D2 (the two sides of the second cable) replaced by A and D.
+  /// The lines, with A2 and D2 (the two ends of the second cable) replaced by A and D.
   fileprivate var withoutCable: String {
     var words = split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
     if words.count > 1, ["A", "D"].contains(String(words[1].prefix(1))), words[1].dropFirst().allSatisfy(\.isNumber) {

@@ -92,7 +92,7 @@ private struct LampOptions: CommandOptions {
     for command in CommandSpec.all { #expect(command.flaws == [], "\(command.name)") }
   }
 
-  /// A wrong description is detected.
+  /// Options with mistakes in their description, which must be detected.
   private struct Flawed: CommandOptions {
     var isOn = false
     var shared = SharedOptions()

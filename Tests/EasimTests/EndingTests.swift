@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests how processes end: interrupted, killed, without a peer, too late, or at an address in use.
+/// Tests how processes end: interrupted, killed, without a peer, after a timeout, or because an address is in use.
 @Suite(.waits) struct EndingTests {
   let place = TemporaryFolder()
 
@@ -43,7 +43,7 @@ import Testing
     #expect(try accessory.program.wait().ending == .killed(by: SIGKILL))
     let end = try host.wait()
     #expect(end.ending == .exit(5), "\(end.out)\(end.err)")
-    // Acknowledged bytes count as sent; their number depends on when the process ended.
+    // Only acknowledged bytes count as sent, so their number depends on when the process ended.
     #expect(end.out.contains("○ disconnect"))
   }
 
@@ -93,7 +93,7 @@ import Testing
 
   @Test(arguments: ["session,refuse", "session,close,delay=0s"], ["none", "echo"])
   func aSessionThatTheAccessoryEndsIsAFailedCheckAndNotATimeout(quirk: String, expectation: String) throws {
-    // The payload does not fit in transit, so the session ends before all bytes are acknowledged.
+    // The payload is larger than what can be in transit, so the session ends before all bytes are acknowledged.
     place.write(Array(repeating: 0x5A, count: 1_000_000), to: "payload")
     let accessory = try Accessory(on: .unix, in: place, "--quirk", quirk, "--behavior", "sink")
     let send = try Program.run(

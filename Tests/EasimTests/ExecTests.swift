@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests profiles that run programs. Such programs are announced, checked, refused if other users can write to them,
-/// and ended together with easim, however easim ends.
+/// Tests profiles that run programs. Such programs are announced and checked, are refused if other users could have
+/// written the profile, and end when easim ends, however it ends.
 @Suite(.waits) struct ExecTests {
   let place = TemporaryFolder()
 

@@ -101,7 +101,7 @@ import Testing
     #expect(filtered.ending == .exit(2) && filtered.err.contains("capture filters are not supported"))
   }
 
-  /// Two recordings contain different numbers; the profile made from both answers with a number from neither.
+  /// The two recordings contain different numbers, so the profile made from both has a wildcard in place of the number.
   @Test func aProfileOfTwoCapturesHasWildcards() throws {
     let place = local.place
     place.write(

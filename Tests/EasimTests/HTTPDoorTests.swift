@@ -180,7 +180,7 @@ import Testing
     site.wait { visitor.isOver }
   }
 
-  /// Each header arrives within the silence limit, but the request is never complete.
+  /// Each header arrives before the limit on silence, but the request is never complete.
   @Test func aRequestWhoseHeadersDribbleIsEnded() throws {
     let site = try Site { $0.arrival = .milliseconds(300) }
     for start in ["", site.request("GET /healthz", headers: "").replacing("Connection: close\r\n", with: "")] {
@@ -226,7 +226,7 @@ import Testing
     }
   }
 
-  /// Creates sockets as another user: the kernel records the thread's user with each socket.
+  /// Creates sockets as another user. The kernel records the current thread's user with each socket.
   private func asUser<Result>(_ user: uid_t, _ make: () throws -> Result) throws -> Result {
     typealias SetUser = @convention(c) (uid_t) -> Int32
     let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)

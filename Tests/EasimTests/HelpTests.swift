@@ -19,8 +19,8 @@ import Testing
 
   /// Runs a line as a shell would, in `place`, with the `easim` under test first on the PATH.
   ///
-  /// The local directory and the files in /tmp are also in `place`, and the system chooses server ports, so that two
-  /// test runs on one machine do not interfere.
+  /// The local directory and the files in /tmp are also in `place`, and the system chooses the servers' ports, so that
+  /// two test runs on one machine do not interfere.
   static func shell(_ line: String, in place: TemporaryFolder) throws -> Program {
     let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
     let line =
@@ -98,7 +98,7 @@ import Testing
       #expect(!examples.isEmpty)
       for example in examples {
         #expect(example.hasPrefix("easim \(command)") || example.contains("| easim \(command)"))
-        // Words are read in order, so an error about this word means that all earlier words were correct.
+        // Words are parsed in order, so an error about this word means that all earlier words were correct.
         let easim = try Self.shell("\(example) --no-such-option", in: place).wait()
         #expect(easim.ending == .exit(2), "\(example)")
         #expect(easim.err.contains("unknown option '--no-such-option'"), "\(example)\n\(easim.err)")
@@ -106,11 +106,11 @@ import Testing
     }
   }
 
-  /// The exit code of an example, if it is not 0.
+  /// The exit codes of examples that do not exit with 0.
   static let otherEndings: [String: Int32] = [
-    // The naive client makes the mistake, and the expectation detects it.
+    // The naive client makes the mistake, so the scenario fails.
     "easim scenario run transport-switch --client naive": 1,
-    // These worlds break a rule that is stricter than the built-in ones.
+    // These worlds break a rule that is stricter than the built-in rules.
     "easim soak --seeds 100 --forbid giveUp --save /tmp/given-up": 1,
     // No server listens on USB/IP's port while the tests run.
     "easim plug usbip:127.0.0.1:3240 --timeout 1s": 3,
@@ -121,18 +121,18 @@ import Testing
     "easim replay golden.pcapng --at usb: --timeout 1s --report difference.html": 3,
     // The command is stopped before an app connects.
     "easim replay golden.pcapng --on unix:/tmp/recorded.sock": 1,
-    // Depending on the environment, no server is named or none is running.
+    // Depending on the environment, either no server is named or the server is not running.
     "easim ctl accessory.add profile=lawk-view quirks=flicker": 2,
     "easim ctl accessory.plug accessory=a1": 2,
     "easim ctl --control /tmp/easim.sock accessory.list": 3,
-    // No process with this ID offers its cables.
+    // There is no process with this ID that offers cables.
     "easim extcap --capture --extcap-interface easim-4711-1 --fifo /tmp/lawk.pcapng": 3,
     "easim pair bt:00:AA:01:00:00:42 --yes": 3,
     "easim pair bt:hci1#00:AA:01:00:00:42 --pin 0000": 3,
     "easim unpair bt:00:AA:01:00:00:42": 3,
   ]
 
-  /// The line that each example prints once it works, for examples that run until Ctrl-C.
+  /// For examples that run until Ctrl-C, the line that each of them prints once it works.
   static let lasting = [
     "easim watch": "plugged in", "easim replay golden.pcapng --on unix:/tmp/recorded.sock": "plugged in",
     "easim pipe usb: --listen unix:/tmp/session.sock": "unix:",

@@ -59,7 +59,7 @@ import Testing
     #expect(refused < 100 && refused + counted.reduce(0, +) == 200)
   }
 
-  /// Several accessories find the socket of a killed one at the same time.
+  /// Several accessories find the socket of a killed accessory at the same time.
   @Test(arguments: 0..<5) func ofSeveralAccessoriesAtOneStalePathOneIsPluggedIn(round: Int) throws {
     let stale = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var name = sockaddr_un()
@@ -113,7 +113,8 @@ import Testing
     while write(writer, blanks, blanks.count) > 0 {}
     let send = try Program(
       path: BuiltProducts.easim, ["send", "unix:\(path)", "--text", "x", "--info-plist", plist])
-    // easim has read the first bytes, so there is room again; it waits for the remaining bytes, which never arrive.
+    // easim has read the first bytes, so the FIFO has room again. easim now waits for the remaining bytes, which never
+    // arrive.
     var question = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
     #expect(poll(&question, 1, Int32(Program.hangLimit)) == 1)
     send.send(SIGINT)

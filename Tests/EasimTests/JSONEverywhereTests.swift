@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 @Suite(.waits) struct JSONEverywhereTests {
-  /// Command lines that cover every command with `--json`, and each of its verbs. ADDR is an echo accessory.
+  /// Command lines that cover every command with `--json`, and all of its verbs. ADDR is an echo accessory.
   static let lines = [
     "demo --virtual", "run echo --on unix:PLACE/other.sock --for 100ms",
     "watch ADDR --for 500ms", "info ADDR",
@@ -19,7 +19,8 @@ import Testing
     "scenario run flicker --client naive", "soak --seeds 5", "doctor",
     "proxy --accessory ADDR --device unix:PLACE/proxy.sock --for 100ms", "redact PLACE/b.pcapng",
   ]
-  /// Commands that print nothing without Bluetooth, or in an empty local directory. `LocalTests` lists accessories.
+  /// Commands that print nothing if there is no Bluetooth or the local directory is empty. `LocalTests` lists
+  /// accessories.
   static let silent = ["pair", "unpair bt:00:AA:01:00:00:42", "list local:PLACE#"]
   /// `plug` needs root and a kernel with USB/IP; `pipe` prints its events on stderr.
   static let untried = ["plug", "pipe"]
@@ -42,7 +43,7 @@ import Testing
     }
   }
 
-  /// Even if a command does not succeed, it prints its result.
+  /// A command that does not succeed also prints its result.
   @Test(arguments: [
     "burst ADDR --count 3 --fail-if p99>1ns", "check ADDR --only 101 --shard 1/8", "decode --check PLACE/spoiled",
     "demo PLACE/odd.json5 --virtual", "doctor", "profile check PLACE/odd.json", "scenario run --all --shard 1/1000",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import easim
 
-/// Lines that wait for a reader stay in order, are limited in number, and are followed by a note about dropped lines.
+/// Lines that wait for a reader stay in order, are limited in size, and come with a note about dropped lines.
 @Suite struct LineQueueTests {
   private var queue = LineQueue(lineLimit: 30, keptLimit: 20)
   private let now = Instant(nanoseconds: 5)
@@ -35,7 +35,7 @@ import Testing
 
   @Test mutating func theOldestLinesAreDroppedAndCounted() {
     for number in 0..<8 { add("line \(number)\n", at: Int64(number)) }
-    // 4 lines of 7 bytes fit into 30; the last was dropped when the newest arrived.
+    // Four lines of 7 bytes fit into 30 bytes. Line 3 was dropped when the newest line was added.
     #expect(takeAll() == ["0 lacks 4 at 7", "0:4:line 4\nline 5\nline 6\nline 7\n"])
     add("again\n")
     #expect(takeAll() == ["0:1:again\n"])

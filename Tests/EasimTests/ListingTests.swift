@@ -36,7 +36,7 @@ import Testing
     let path = place.write(made.out, to: "my-lamp.json5")
     let checked = try Program.run("profile", "check", path)
     #expect(checked.err == "")
-    // The name of a program is printed before it runs.
+    // The names of programs are printed before the result.
     #expect(checked.out.hasSuffix("my-lamp is valid\n"))
     #expect(checked.out.contains("runs for each session: cat") == (behavior == "exec"))
   }

@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests the local directory with many users: simulators, hosts and onlookers in separate processes, some of them
-/// killed.
+/// Tests a local directory that simulators, hosts and watchers use at the same time, in separate processes, some of
+/// which are killed.
 @Suite(.waits) struct LocalInUseTests {
   let local = LocalPlace()
 
@@ -19,7 +19,8 @@ import Testing
     }
     let send = try local.run("send", "--10k", "--expect", "echo")
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
-    // The card shows the accessory empty, gone, complete, and empty again for the next host; then it is gone.
+    // The card shows the accessory first without protocols, then gone, then with all protocols, then without protocols
+    // again for the next host, and finally gone.
     try watch.line("\"event\":\"note\"")
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))
@@ -128,7 +129,7 @@ import Testing
     #expect(try watch.wait().ending == .exit(0))
   }
 
-  /// Kills the accessory and the host twenty times each, after a varying number of printed lines.
+  /// Kills the accessory and the host twenty times each, after a random number of printed lines.
   @Test func killsOfEitherEndLeaveTheOtherGoingOnAndTheLocalDirectoryClean() throws {
     var random = SystemRandomNumberGenerator()
     let lasting = try local.plugIn("echo", "--quirk", "flicker,empty=1ms,gap=1ms")
@@ -137,7 +138,7 @@ import Testing
       for _ in 0..<Int.random(in: 0...8, using: &random) { try host.line(" ") }
       host.send(SIGKILL)
       _ = try host.wait()
-      // A killed host may or may not have reached the session; the next host is served.
+      // Whether or not the killed host had opened a session, the accessory serves the next host.
       let next = try local.run("send", "local:EW1-0001", "--text", "hello", "--expect", "echo", "--timeout", "60s")
       #expect(next.ending == .exit(0), "\(next.out)\(next.err)")
       try lasting.catchUp()
@@ -160,7 +161,7 @@ import Testing
       let ending = try host.wait()
       #expect([.exit(0), .exit(5)].contains(ending.ending), "\(ending.out)\(ending.err)")
       if ending.ending == .exit(5) {
-        // The first reason applies if no session is open; the second applies if a session is open.
+        // The first reason is printed if no session is open, the second if a session is open.
         let reasons = ["the accessory went away", "the session ended after"]
         #expect(reasons.contains { ending.out.contains($0) }, "\(ending.out)")
       }

@@ -21,8 +21,8 @@ import Testing
     #expect(try easim("list").wait().ending == .exit(3))
   }
 
-  /// A different runtime directory means a different local directory, so the list names the directory and the likely
-  /// reason.
+  /// A different runtime directory means a different local directory, so an empty list names the directory and the
+  /// likely reason.
   @Test func aListOfNothingSaysWhereItLooked() throws {
     place.makeFolder("runtime")
     let list = try Program(

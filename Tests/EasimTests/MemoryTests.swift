@@ -1,17 +1,18 @@
 import TestSupport
 import Testing
 
-/// Tests the memory limits of docs/dev/threat-model.md with the largest input of each command. The kernel refuses more
-/// memory.
+/// Tests the memory limits in docs/dev/threat-model.md with each command's largest input. The kernel refuses to provide
+/// more memory.
 @Suite(.waits) struct MemoryTests {
   let place = TemporaryFolder()
 
-  /// Runs a shell script in which each program has `mebibytes` MiB of writable memory; returns its last line.
+  /// Runs a shell script in which each program may use `mebibytes` MiB of writable memory, and returns how the script
+  /// ended and what it printed.
   private static func run(_ script: String, within mebibytes: Int) throws -> Program.Remains {
     try Program(path: "/bin/bash", ["-c", "set -o pipefail; ulimit -d \(mebibytes * 1_024); \(script)"]).wait()
   }
 
-  /// Programs built with a sanitizer need more memory than the limits allow.
+  /// Whether memory can be limited; programs built with a sanitizer need more than the limits allow.
   private static let canBeMeasured =
     (try? run("\(BuiltProducts.easim) --version", within: 32).ending) == .exit(0)
 
@@ -39,7 +40,7 @@ import Testing
 
   // MARK: Many of something
 
-  /// Wraps a script with an accessory at `$address` that ends together with the script.
+  /// Adds an accessory at `$address` to a script; the accessory ends when the script ends.
   private func withAccessory(_ script: String) -> String {
     """
     easim=\(BuiltProducts.easim); address=unix:\(place.file("s"))

@@ -76,7 +76,7 @@ import Testing
     #expect(end.err == "code 0\n")
   }
 
-  /// Tests all kinds of text that an error may quote: an option, an address, a word of a script, a key of a file.
+  /// Tests every kind of text that an error may quote: an option, an address, a word in a script, a key in a file.
   @Test(arguments: [
     "easim $L", "easim send $L --text x", "easim send unix:x --$L", "easim send unix:x --text x --expect $L",
     "easim send unix:x --text x --expect \"regex:($L\"", "easim send unix:x --text x --file $L", "easim run $L",

@@ -10,7 +10,7 @@ import Testing
     #expect(plug.err == "easim: no accessory at \(server.address) within 200ms: it does not answer\n")
   }
 
-  /// The beginning of a list of 4,096 devices.
+  /// The beginning of a list that announces 4,096 devices.
   static let endlessList: [UInt8] = [0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0, 0, 0x10, 0]
 
   @Test func anAnswerThatNeverComesToItsEndHoldsUpNobody() throws {
@@ -46,7 +46,7 @@ import Testing
     #expect(plug.err.hasSuffix(": Connection refused\n"), "\(plug.err)")
   }
 
-  /// A list with one device "1-1" with one configuration, whose only interface is of this kind.
+  /// Returns a list with one device, "1-1", whose only interface is of this kind.
   static func list(_ kind: [UInt8]) -> [UInt8] {
     let record =
       [UInt8](repeating: 0, count: 256) + Array("1-1".utf8) + [UInt8](repeating: 0, count: 29)
@@ -71,7 +71,7 @@ import Testing
     #expect(remains.err.hasSuffix(": \(why)\n"), "\(remains.err)")
   }
 
-  /// A program that wants to attach a listed device imports it.
+  /// The program sends an import request only for a device that it is willing to attach.
   @Test(arguments: [(keyboard, ["--any-device"]), (accessory, [])])
   func whatMayBeAttachedIsAskedFor(list: [UInt8], options: [String]) throws {
     let server = try OddServer()

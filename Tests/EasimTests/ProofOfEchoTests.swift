@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Tests what "verified" proves: an accessory that answers without reading its input is detected.
+/// Tests what "verified" proves. An accessory that answers without reading its input must be detected.
 @Suite(.waits) struct ProofOfEchoTests {
   let place = TemporaryFolder()
 
@@ -41,7 +41,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// This test guards against an old bug: the second burst caused a false alarm, and later bytes were not checked.
+  /// This test covers a bug that was fixed: the second burst caused a false alarm, and later bytes were not checked.
   @Test(arguments: [[], ["--pattern", "eademo"], ["--size", "777"]]) func aSinkThatChecksIsContentWithManyBursts(
     words: [String]
   ) throws {

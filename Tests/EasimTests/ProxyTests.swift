@@ -19,8 +19,8 @@ import Testing
     }
   }
 
-  /// Tests each kind of accessory behind each kind of address, from the certificate and the signature to the
-  /// identification and 10,000 bytes.
+  /// Tests accessories on every medium through proxies at two kinds of addresses: certificate, signature,
+  /// identification and 10,000 bytes must pass.
   @Test(arguments: Accessory.Medium.allCases, [Accessory.Medium.unix, .pty])
   func bothEndsWorkThroughIt(accessory medium: Accessory.Medium, device: Accessory.Medium) throws {
     let accessory = try Accessory(on: medium, in: place, "--json")
@@ -57,7 +57,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The fault `out` affects what the device sends. None of these bytes arrive, so the accessory is never
+  /// A fault with `out` affects only what the device sends. None of these bytes arrive, so the accessory is never
   /// authenticated.
   @Test func aFaultDisturbsOneDirection() throws {
     let accessory = try Accessory(on: .unix, in: place)

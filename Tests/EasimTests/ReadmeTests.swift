@@ -11,13 +11,13 @@ import Testing
     #expect(shown.split(separator: "\n", omittingEmptySubsequences: false).count <= 25)
   }
 
-  /// Returns every environment variable that the sources name or read.
+  /// The page must list every environment variable that the sources read.
   @Test func theTableOfVariablesIsComplete() throws {
     let page = try Repository.text("docs/environment.md")
     let read = /(?:getenv|environment)\("([A-Z_]+)"\)|\b(EASIM_[A-Z_]*[A-Z])\b/
     var found: Set<String> = []
     for file in Repository.files(under: "Sources", suffix: ".swift") + ["Package.swift"] {
-      // A regular expression over all sources takes ten seconds.
+      // Lines are filtered first, because a regular expression over all sources takes ten seconds.
       for line in try Repository.text(file).split(separator: "\n")
       where line.contains("EASIM_") || line.contains("getenv") || line.contains("environment(") {
         for match in line.matches(of: read) { found.insert(String(match.1 ?? match.2 ?? "")) }
@@ -27,7 +27,7 @@ import Testing
     for name in found.sorted() { #expect(page.contains("`\(name)`"), "\(name) is not in docs/environment.md") }
   }
 
-  /// Figures on a page must match those the command prints; varying figures are marked with their kind.
+  /// Figures on a page must match those that the command prints, except for figures that vary between runs.
   @Test(arguments: [
     ("", "46 passed in 5.139 s", "47 passed in 4.2 s", false),
     ("", "47 passed in 5.139 s", "47 passed in 4.2 s", false),

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Tests `easim redact` as used in a shell. `RedactionTests` plants every kind of secret in every form.
+/// Tests `easim redact` as used in a shell. `RedactionTests` covers every kind of secret in every form.
 @Suite(.waits) struct RedactTests {
   private let local = LocalPlace()
   private var place: TemporaryFolder { local.place }

@@ -43,7 +43,7 @@ import Testing
     let events = remains.outLines.filter { $0.hasPrefix("app ") && !$0.contains("delegate") }
     #expect(events.prefix(3) == ["app connect", "app disconnect", "app connect"])
     #expect(remains.outLines.last == "10000 bytes came back")
-    // The app ended when the app's connection ended.
+    // The app ended when its client's connection ended.
     #expect(try server.ctl("app.list").out.contains("\"apps\": []"))
     server.program.send(SIGINT)
     #expect(try server.program.wait().ending == .exit(0))
@@ -61,7 +61,7 @@ import Testing
       ], environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"]
     ).wait()
     #expect(compiler.ending == .exit(0), "\(compiler.err)")
-    // One app keeps a session open, and the rules admit no other app.
+    // One app keeps a session open, and the rules allow no other app to open one.
     _ = try server.ctl("app.launch", "name=first")
     let apps = try (0..<2).map { _ in try Program(path: server.place.file("app"), [server.remote]) }
     for app in apps { try app.line("launched") }
@@ -75,11 +75,11 @@ import Testing
       #expect(remains.outLines.contains("app connect") && remains.outLines.last == "10000 bytes came back")
     }
     #expect(try server.ctl("app.open", "app=p1", "protocol=com.lawaken.iap2").ending == .exit(0))
-    // Within one device, an app is refused a session that another app has open.
+    // Apps on the same device are refused a session for a protocol for which another app has one.
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(6))
     #expect(try server.ctl("app.kill", "app=p1").ending == .exit(0))
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(0))
-    // The processes have ended, and so have their apps.
+    // The processes have ended, so their apps have ended too.
     #expect(try server.ctl("app.list").out.ranges(of: "\"app\":").count == 1)
     server.program.send(SIGINT)
     #expect(try server.program.wait().ending == .exit(0))

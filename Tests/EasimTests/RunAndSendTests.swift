@@ -34,7 +34,7 @@ import Testing
     #expect(!(try accessory.interrupt().out.contains("1D00")))
   }
 
-  /// No cable between two processes has native channels, except on USB.
+  /// Except on USB, cables between two processes have no native channels.
   @Test(arguments: Accessory.Medium.allCases)
   func aProtocolOfNativeTransportGoesOverTheLinkWithAWarning(medium: Accessory.Medium) throws {
     let accessory = try Accessory("camera", on: medium, in: place)
@@ -139,7 +139,7 @@ import Testing
     try accessory.interrupt()
     func packets(_ name: String, from end: String) throws -> [String] {
       let text = String(decoding: try #require(place.bytes(name)), as: UTF8.self)
-      // The lines without their times, because each process uses its own clock.
+      // Lines are compared without their times, because each process has its own clock.
       return text.split(separator: "\n").map { $0.split(separator: " ", maxSplits: 1)[1] }
         .filter { $0.hasPrefix("\(end) ") && !$0.contains("closed") && !$0.contains("sees that") }.map(String.init)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import easim
 
-/// `--save-files` chooses its own file names, overwrites nothing, and has a limit.
+/// With `--save-files`, easim chooses the file names, overwrites no files, and limits how many it writes.
 @Suite struct SavedFilesTests {
   private let place = TemporaryFolder()
 

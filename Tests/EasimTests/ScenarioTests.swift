@@ -35,7 +35,7 @@ import Testing
     #expect(place.bytes("first")?.isEmpty == false)
   }
 
-  // MARK: All of them
+  // MARK: All scenarios
 
   @Test func allScenariosAreALineACaseAndOneExitCode() throws {
     let place = TemporaryFolder()
@@ -62,7 +62,7 @@ import Testing
     #expect(xml.contains("<failure message=") && xml.contains("disconnect"))
   }
 
-  // MARK: In real time, the two ends in two processes
+  // MARK: Real time, with each end in its own process
 
   struct Pair {
     let name: String
@@ -102,16 +102,16 @@ import Testing
     }
   }
 
-  /// Plays all scenarios at once, because each mostly waits. A busy machine cannot keep the timings of real
-  /// accessories, so failed scenarios are repeated one at a time.
+  /// Plays all scenarios at once, because scenarios mostly wait. A busy machine may be too slow for the timing of real
+  /// accessories, so scenarios that fail are repeated one at a time.
   private func play(_ pairs: [() throws -> Pair]) throws {
     let first = try pairs.map { try $0() }
     let others = try zip(first, pairs).filter { try !$0.0.comesOut() }.map(\.1)
     for pair in others { try pair().expect() }
   }
 
-  /// The longest scenario takes a minute. This test does not run under a sanitizer: a program ten times slower cannot
-  /// keep the timings of real accessories, and its behavior is tested in virtual time.
+  /// The longest scenario takes a minute. This test does not run under a sanitizer: a program that is ten times slower
+  /// cannot keep up with the timing of real accessories, and other tests cover its behavior in virtual time.
   @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil)) func everyScenarioCanBePlayedByTwoProcesses() throws
   {
     let place = TemporaryFolder()
@@ -136,7 +136,7 @@ import Testing
       })
   }
 
-  /// Whatever makes a naive client fail in virtual time also makes it fail in real time.
+  /// A naive client that fails in virtual time must also fail in real time.
   @Test(.waitsLong, .enabled(if: getenv("EASIM_SANITIZED") == nil))
   func theNaiveClientsOfTheSecondCollectionBreakInRealTimeToo()
     throws

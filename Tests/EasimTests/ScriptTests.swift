@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests scripts without building anything.
+/// Tests the repository's scripts as far as that is possible without building.
 @Suite(.waits) struct ScriptTests {
   func run(_ script: String, _ words: String...) throws -> Program.Remains {
     try Program(path: "\(Repository.root)/\(script)", words).wait()
@@ -15,7 +15,7 @@ import Testing
     #expect(lane.out == "")
   }
 
-  /// A wrong name is reported before any lane has run, not after an hour.
+  /// A wrong name is reported before any lane runs, not an hour later.
   @Test func aLaneThatIsUnknownIsNamedBeforeAnyRuns() throws {
     let ci = try run(".ci/run", "lint", "lnt")
     #expect(ci.ending == .exit(2) && ci.out == "")
@@ -56,14 +56,15 @@ import Testing
   }
 }
 
-/// Tests the script that prepares a machine for building easim, on simulated machines that have a few fake programs.
+/// Tests the script that prepares a machine for building easim, on pretend machines that have only a few fake programs.
 @Suite(.waits) struct SetUpTests {
   let place = TemporaryFolder()
 
-  /// Runs the set-up on a machine with only these programs, each a line of shell, and those that bash needs.
+  /// Runs the set-up script on a machine that has only the programs that bash needs and these, each of which is a line
+  /// of shell code.
   ///
-  /// The programs are shell functions: running a newly written file fails as "busy" if another test starts a program in
-  /// between.
+  /// The programs are shell functions, because running a newly written file fails with "text file busy" if another test
+  /// is just starting a program.
   func setUp(_ programs: [String: String]) throws -> Program.Remains {
     for name in ["basename", "dirname", "sed", "head", "sort"] { place.link(name, to: "/usr/bin/\(name)") }
     let all = programs.merging(["env": "while [[ $1 == *=* ]]; do shift; done; \"$@\""]) { $1 }
@@ -80,7 +81,7 @@ import Testing
   }
 
   static let swift = ["swift": "echo 'Swift version 6.3.1 (swift-6.3.1-RELEASE)'"]
-  /// A fake `sudo` for unprivileged users; root needs none.
+  /// A fake `sudo`, which unprivileged users need.
   static let sudo = ["sudo": "\"$@\""]
   static let apt = ["apt-get": "echo \"apt-get $*\""]
 

@@ -36,7 +36,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The coprocessor's generation follows from the key, although other emulators decide by the certificate's size.
+  /// The type of key determines the coprocessor's generation, although other emulators use the certificate's size.
   @Test func aCertificateOf900BytesWithAP256KeyIsSentALongChallenge() throws {
     let (key, certificate) = try makeIdentity(comment: String(repeating: "long ", count: 80))
     let accessory = try Accessory(on: .unix, in: place, "--signer", "exec:\(Self.example) \(key) \(certificate)")

@@ -72,7 +72,7 @@ import Testing
     #expect(place.text("t").contains("com.lawaken.iap2"))
   }
 
-  /// The world of a seed, and a scenario with apps: each packet in the transcript is also in the capture.
+  /// For a seed's world and for a scenario with apps, each packet in the transcript is also in the capture.
   @Test(arguments: [3, 23]) func aWorldIsRecordedAsItsTranscript(seed: Int) throws {
     let place = TemporaryFolder()
     let soak = try Program.run(

@@ -5,12 +5,12 @@ import Testing
 
 @testable import easim
 
-/// Tests Ctrl-C, SIGTERM and SIGHUP: the first signal shuts easim down, and a second signal ends the process, whatever
-/// the process is waiting for.
+/// Tests Ctrl-C, SIGTERM and SIGHUP: the first signal shuts easim down, and a second signal ends the process, even if
+/// it is blocked.
 @Suite(.waits) struct StopSignalTests {
   private let start = ContinuousClock.now
 
-  /// Sends these signals at these times, and returns when the process has been forced to end.
+  /// Returns when the rule would end the process by force, if these signals arrive at these times.
   private func deadline(
     _ signals: (Int32, Duration)..., secondInterrupt: Duration = .zero
   ) -> Duration? {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Unread output, in a pipe without a reader, a stopped terminal or a FIFO, must block neither the cables nor Ctrl-C.
+/// Output that is not read (in a pipe, on a stopped terminal or in a FIFO) must block neither the cables nor Ctrl-C.
 @Suite(.waits) struct StuckOutputTests {
   let place = TemporaryFolder()
 
@@ -93,14 +93,14 @@ import Testing
     terminal.resume()
     try terminal.read(to: "session 1 ended")
     run.send(SIGINT)
-    // The lines of stdout precede those of stderr, in the order written.
+    // The lines on stdout and stderr appear in the order in which they were written.
     try terminal.read(to: "unplugged: Ctrl-C", "1 session was served")
     #expect(try run.wait().ending == .exit(0))
   }
 
-  // MARK: What must not be dropped
+  // MARK: Lines that must not be dropped
 
-  /// A command that only prints waits for its reader, as `cat` does.
+  /// A command that only prints its result waits for the reader, as `cat` does.
   @Test func aResultWaitsForItsReader() throws {
     let pipe = try FullPipe(in: place)
     let show = try run("scenario", "show", stdout: pipe.writingEnd)
@@ -108,7 +108,7 @@ import Testing
     #expect(try show.wait().ending == .exit(0))
   }
 
-  /// The accessory accepts small packets, so that the number of lines exceeds the limit.
+  /// The accessory accepts only small packets, so that the transcript has more lines than may wait.
   private func talkativeAccessory(_ fifo: UnreadFIFO) throws -> Program {
     place.write(
       try Repository.text("profiles/echo.json5").replacing(
@@ -122,8 +122,7 @@ import Testing
     place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
     let held = try Program.run("send", address, "--file", place.file("payload"), "--expect", "echo", "--timeout", "3s")
     #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
-    // The host is gone, and another host is waiting. The accessory notices both facts once the accessory's output is
-    // read.
+    // The host is gone, and another host is waiting. The accessory notices both once its output is read.
     let send = try Program("send", address, "--10k", "--expect", "echo", "--timeout", "1m")
     try fifo.read { $0.lines(with: " A sees that ").count == 2 }
     #expect(try send.wait().ending == .exit(0))
@@ -180,13 +179,13 @@ import Testing
     let first = try run("run", "echo", "--on", address, "--transcript", place.file("fifo"))
     first.send(SIGTERM)
     let end = try first.wait()
-    // The signal arrives either before or after the program handles signals.
+    // The signal may arrive before the program has begun to handle signals.
     #expect([.exit(1), .killed(by: SIGTERM)].contains(end.ending), "\(end.err)")
   }
 
   // MARK: More than one signal
 
-  /// At exit, easim waits for an unread transcript, but not after repeated signals.
+  /// At exit, easim waits until its transcript is read, unless it receives further signals.
   @Test func theThirdSignalEndsTheProcessWhateverItWaitsFor() throws {
     let fifo = UnreadFIFO(in: place)
     let accessory = try talkativeAccessory(fifo)

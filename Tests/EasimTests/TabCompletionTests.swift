@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests the completion of bash with real keys. Names are untrusted: the shell must not run or expand them, and an
+/// Tests completion in bash, with real keys. Names are untrusted: the shell must not run or expand them, and an
 /// inserted word must name exactly the selected item.
 @Suite(.waits) struct TabCompletionTests {
   let shell = TypedShell()
@@ -39,7 +39,7 @@ import Testing
 
   // MARK: Names that are special to a shell
 
-  /// What a name can contain. A file name cannot contain '/', so commands run in the folder itself.
+  /// Names that are dangerous in a shell. A file name cannot contain '/', so commands run in the files' own folder.
   static let hostile = [
     "$(touch${IFS}pwned)", "$(touch pwned)", "`touch pwned`", "${a[$(touch pwned)]}", "$((a[$(touch pwned)]))", "a b",
     "it's", "say \"hi\"", "'\"'$(touch pwned)", "two\nlines", "two\n$(touch pwned)\n", "tab\there", "esc\u{1B}[31m",
@@ -79,7 +79,7 @@ import Testing
     #expect(shell.names == names.sorted())
   }
 
-  /// The serial number is untrusted: the accessory chooses it.
+  /// A serial number is untrusted, because the accessory chooses it.
   @Test(arguments: quotes) func aSerialNumberOfAnyKindIsMeantAndNotRun(quote: String) throws {
     let local = LocalPlace()
     let serials = Self.hostile.enumerated().map { "z\($0)-\($1)" }
@@ -97,7 +97,7 @@ import Testing
     #expect(try run.wait().ending == .exit(0))
   }
 
-  /// A file name cannot contain '/', and both characters are escaped in an address.
+  /// The characters '/' and '#' are escaped in an address, and a file name cannot contain '/'.
   @Test func aSerialNumberWithASlashOrAHashIsMeantAndNotRun() throws {
     let local = LocalPlace()
     let serials = ["x$(touch${IFS}\(shell.place.file("here"))/pwned)", "y#$(touch pwned)"]
@@ -197,7 +197,7 @@ import Testing
     #expect(shell.names == ["f\(name)"])
   }
 
-  /// Compares word by word, so that a failure shows the wrong name among many.
+  /// Compares words one by one, so that a failure shows which of many names is wrong.
   private func expect(
     _ found: [[String]], _ wanted: [[String]], at place: SourceLocation = #_sourceLocation
   ) {

@@ -2,9 +2,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests easim on both sides of a USB cable: the host's libusb uses a device simulated by umockdev, and that device is
-/// connected to the USB/IP server of `easim run` in place of a kernel's virtual host controller. The kernel lane tests
-/// the same with a real kernel.
+/// Tests easim at both ends of a USB cable. The host's libusb uses a device simulated by umockdev, which is connected
+/// to the USB/IP server of `easim run` and takes the place of a kernel's virtual host controller. The kernel lane runs
+/// the same tests with a real kernel.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBBusTests {
   let place = TemporaryFolder()
 
@@ -12,7 +12,7 @@ import Testing
   static let native: [UInt8] = [0xFF, 0xF0, 0x01]
   static let sidePair: [[UInt8]] = [[7, 5, 0x83, 2, 0x00, 0x02, 0], [7, 5, 0x03, 2, 0x00, 0x02, 0]]
 
-  /// The camera has iAP2, and an interface for frames, named by string 5.
+  /// The camera has an iAP2 interface and an interface for frames, whose name is string 5.
   static let camera = cameraNamed(5)
 
   static func cameraNamed(_ name: UInt8, _ more: [UInt8]...) -> [UInt8] {
@@ -71,7 +71,7 @@ import Testing
     #expect(send.ending == .exit(0), "\(send.err)")
   }
 
-  /// A user opens, closes and opens again; the alternate setting is selected each time.
+  /// The user opens, closes and reopens a session; the alternate setting is selected each time.
   @Test func theConsoleOpensAndClosesSessionsOfNativeTransport() throws {
     let bus = try Bus("camera")
     let script =
@@ -123,7 +123,8 @@ import Testing
     try bus.program.line("session 0 ended")
   }
 
-  /// Two native-transport interfaces without a protocol's name; the second refers to string 9, which does not exist.
+  /// Neither of these two native-transport interfaces has a protocol's name; the second refers to string 9, which does
+  /// not exist.
   @Test func anInterfaceWithoutTheProtocolsNameIsNoneOfIts() throws {
     let other = [
       USBMock.interface(2, Self.native, name: 9),

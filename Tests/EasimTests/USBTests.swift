@@ -2,12 +2,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests `usb:` as typed by a user. Real libusb and libudev see a device that umockdev simulates. The device's
-/// endpoints lead to `easim run`.
+/// Tests `usb:` addresses as users type them. The real libusb and libudev see a device simulated by umockdev, whose
+/// endpoints are connected to `easim run`.
 @Suite(.waits, .enabled(if: USBMock.absence == nil, "\(USBMock.absence ?? "")")) struct USBTests {
   let place = TemporaryFolder()
 
-  // MARK: Shapes
+  // MARK: Descriptors
 
   static let iAP: [UInt8] = [0xFF, 0xF0, 0x00]
   static let keyboard = USBMock.interface(0, [0x03, 0x01, 0x01], [[0x07, 0x05, 0x83, 0x03, 0x08, 0x00, 0x0A]])
@@ -17,7 +17,7 @@ import Testing
     USBMock.device + USBMock.configuration(1, interfaces)
   }
 
-  /// Devices that are accessories, with differently structured descriptors.
+  /// Devices that are accessories, with descriptors of different structures.
   static let accessories: [(name: String, descriptors: [UInt8])] = [
     ("high speed", USBMock.plain),
     (
@@ -51,7 +51,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Devices that are almost accessories, and the reasons reported.
+  /// Devices that are almost accessories, and the reasons that easim reports.
   static let nearMisses: [(descriptors: [UInt8], reason: String)] = [
     (shape(USBMock.interface(0, iAP, [USBMock.bulkIn])), "(interface 0 is FF/F0/00 and has no bulk OUT endpoint)"),
     (shape(USBMock.interface(0, iAP, [USBMock.bulkOut])), "(interface 0 is FF/F0/00 and has no bulk IN endpoint)"),
@@ -75,8 +75,8 @@ import Testing
     #expect(info.err.contains(reason.dropFirst().dropLast()), "\(info.err)")
   }
 
-  /// How a device with a native transport answers a request for its name: nothing, too little, another kind of
-  /// descriptor, half a character, more than was requested, or a false length.
+  /// How a device with a native transport answers a request for its name: nothing, too little, a different kind of
+  /// descriptor, half a character, more than was requested, or a wrong length.
   static let names: [[UInt8]] = [
     [], [0x04], [0x02, 0x03], [0x04, 0x02, 0x61, 0x00], [0x03, 0x03, 0x61], [0x04, 0x03, 0x00, 0xD8],
     [0xFF, 0x03] + [UInt8](repeating: 0x61, count: 1_000), [0xFF, 0x03, 0x61, 0x00], [0x00, 0x03, 0x61, 0x00],
@@ -105,8 +105,8 @@ import Testing
     #expect(list.out.split(separator: "\n").count == 1)
   }
 
-  /// The string, which is in the mock's format, contains a line end and an escape sequence that would turn a terminal
-  /// red.
+  /// The string is in the mock's format. It contains a line break and an escape sequence that would turn a terminal's
+  /// text red.
   @Test func aStringIsOneLineAndGivesNoOrdersToATerminal() throws {
     let list = try USBMock(options: ["--serial", #"A\nB\033[31mC"#]).run("list", "usb:")
     #expect(list.out == "usb:1-2  Mock Accessory  Mock Works  1209:0001  A\u{FFFD}B\u{FFFD}[31mC  iAP2\n")
@@ -160,7 +160,8 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// In any phase (detection, negotiation, authentication or a session), an unplug counts as a normal disconnect.
+  /// Unplugging counts as a normal disconnect in every phase: detection, negotiation, authentication, and during a
+  /// session.
   @Test(arguments: [1, 7, 30, 100, 400, 900, 3_000, 9_900]) func unplugAtAnyMomentIsAnUnplug(bytes: Int) throws {
     let accessory = try Accessory(on: .unix, in: place)
     let send = try mock("--unplug-at", "\(bytes)", "--report")
@@ -180,7 +181,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Bytes before a failed transfer count in either direction: nothing is lost or repeated.
+  /// Bytes that were transferred before a failure count, in either direction: no byte is lost or repeated.
   @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EOVERFLOW])
   func aTransferThatFailsInItsMiddleLosesNothing(direction: String, code: Int32) throws {
     let accessory = try Accessory(on: .unix, in: place)
@@ -191,7 +192,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// A single transfer fails with the kernel's code for a stall, an error on the wire, or babble.
+  /// A single transfer fails with the kernel's error code for a stall, an error on the wire, or babble.
   @Test(arguments: ["in", "out"], [EPIPE, EPROTO, EILSEQ, ETIME, EOVERFLOW])
   func aTransferThatFailsOnceLosesNothing(direction: String, code: Int32) throws {
     let accessory = try Accessory(on: .unix, in: place)
@@ -247,7 +248,7 @@ import Testing
     #expect(try USBMock(options: ["--claimed"]).run("doctor").out.contains(", 0 accessories\n"))
   }
 
-  /// Root has every permission, so the test switches to another user.
+  /// Root may open every device, so the test switches to another user.
   @Test(.enabled(if: getuid() == 0, "only root can become somebody else"))
   func aDeviceThatMayNotBeOpenedIsToldWithTheRule() throws {
     let mine = place.file("easim")
@@ -266,7 +267,7 @@ import Testing
 
   @Test func anUnchangedProgramMeetsAnAccessoryOnUSB() throws {
     let accessory = try Accessory(on: .unix, in: place)
-    // The program exits during a notification, while its accessory and session are still open. Nothing leaks.
+    // The program exits during a notification, while its accessory is connected and its session is open. Nothing leaks.
     let program = [
       "env", "EASIM_LOCAL=\(place.path)", "EASIM_ENDPOINTS=usb:", "ASAN_OPTIONS=detect_leaks=0",
       BuiltProducts.program("EADemoClient"), "com.lawaken.iap2", "10k",

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Mistakes in command lines are reported with the nearest correct word, and the exit code is 2.
+/// A mistake in a command line is reported together with the nearest correct word, and the exit code is 2.
 @Suite(.waits) struct UsageTests {
   static let wrong: [(words: String, complaint: String)] = [
     ("dmo", "unknown command 'dmo', did you mean 'demo'?"),
@@ -151,7 +151,7 @@ import Testing
     #expect(easim.err.hasPrefix("easim: '': No such file or directory\n"))
   }
 
-  /// Swift would replace these bytes, so another path would be opened, or other bytes sent.
+  /// Swift would replace these bytes, so that easim would open a different path or send different bytes.
   @Test func wordsThatAreNotUTF8AreNotReplacedByOthers() throws {
     let place = TemporaryFolder()
     let words = "easim send unix:nobody --text \"$(printf 'a\\376b')\""

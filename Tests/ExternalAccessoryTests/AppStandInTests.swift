@@ -6,8 +6,7 @@ import Testing
 
 /// Tests the stand-ins for the parts of UIKit that apps use, driven by a world.
 @MainActor @Suite struct AppStandInTests {
-  /// Records the app's notifications, both of its own state and of its accessories, and the state that `UIApplication`
-  /// reports.
+  /// Records the notifications about the app's state and about accessories, and the state that `UIApplication` reports.
   @MainActor private final class Diary {
     private(set) var words: [String] = []
     private var observers: [any NSObjectProtocol] = []

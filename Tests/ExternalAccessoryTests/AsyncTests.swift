@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Opens a session whose accessory side is operated by the test.
+  /// Opens a session whose other end is operated by the test.
   private func connect(_ world: SimulatedWorld) async throws -> (connection: AccessoryConnection, far: WorldSession) {
     let echo = try world.add("echo")
     echo.takeSessions()
@@ -116,14 +116,13 @@ import Testing
       try await connection.write([7, 8, 9])
       await world.run { far.received.count == before + 3 }
       #expect(far.received.suffix(3) == [7, 8, 9])
-      // Whatever the cancelled writer had not yet written is lost; how much that is depends on the moment of
-      // cancellation.
+      // Bytes that the cancelled writer had not yet written are lost; their number depends on when it was cancelled.
       #expect(world.misuses.filter { !$0.contains("the rest was never written") } == [])
     }
   }
 
-  /// Nothing is read before it is requested. While a task reads, no time passes in which the accessory could give up,
-  /// even if the task waits long for a thread.
+  /// Nothing is read before the app requests it. While a task reads, virtual time stands still, so the accessory does
+  /// not give up even if the task has to wait long for a thread.
   @Test func nobodyReadsAndTheAccessoryIsHeldBackAndNobodyIsLate() async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 10_000 }) { world in
       let (connection, far) = try await connect(world)

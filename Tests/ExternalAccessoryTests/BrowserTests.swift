@@ -28,7 +28,7 @@ import Testing
     ) { words.append("\(accessory.name) \(status)") }
   }
 
-  /// The delegate is called on the given queue or, without one, on the main queue, and is not retained.
+  /// The delegate is called on the given queue or, without a queue, on the main queue, and is not retained.
   @Test(arguments: [false, true]) func b1TheDelegateIsToldOnItsQueueAndNotHeld(hasQueue: Bool) async throws {
     final class Place: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
       static let key = DispatchSpecificKey<Bool>()
@@ -155,7 +155,7 @@ import Testing
   }
 
   /// Once an accessory is configured, the search no longer finds it. A browser that did not start the search is
-  /// notified of state changes only.
+  /// notified only of state changes.
   @Test(arguments: [EAWiFiUnconfiguredAccessoryConfigurationStatus.success, .failed])
   func b4WhatWasConfiguredIsNotFoundAgain(status: EAWiFiUnconfiguredAccessoryConfigurationStatus) async throws {
     try await withSimulatedWorld { world in

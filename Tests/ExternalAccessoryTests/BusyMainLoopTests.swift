@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct BusyMainLoopTests {
   /// Each stream event is also put on the main queue, for programs whose main run loop is not running. A busy thread
-  /// used to take fewer items from that queue than its streams added, so the queue grew and delayed notifications.
+  /// once took fewer items from that queue than its streams added, so that the queue grew and delayed notifications.
   @Test func theMainQueueDoesNotGrowWithTheEventsOfAStream() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -16,7 +16,7 @@ import Testing
       let input = try #require(parts.session.inputStream)
       let waiting = DispatchQueue.main.sync { () -> Int in
         if let virtual = world.virtual { virtual.run(until: virtual.now) }
-        // Each time the stream is scheduled, its bytes are announced again.
+        // Each time the stream is scheduled, the bytes in it are announced again.
         for _ in 0..<100 {
           input.remove(from: .main, forMode: .default)
           input.schedule(in: .main, forMode: .default)

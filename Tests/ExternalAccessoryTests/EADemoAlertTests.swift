@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  /// An accessory in the first half of a flicker offers no protocols, so no app can be missing.
+  /// An accessory in the first half of a flicker offers no protocols, so no alert about a missing app is shown.
   @Test func a1NotForTheEmptyListOfAFlicker() async throws {
     try await withSimulatedWorld(declaring(["com.lawaken.iap2"])) { world in
       try world.add("lawk-view", quirks: ["flicker"]).plugIn()
@@ -43,7 +43,7 @@ import Testing
   }
 
   /// "If the protocol has not been previously defined, an alert is present to indicate that the protocolString is not
-  /// defined in the Info.plist": on current systems no session is opened.
+  /// defined in the Info.plist": on current systems, no session is opened.
   @Test func a2AnUndeclaredProtocolIsAnAlertAndNoSession() async throws {
     var settings = declaring(["com.example.other"])
     settings.rules.visibility = .all
@@ -94,8 +94,8 @@ import Testing
     }
   }
 
-  /// "When no accessory is attached, the main screen will display the message 'No Accessories Connected'", and it does
-  /// so again when the accessory is detached.
+  /// "When no accessory is attached, the main screen will display the message 'No Accessories Connected'", and the
+  /// message returns when the accessory is detached.
   @Test(.waits) func a4NoAccessoriesConnectedIsShownWhileTheListIsEmpty() throws {
     let local = LocalFolder()
     let address = "unix:\(local.folder.file("echo.sock"))"

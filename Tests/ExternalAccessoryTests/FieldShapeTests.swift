@@ -14,7 +14,7 @@ import Testing
     return (simulated, try #require(manager.connectedAccessories.first))
   }
 
-  /// Keeps only the streams, and opens them after the session object has been released.
+  /// The client keeps only the streams, and opens them after it has released the session object.
   @Test func e11StreamsMayBeOpenedAfterTheSessionWasLetGoOf() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)
@@ -35,7 +35,7 @@ import Testing
       #expect((streams[1] as? OutputStream)?.write([3], maxLength: 1) == 1)
       await world.settle()
       #expect(simulated.sessions.first?.received == [3])
-      // A stream is still closed when it is deallocated.
+      // Deallocating a stream also closes it.
       for stream in streams { stream.close() }
       streams = []
       await world.settle()
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  /// Without being woken, the run loop would see the stream's pending signal only after an hour.
+  /// If the run loop were not woken, it would not see the stream's pending signal for an hour.
   @Test func aSignalOnADeadLoopWakesALivingOneThatSleeps() async throws {
     try await withSimulatedWorld { world in
       let waiting = try await byteForADeadLoop(world)
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  /// Nothing runs the main run loop of a test: the main queue takes its place and must learn of the pending signal.
+  /// In a test, the main run loop does not run; the main queue takes its place and must handle the pending signal.
   @Test func aSignalOnADeadLoopReachesTheMainLoopThatIsAdded() async throws {
     try await withSimulatedWorld { world in
       let waiting = try await byteForADeadLoop(world)
@@ -206,7 +206,7 @@ import Testing
         #expect(stream.delegate === recorder)
         stream.delegate = nil
         #expect(stream.delegate === stream)
-        // A stream that was opened but not scheduled may be polled.
+        // A stream that was opened but not scheduled may be polled, so this is no misuse.
         stream.open()
       }
       await world.settle()
@@ -214,14 +214,14 @@ import Testing
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       #expect(world.misuses == [Misuse.stream("com.example.echo", .ownDelegate).description])
-      // A stream without a delegate keeps missed events, and the next delegate receives them.
+      // A stream without a delegate keeps events, and the next delegate receives them.
       parts.session.inputStream?.delegate = recorder
       await world.settle()
       #expect(recorder.all == ["in open"])
     }
   }
 
-  /// Some clients set the delegate last, before the run loop runs.
+  /// Some clients set the delegate last, but before the run loop runs.
   @Test func aDelegateThatIsSetLastInOneTurnIsNoMisuse() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

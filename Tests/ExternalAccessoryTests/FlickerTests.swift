@@ -11,7 +11,6 @@ import Testing
     private(set) var session: EASession?
     private(set) var log: [String] = []
     private var recorder: EventRecorder?
-    /// Creates a client that writes "open" too early, like an app that does not check the protocols.
     init() {
       manager.registerForLocalNotifications()
       recorder = EventRecorder { [unowned self] heard in
@@ -74,7 +73,8 @@ import Testing
     }
   }
 
-  /// The system has connected the accessory but notifies no app; in milder cases it only leaves out background apps.
+  /// The system has connected the accessory but notifies no app or, in milder cases, only does not notify apps in the
+  /// background.
   @Test(arguments: [AppRules.LostConnects.all, .outsideForeground])
   func f4NoConnectThoughTheAccessoryIsInTheList(lost: AppRules.LostConnects) async throws {
     var settings = SimulatedWorld.Settings()
@@ -114,7 +114,7 @@ import Testing
     try await withSimulatedWorld { world in
       let client = Client()
       try world.add("lawk-view", quirks: ["authentication,slow,delay=4s"]).plugIn()
-      // Two answers are late: the certificate and the signature.
+      // The certificate and the signature are both late.
       await world.advance(by: .milliseconds(7900))
       #expect(client.log == [])
       await world.advance(by: .milliseconds(200))
@@ -147,9 +147,9 @@ import Testing
     }
   }
 
-  /// A stale entry for an accessory that disconnected hours ago without the system noticing: it is in the list, claims
-  /// to be connected, and is useless. A session with it ends when its first bytes have remained unacknowledged for too
-  /// long.
+  /// The system did not notice that an accessory disconnected hours ago, so its stale entry is still in the list and
+  /// claims to be connected. A session with such an accessory ends when its first bytes have remained unacknowledged
+  /// for too long.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()
@@ -178,8 +178,8 @@ import Testing
     }
   }
 
-  /// The accessory connects again while its stale entry is still listed: there are two entries with one serial number,
-  /// and only the newer one works.
+  /// The accessory connects again while its stale entry is still listed. There are then two entries with one serial
+  /// number, and only the newer one works.
   @Test func f8TheAccessoryComesBackBesideItsGhost() async throws {
     try await withSimulatedWorld { world in
       let echo = try world.add("echo")
@@ -216,9 +216,10 @@ import Testing
     }
   }
 
-  /// No report describes more than F7 (locking the device), so this test plays a script: the device is locked, the
-  /// accessory turns itself off a minute later, and the app is notified when the device is unlocked. If the app has the
-  /// background mode, locking alone changes nothing; otherwise the app loses all accessories.
+  /// No report describes this case in more detail than F7 (locking the device), so the test plays a plausible sequence:
+  /// the device is locked, the accessory turns itself off a minute later, and the app is notified when the device is
+  /// unlocked. If the app has the background mode, locking alone changes nothing; otherwise the app loses all
+  /// accessories.
   @Test(arguments: [true, false]) func f10ADisconnectAfterALockAsAScriptedCase(keepsAccessories: Bool) async throws {
     var settings = SimulatedWorld.Settings()
     settings.backgroundModes = keepsAccessories ? ["external-accessory"] : []

@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  /// A reference may point anywhere, even into the middle of a string.
+  /// A reference in a binary file may point anywhere, even into the middle of a string.
   @Test func anyOffsetOfAnObjectIsAnAnswerAndNeverATrap() throws {
     let bytes = try Self.binary()
     let table = Int(bytes[bytes.count - 1]) | Int(bytes[bytes.count - 2]) << 8
@@ -133,8 +133,8 @@ import Testing
   }
 }
 
-/// This constant is read when the program is loaded, before `main` and before anything uses the manager, as a global
-/// variable of the app would be.
+/// This constant is read when the program is loaded, before `main` and before the manager is used, like a global
+/// variable of the app.
 private let declaredFromTheStart = Bundle.main.object(forInfoDictionaryKey: AppManifest.protocolsKey) as? [String]
 
 /// Only ``InfoPlistTests`` runs these tests, in a process that has EASIM_INFO_PLIST set.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests two processes: an unchanged app, and the accessory that `easim run` plays.
+/// Tests two processes: an unchanged app, and an accessory played by `easim run`.
 @Suite(.waits) struct LocalTests {
   @Test(arguments: [["string", "Hello"], ["hex", "0102ff"], ["10k"]])
   func anUnchangedProgramMeetsTheAccessoryOfAnotherProcess(what: [String]) throws {
@@ -41,15 +41,14 @@ import Testing
     #expect(result.status == 0, "\(result)")
   }
 
-  /// The file is found in the same places as on Apple's systems, where it is part of the app: next to the program, or
-  /// in the folder above it.
+  /// Info.plist is found next to the program or in the folder above it, as in an app on Apple's systems.
   @Test(arguments: ["Info.plist", "../Info.plist"], ["com.example.echo", "com.example.other"])
   func theInfoPlistBesideTheProgramIsTheApps(place: String, declared: String) throws {
     let local = LocalFolder()
     let folder = local.folder.file("Linux")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // Copied by another process: a file written by this process would be busy while a child process of another test has
-    // inherited its descriptor.
+    // Another process copies the program: a program file that this process wrote could not be run while another test's
+    // child process has inherited its descriptor.
     let copy = Process()
     copy.executableURL = URL(fileURLWithPath: "/bin/cp")
     copy.arguments = [BuiltProducts.program("EADemoClient"), "\(folder)/App"]
@@ -93,7 +92,7 @@ import Testing
       said += String(decoding: more, as: UTF8.self)
     }
     #expect(said.contains("ExternalAccessory: the app does not see Echo"))
-    // SIGTERM may be blocked in the process that runs the tests, and the client would inherit that.
+    // SIGTERM may be blocked in the process that runs the tests, and the client would inherit the blocked signal.
     kill(client.processIdentifier, SIGKILL)
     client.waitUntilExit()
     let all = try local.run(

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 /// Tests N7 as apps see it: `Thread.isMainThread` in notifications, delegates and stream events under Swift Testing,
-/// where the main thread has ended; and apps that wait for the main queue.
+/// where the main thread has ended. Also tests apps that wait for the main queue.
 @Suite(.waits) struct MainThreadTests {
-  /// A client, as found in the field, that updates its interface on the thread on which it is called.
+  /// A client, as found in the field, that updates its user interface on whatever thread calls it.
   private final class Client: NSObject, StreamDelegate, EAAccessoryDelegate, @unchecked Sendable {
     private(set) var seen: [String] = []
     private var observers: [any NSObjectProtocol] = []

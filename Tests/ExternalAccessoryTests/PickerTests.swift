@@ -23,8 +23,8 @@ import Testing
       let connect = "connect selected: true"
       #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
       #expect(recorder.words == ["connect 1"])
-      // The user's choice belongs to a single connect event: neither the following disconnect nor the next connect
-      // contains it.
+      // Only one connect notification shows that the user chose the accessory: neither the following disconnect nor the
+      // next connect does.
       await world.unplug(echo)
       await world.plugIn(echo)
       #expect(recorder.heard.map(\.isSelected) == [true, false, false])

@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// On some systems (W21), the killed app's session remains, and the next app cannot open one.
+  /// On some systems (W21), the killed app's session remains open, and the next app cannot open a session.
   @Test(arguments: [true, false]) func s12ASessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
     try await withSimulatedWorld(.with { $0.rules.otherApps = blocks ? .refused : .interrupted }) { world in
       let parts = try await open(world)
@@ -64,7 +64,7 @@ import Testing
       #expect((EASession(accessory: accessory, forProtocol: "com.example.echo") == nil) == blocks)
       await world.settle()
       #expect(parts.far.isOpen == blocks)
-      // Unplugging the accessory and plugging it in again helps.
+      // After the accessory has been unplugged and plugged in again, the app can open a session.
       parts.simulated.unplug()
       await world.settle()
       parts.simulated.plugIn()

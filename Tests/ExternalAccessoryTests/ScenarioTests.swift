@@ -7,7 +7,7 @@ import Testing
 @testable import ExternalAccessorySimulation
 
 @Suite struct ScenarioTests {
-  /// Plays every shipped scenario twice: in a world with the client of the command-line tool, and with `easim scenario
+  /// Plays every shipped scenario twice: in a world, with the client of the command-line tool, and with `easim scenario
   /// run`. The bytes on the cables and the timelines must be identical.
   @Test(arguments: ScenarioLibrary().names)
   func aWorldsTranscriptIsThatOfTheCommandLine(name: String) async throws {
@@ -20,7 +20,7 @@ import Testing
     var settings = try SimulatedWorld.Settings(scenario: name)
     let scenario = try #require(settings.scenario)
     settings.keepsTranscript = true
-    // The scenario's app replaces the one that the manager shows, which plays no part here.
+    // The scenario's own app is used; the app that the manager shows plays no part in this test.
     settings.rules = AppRules()
     settings.declaredProtocols = nil
     try await withSimulatedWorld(settings) { world in
@@ -34,13 +34,13 @@ import Testing
       await world.settle()
       #expect(!transcript.isEmpty)
       #expect(world.transcript.map { $0 + "\n" }.joined() == transcript)
-      // The last line is the command's verdict; its advice names options that exist only on the command line.
+      // The last line is the command's verdict. The advice in it names options that exist only on the command line.
       let lines = printed.replacing(/,"advice":"[^"]*"/, with: "").split(separator: "\n")
       #expect(world.events.map(\.json) == lines.dropLast().map(String.init))
     }
   }
 
-  /// An app that uses Apple's API experiences the same world: the same bytes pass until the first session opens.
+  /// For an app that uses Apple's API, the world is the same: the same bytes pass until the first session is opened.
   @Test(arguments: ["flicker", "transport-switch", "late-authentication", "stale-bytes"])
   func upToTheAppsFirstSessionTheTranscriptIsTheSame(name: String) async throws {
     let local = LocalFolder()
@@ -125,7 +125,7 @@ import Testing
       let begun = Date()
       await world.advance(by: world.scenarioLength)
       #expect(world.scenarioLength > .seconds(24 * 3_600))
-      // The limit holds no matter how busy the machine is.
+      // This limit holds even on a very busy machine.
       #expect(Date().timeIntervalSince(begun) < 3_600)
       #expect(manager.connectedAccessories.count == 1)
     }

@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// The written bytes must be sent before the session ends, but the accessory does not read them.
+  /// The bytes that the app wrote must be sent before the session ends, but the accessory does not read them.
   @Test func aSessionThatWasClosedIsNotAccusedWhileItsBytesWait() async throws {
     try await withSimulatedWorld { world in
       let (simulated, accessory) = try await accessory(world)
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  /// The classes and their getters are open, because apps subclass them.
+  /// Apple's classes and their getters are open, because apps subclass them.
   @Test func aSubclassOfASessionIsASession() async throws {
     final class Named: EASession, @unchecked Sendable {
       var note = ""

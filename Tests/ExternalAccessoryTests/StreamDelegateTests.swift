@@ -3,7 +3,7 @@ import ExternalAccessorySimulation
 import Testing
 
 @Suite struct StreamDelegateTests {
-  /// A delegate that uses its stream during deallocation, like clients that close their streams in `deinit`.
+  /// A delegate that uses its stream while it is being deallocated, like clients that close their streams in `deinit`.
   private final class Leaving: NSObject, StreamDelegate, @unchecked Sendable {
     private let stream: Stream
     init(_ stream: Stream) { self.stream = stream }
@@ -11,7 +11,7 @@ import Testing
     func stream(_ stream: Stream, handle event: Stream.Event) {}
   }
 
-  /// Checking whether there is a delegate retains it briefly, perhaps as its last owner.
+  /// Checking whether there is a delegate retains it briefly, and this may be the last reference to it.
   @Test func aDelegateMayGoOnAnyThreadAtAnyMomentAndUseItsStreamAsItGoes() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

@@ -34,7 +34,8 @@ import Testing
     }
   }
 
-  /// The bytes come first and are announced until all are read. The output stream announces no more space.
+  /// The bytes come before the end, and are announced until all of them are read. The output stream announces no more
+  /// space.
   @Test func t10WhatArrivedIsReadBeforeTheEndIsTold() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -70,8 +71,8 @@ import Testing
     }
   }
 
-  /// The app receives the end of one stream, and writes before it receives the end of the other. Both ends are still
-  /// delivered.
+  /// The app receives the end event of one stream, and writes before it receives the end event of the other. Both
+  /// events are still delivered.
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
   func t10AWriteThatFailsBeforeTheEndIsToldDoesNotTakeItAway(event: SimulatedWorld.Settings.LossEvent) async throws {
     final class Written: @unchecked Sendable { var counts: [Int] = [] }
@@ -229,8 +230,7 @@ import Testing
     }
   }
 
-  /// All of this happens in one step: the session is opened, written to and released before the accessory has seen any
-  /// of it.
+  /// The session is opened, written to and released in one step, before the accessory notices any of this.
   @Test(arguments: [1, 5000, 24_907, 60_000, 200_000]) func t7WhatWasWrittenBeforeAnOrderlyEndArrives(
     size: Int
   ) async throws {

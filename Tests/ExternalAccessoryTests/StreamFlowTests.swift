@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests the bytes of streams (T): all of them arrive, in order, and no faster than the slower side reads.
+/// Tests the bytes of streams (T): all of them arrive, in order, and no faster than the slower end reads.
 @Suite struct StreamFlowTests {
   @Test func t7AWriteTakesWhatThereIsRoomForAndTheTailGoesLater() async throws {
     try await withSimulatedWorld(.with { $0.sendBufferSize = 1000 }) { world in
@@ -91,7 +91,7 @@ import Testing
       let parts = try await open(world)
       parts.session.outputStream?.open()
       parts.session.write(counting(10_000))
-      // The bytes take 1.33 s, and the packets around them a little longer.
+      // The bytes alone take 1.33 s; with packet headers they take a little longer.
       await world.advance(by: .milliseconds(1330))
       #expect(parts.far.received.count < 10_000)
       await world.advance(by: .milliseconds(120))

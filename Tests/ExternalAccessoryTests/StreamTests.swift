@@ -49,7 +49,7 @@ import Testing
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = LoopThread(slice: 0.001, mode: RunLoop.Mode("another")) {
         session.start(recorder, on: .current, forMode: RunLoop.Mode("ours"))
-        // The current mode needs a source, so that the run loop waits.
+        // The run loop waits in this mode only if the mode has a source.
         RunLoop.current.add(Timer(timeInterval: 0.001, repeats: true) { _ in }, forMode: RunLoop.Mode("another"))
       }
       parts.far.send([1])
@@ -93,7 +93,7 @@ import Testing
         }
       )
       let loop = try #require(slot.loop)
-      // The thread is kept busy, so that nothing reaches it before everything has been done.
+      // The thread is kept busy, so that no event is delivered before all the steps have been done.
       loop.add(Timer(timeInterval: 0, repeats: false) { _ in isHeld.wait() }, forMode: .default)
       parts.session.start(recorder, on: loop)
       parts.session.inputStream?.remove(from: loop, forMode: .default)
@@ -135,7 +135,7 @@ import Testing
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
       await world.settle()
       #expect(recorder.received == counting(4))
-      // The remaining events arrive in the mode that was not removed.
+      // The remaining events arrive in the mode from which the stream was not removed.
       parts.session.inputStream?.schedule(in: .main, forMode: .common)
       await world.settle()
       #expect(recorder.received == counting(10))

@@ -140,9 +140,9 @@ import Testing
     }
   }
 
-  /// The system's daemon itself cannot crash here (docs/external-accessory.md describes what was tried). But what apps
-  /// see of such a crash can be played: without warning, all accessories on all cables disconnect at once, in the
-  /// middle of a transfer, and return with new connection IDs.
+  /// The test cannot crash the system's own daemon (docs/external-accessory.md describes what was tried), but it shows
+  /// what apps see of such a crash: without warning, all accessories on all cables disconnect at once, in the middle of
+  /// a transfer, and return with new connection IDs.
   @Test func s8EverythingGoesAtOnceAndComesBackAsWhenTheDaemonCrashed() async throws {
     try await withSimulatedWorld(keeping) { world in
       let recorder = EventRecorder.registered()
@@ -174,7 +174,7 @@ import Testing
   }
 
   /// The app is suspended between `EASession` and `openCompleted`: no event is delivered until the app runs again, and
-  /// none is lost. The test runs on the main actor, so that none is delivered before the suspension.
+  /// no event is lost. The test runs on the main actor, so that no event is delivered before the app is suspended.
   @Test @MainActor func s9AnAppThatIsSuspendedWhileItOpensHearsOfItsStreamsLater() async throws {
     try await withSimulatedWorld(keeping) { world in
       world.move(to: .background)

@@ -13,8 +13,8 @@ import Testing
     let failure: () -> Int32
   }
 
-  /// Records what an app reads and writes, and its events, when the peer answers, stops reading, and disconnects with
-  /// bytes in transit.
+  /// Records what an app reads and writes, and which events it receives, while the peer answers, stops reading, and
+  /// disconnects with bytes in transit.
   private func walk(_ ends: Ends) async -> [String] {
     var seen: [String] = []
     await ends.peerWrites(counting(10))
@@ -27,7 +27,7 @@ import Testing
     seen.append("write when there is room: \(ends.write([7, 8]))")
     await ends.peerWrites([42])
     await ends.peerGoes()
-    // The bytes that had arrived can still be read; then reads report the end, repeatedly.
+    // The bytes that had arrived can still be read; after them, every read reports the end.
     seen.append("read \(ends.read(4) ?? [])")
     seen.append("read \(ends.read(100) ?? [])")
     seen.append("read \(ends.read(100) ?? [])")
@@ -37,9 +37,9 @@ import Testing
     return seen
   }
 
-  /// On Apple's systems, a stream was seen to be one of a pair of sockets (`useSocketInterface`, error 32). On Linux
-  /// the streams are not sockets, but behave identically at each step. A write to a socket would raise SIGPIPE here;
-  /// the process must survive.
+  /// On Apple's systems, a stream has been observed to be one of a pair of sockets (`useSocketInterface`, error 32). On
+  /// Linux, the streams are not sockets, but behave identically at each step. Where a write to a socket would raise
+  /// SIGPIPE, the process must survive.
   @Test func t16StreamsTakeKeepAndBreakOffBytesAsASocketPairDoes() async throws {
     let socket = SocketPair()
     let ofSockets = await walk(
@@ -110,7 +110,7 @@ import Testing
     }
 
     func peerGoes() {
-      // If there were unread bytes, closing the socket would reset the connection.
+      // The peer reads all bytes first, because closing a socket with unread bytes would reset the connection.
       _ = peerReadsAll()
       Glibc.close(ends[1])
       ends[1] = -1
@@ -123,8 +123,8 @@ import Testing
     }
   }
 
-  /// The first read works, and no event arrives for any later bytes. The report also says that the getter never
-  /// returned; that part is not reproduced: docs/external-accessory.md describes what was tried.
+  /// The first read works, but no event arrives for any later bytes. According to the field report, the getter also
+  /// never returned; this is not reproduced, and docs/external-accessory.md describes what was tried.
   @Test func t17BytesAreToldOfOnceAndNeverAgain() async throws {
     try await withSimulatedWorld(.with { $0.rules.announcesBytesOnce = true }) { world in
       let parts = try await open(world)

@@ -4,10 +4,11 @@ import Testing
 
 @testable import ExternalAccessorySimulation
 
-/// Tests how the app's time relates to the world's: timers of the main run loop, a clock, and what stays in real time.
+/// Tests how the app's time relates to the world's: timers on the main run loop, a clock, and code that continues to
+/// use real time.
 @Suite(.waits) struct WorldTimeTests {
-  /// A client, as found in the field, that opens its session some time after the connect and then sends a heartbeat,
-  /// both driven by timers.
+  /// A client, as found in the field, that uses timers to open its session some time after the connect and then to send
+  /// a heartbeat.
   @MainActor private final class Client {
     private(set) var openings = 0
     private(set) var beats = 0
@@ -104,7 +105,7 @@ import Testing
       #expect(await sleeper.words == [])
       for attempt in 1...2 {
         await world.advance(by: .milliseconds(1))
-        // On a busy machine the task may take a moment to go back to sleep.
+        // On a busy machine, the task may need a moment to go back to sleep.
         await world.expect { world.sleeperCount == 1 }
         #expect(await sleeper.words.last == "attempt \(attempt)")
         await world.advance(by: .milliseconds(19_999))
@@ -128,7 +129,7 @@ import Testing
 
   @Test func aWorldSaysThatTheAppWaitedInRealTime() async throws {
     try await withSimulatedWorld { world in
-      // The interval starts at the first check, so that the world stands still for all of it.
+      // The interval starts at the first check, so that the world stands still during the whole interval.
       var begin: Date?
       await world.expect {
         begin = begin ?? Date()
@@ -139,7 +140,7 @@ import Testing
     }
   }
 
-  /// The world's `patience` is an hour, so that only the limit can end the wait.
+  /// The world's `patience` is an hour, so that only the wait's limit can end it.
   @Test(.timeLimit(.minutes(10))) func whatMustNotComeTrueTakesNoLongerThanItsLimit() async throws {
     var settings = SimulatedWorld.Settings()
     settings.patience = .seconds(3_600)
@@ -150,8 +151,7 @@ import Testing
     }
   }
 
-  /// The patience and the limit are both a day, so the wait can end early only because nothing more can happen in the
-  /// world.
+  /// The patience and the limit are both a day, so the wait can end early only because the app is at rest.
   @Test func whatMustNotComeTrueEndsWhenTheAppIsAtRest() throws {
     for name in ["nothingComes", "whatComesInRealTimeIsWaitedFor"] {
       let result = try TestBundle.run("AppsAtRest/\(name)")
@@ -173,7 +173,7 @@ import Testing
   }
 }
 
-/// An app that waits by sleeping, which tests themselves must not do.
+/// An app that sleeps in order to wait, which tests themselves must not do.
 private enum SleepingApp {
   static func task() async throws { try await Task.sleep(for: .milliseconds(800)) }
   static func suspendingTask() async throws { try await SuspendingClock().sleep(for: .milliseconds(800)) }

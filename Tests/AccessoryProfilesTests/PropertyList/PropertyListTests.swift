@@ -82,7 +82,7 @@ import Testing
     "none: \((1..<depth).reduce(PropertyList.array([])) { list, _ in .array([list]) })"
   }
 
-  /// Closing tags count only where every XML parser sees them.
+  /// Closing tags inside comments, processing instructions and document types do not count.
   @Test(arguments: ["<!--</array>-->", "<?a </array>?>", "<!DOCTYPE </array>"])
   func aHiddenClosingTagDoesNotHideTheDepth(hidden: String) {
     let text = "<plist>" + String(repeating: "<array>\(hidden)", count: 70)
@@ -109,7 +109,7 @@ import Testing
     let values = { (objects: [[UInt8]]) in try PropertyList(Self.binary(objects), path: "Info.plist") }
     #expect(try values([[0xD1, 1, 2], [0x51, 0x61], [0xA0]]) == .dictionary(["a": .array([])]))
     #expect(try values([[0x51, 0x61]]) == .text("a"))
-    // The dictionary contains the same key twice.
+    // The dictionary contains the same key twice; the first value is used.
     #expect(try values([[0xD2, 1, 1, 1, 2], [0x51, 0x61], [0xA0]]) == .dictionary(["a": .text("a")]))
     #expect(
       try values([[0xA2, 1, 2], [0x09], [0x00]]) == .array([.other("a boolean"), .other("a value of another kind")]))

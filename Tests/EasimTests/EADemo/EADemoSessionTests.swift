@@ -4,7 +4,7 @@ import Testing
 
 @testable import easim
 
-/// Tests EADemo's sessions: returned bytes, several sessions at a time, repetitions, and how scripts handle
+/// Tests EADemo's sessions: bytes that come back, several sessions at a time, repetitions, and how scripts handle
 /// replies.
 @Suite struct EADemoSessionTests {
   private var demo = EADemoTranscript()

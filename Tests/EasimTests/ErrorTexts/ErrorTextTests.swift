@@ -10,7 +10,8 @@ import Testing
 
 /// Compares what easim reports about wrong files, options and command lines with the committed texts in `Golden`.
 ///
-/// `EASIM_REWRITE=1 Scripts/test -- --filter ErrorTextTests` rewrites them; the diff then shows the new texts.
+/// `EASIM_REWRITE=1 Scripts/test -- --filter ErrorTextTests` rewrites the committed texts; the diff then shows what has
+/// changed.
 @Suite(.waits) struct ErrorTextTests {
   private static let folder = "Tests/EasimTests/ErrorTexts"
 
@@ -135,7 +136,7 @@ import Testing
     }
   }
 
-  /// The golden file itself contains the command lines, each after `$ `.
+  /// The command lines come from the golden file, where each one follows `$ `.
   @Test func commandLines() throws {
     let golden = "\(Self.folder)/Golden/command-lines.txt"
     let lines = try Repository.text(golden).split(separator: "\n").filter { $0.hasPrefix("$ ") }

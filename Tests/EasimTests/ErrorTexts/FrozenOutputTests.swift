@@ -2,10 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Compares what commands print and write with the committed files in `Tests/Golden`: an internal change of easim must
+/// Compares what commands print and write with the committed files in `Tests/Golden`: internal changes to easim must
 /// not change this output. Only commands whose output is the same in every run are included.
 ///
-/// `EASIM_REWRITE=1 Scripts/test -- --filter Frozen` rewrites the files; the diff then shows the new output.
+/// `EASIM_REWRITE=1 Scripts/test -- --filter Frozen` rewrites the committed files; the diff then shows what has
+/// changed.
 @Suite(.waits) struct FrozenOutputTests {
   /// A command line, the reports that it writes, and the parts of its output that differ between runs.
   struct Command: Sendable, CustomTestStringConvertible {
@@ -76,7 +77,7 @@ import Testing
   @Test func everyCommandHasTheHelpThatItHad() throws {
     let place = TemporaryFolder()
     let overview = try Self.run(["help"], hidesErrors: false, in: place)
-    // "  burst     load test: …"
+    // " burst load test: …" is a line with a command.
     let commands = overview.split(separator: "\n").filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
       .compactMap { $0.split(separator: " ").first.map(String.init) }.filter { $0.allSatisfy(\.isLetter) }
     #expect(commands.count > 15)
@@ -86,7 +87,7 @@ import Testing
     try check("help.txt", ([overview] + pages).joined(separator: "\n"))
   }
 
-  /// A page without its style sheet, which is the same on all pages and has a separate file.
+  /// Returns a page without its style sheet, which is the same on all pages and has a golden file of its own.
   private func withoutStyle(_ page: String) throws -> String {
     let begin = try #require(page.firstRange(of: "<style>\n"))
     let end = try #require(page[begin.upperBound...].firstRange(of: "</style>\n"))
@@ -104,7 +105,7 @@ import Testing
     let descriptors = [out, err].map { (path: String) -> Int32 in
       Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     }
-    // Reports are named relative to the root of the repository.
+    // The commands run in the root of the repository, because they name reports relative to it.
     let command = #"cd "$0" && exec "$@""#
     let pid = try Spawn(
       "/bin/sh", ["-c", command, Repository.root, BuiltProducts.easim] + words, environment: [:], out: descriptors[0],

@@ -1,8 +1,8 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Wrong variants of a valid document, one mistake each: every key missing, misspelt or duplicated, every value of the
-/// wrong type or out of range.
+/// Invalid variants of a valid document, with one mistake each: a key is missing, misspelled or duplicated, or a value
+/// has the wrong type or is out of range.
 struct Mutations {
   struct Variant {
     let name: String
@@ -19,7 +19,7 @@ struct Mutations {
     variants.append(Variant(name: name, tree: tree))
   }
 
-  /// `rebuild` puts a variant of `value` into the whole document.
+  /// Adds all variants of `value`; `rebuild` inserts such a variant into the whole document.
   private mutating func visit(_ value: JSON5Value, path: String, _ rebuild: @escaping (JSON5Value) -> JSON5Value) {
     for (word, other) in wrongValues(for: value) where !path.isEmpty { add("\(path) = \(word)", rebuild(other)) }
     switch value.content {
@@ -77,7 +77,8 @@ struct Mutations {
     return String(word.prefix(1) + word.dropFirst(2))
   }
 
-  /// Wrong variants of `name,parameter=value,…`: each part misspelt, without its value, with wrong values, and twice.
+  /// Returns invalid variants of `name,parameter=value,…`: each part is misspelled, has no value, has a wrong value, or
+  /// occurs twice.
   static func texts(_ text: String) -> [String] {
     let parts = text.split(separator: ",").map(String.init)
     var wrong = [String(text.prefix(1) + text.dropFirst(2))]

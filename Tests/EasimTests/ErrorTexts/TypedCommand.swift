@@ -4,7 +4,7 @@ import TestSupport
 enum TypedCommand {
   private struct Failure: Error { let what: String }
 
-  /// Returns what the command writes to stderr, and its exit code if that is not 2. A single-quoted word may contain
+  /// Returns what the command writes to stderr, and its exit code if that is not 2. A word in single quotes may contain
   /// spaces.
   static func output(of line: Substring) throws -> String {
     let place = TemporaryFolder()

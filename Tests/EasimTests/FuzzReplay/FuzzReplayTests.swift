@@ -4,14 +4,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Replays every input that ever broke a fuzz target. A crash in this test is a bug that has returned.
+/// Replays every input that has ever broken a fuzz target. A crash in this test means that a bug has returned.
 @Suite struct FuzzReplayTests {
   @Test(arguments: [
     "FuzzWire", "FuzzMessages", "FuzzProfiles", "FuzzPropertyLists", "FuzzCaptures", "FuzzControl",
   ])
   func noFindingComesBack(target: String) throws {
     let findings = try Findings(of: target)
-    // The folder contains at least the README; this detects a moved folder.
+    // The folder contains at least the README; if it is empty, it has been moved.
     #expect(!findings.files.isEmpty)
     for bytes in findings.files {
       switch target {

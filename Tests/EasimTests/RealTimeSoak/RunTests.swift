@@ -47,7 +47,7 @@ import Testing
     #expect(!err.fileHandleForReading.availableData.isEmpty)
     run.process.interrupt()
     let said = end(run)
-    // If a run is too short for a result, its output is kept.
+    // If a run is too short to have a result, its output is shown.
     let rest = String(decoding: err.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     if let kept = rest.firstMatch(of: #/said is in (\S+)/#) {
       try FileManager.default.removeItem(atPath: String(kept.1))

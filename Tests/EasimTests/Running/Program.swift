@@ -1,10 +1,11 @@
 import Glibc
 import TestSupport
 
-/// A program run as a user would run it: started, read line by line, interrupted, and awaited.
+/// A program that a test runs as a user would: the test starts it, reads its output line by line, interrupts it, and
+/// waits for it to end.
 ///
-/// Nothing here waits for a fixed time: every wait is for a line or for the end of the program, and a time limit turns
-/// an endless wait into a failure that shows all output. A released program is killed.
+/// There are no waits for a fixed time: every wait is for a line of output or for the program's end. If a wait exceeds
+/// a time limit, the test fails and shows all output. The program is killed when this object is released.
 ///
 /// ```swift
 /// let run = try Program("run", "lawk-view", "--on", "unix:\(path)")
@@ -44,9 +45,9 @@ final class Program {
   /// Starts the program at `path`.
   ///
   /// - Parameters:
-  ///   - environment: added to the few variables that every program gets.
+  ///   - environment: variables in addition to the few that every program gets.
   ///   - stdin: the file that the program reads; empty by default.
-  ///   - stdout: a descriptor, owned by the caller, for the program's output; likewise `stderr`.
+  ///   - stdout: a descriptor for the program's output, which the caller owns; `stderr` likewise.
   init(
     path: String, _ words: [String], environment: [String: String] = [:], stdin: String = "/dev/null",
     stdout: Int32? = nil, stderr: Int32? = nil
@@ -92,7 +93,7 @@ final class Program {
     }
   }
 
-  /// Takes the output so far, so that a running program never has to wait for a reader.
+  /// Reads the output so far, so that a running program never has to wait for a reader.
   func catchUp() throws {
     while try pump(nil) {}
   }
@@ -109,7 +110,7 @@ final class Program {
     return Remains(ending: ending, out: out.text, err: err.text)
   }
 
-  /// Takes the available output of both streams; waits for it if `what` is given. Returns true if there was any.
+  /// Reads the available output of both streams; if `what` is given, waits for output. Returns true if there was any.
   @discardableResult
   private func pump(_ what: String?) throws -> Bool {
     var polls = [
@@ -128,12 +129,12 @@ final class Program {
   }
 }
 
-/// A program that did not do what the test waited for, with its output.
+/// The error if a program did not do what the test waited for; it contains the program's output.
 struct ProgramFailure: Error, CustomStringConvertible {
   let description: String
 }
 
-/// One output stream of a program, and its text.
+/// One output stream of a program, and the text read from it.
 ///
 /// The pipe is a pair of sockets, because sockets can be created in such a way that no other test's program inherits
 /// them.

@@ -51,7 +51,7 @@ final class FullPipe {
   }
 }
 
-/// A FIFO that is open for reading, but read only when a test requests it.
+/// A FIFO that is open for reading, but is read only when a test asks for it.
 final class UnreadFIFO {
   let path: String
   private let readingEnd: Int32
@@ -123,7 +123,7 @@ final class StoppedTerminal {
 }
 
 private enum StuckPlace {
-  /// Reads the next output, which is empty at the end; a hang is an error.
+  /// Reads the next output, which is empty at the end. Throws an error if no output arrives in time.
   static func read(_ descriptor: Int32, _ what: String) throws -> ArraySlice<UInt8> {
     var question = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&question, 1, Int32(Program.hangLimit)) > 0 else {

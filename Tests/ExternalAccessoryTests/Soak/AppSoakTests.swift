@@ -6,12 +6,12 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// Plugs and unplugs repeatedly, while eight threads of the app open, write and close at random, in real time and only
-/// through the public API. The soak runs in a separate process, so that all descriptors and memory of that process
-/// belong to the soak.
+/// Plugs in and unplugs accessories repeatedly, while eight of the app's threads open, write and close at random, in
+/// real time and only through the public API. The soak runs in a separate process, so that all descriptors and memory
+/// of that process belong to the soak.
 ///
-/// `EASIM_SOAK_PLUGS` is the number of plugs: a few by default, more in `.ci/nightly`, and 10,000 is what easim
-/// promises.
+/// `EASIM_SOAK_PLUGS` is how many times to plug in: a few by default, more in `.ci/nightly`; easim must pass with
+/// 10,000.
 @Suite struct AppSoakTests {
   @Test func everyByteIsAccountedForAndNothingIsLeftOfThePlugs() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -21,7 +21,7 @@ import Testing
     }
     // The findings or, if there are none, a line that summarizes the run.
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-      // Threads that take sessions from each other cause these messages.
+      // These messages are caused by threads that take sessions from each other.
       .split(separator: "\n").filter { !$0.hasPrefix("ExternalAccessory: ") }.joined(separator: "\n")
     print(said)
     #expect(said.hasPrefix("soak:") && !said.contains("\n"), "\(said)")
@@ -33,7 +33,7 @@ enum Soak {
   static func play() async throws -> [String] {
     let plugs = ProcessInfo.processInfo.environment["EASIM_SOAK_PLUGS"].flatMap(Int.init) ?? 8
     let roundSize = max(8, plugs / 20)
-    // Checking the heap requires a wait until the caches of idle threads are gone, so a short soak does not check it.
+    // A short soak does not check the heap, because the check has to wait until the caches of idle threads are gone.
     let judgesTheHeap = plugs >= 1000
     var (done, total, findings) = (0, SoakLedger.Balance(), [String]())
     // The first worlds allocate memory that the process keeps permanently.
@@ -48,7 +48,7 @@ enum Soak {
     }
     let heap = judgesTheHeap ? await SoakRound.idleHeap() : 0
     if total.written != total.read + total.lost { findings.append("the books do not balance") }
-    // Most bytes must arrive; otherwise the test would barely exercise data transfer.
+    // Most bytes must arrive; otherwise the test would hardly test data transfer.
     if total.read < total.lost { findings.append("more was lost than read") }
     // One of the first worlds' loops may still have been shutting down when the descriptors were counted.
     await SoakRound.until { SoakRound.descriptors(beside: descriptors).isEmpty }
@@ -79,20 +79,21 @@ final class SoakRound: @unchecked Sendable {
 
   /// The number of bytes that remain allocated once the idle threads of the dispatch library are gone. Each thread
   /// caches up to 1,024 blocks of 80 bytes; a run loop with a limit creates many such threads, which live for five
-  /// seconds: 22 MB after 10,000 plugs, and up to 1 MB for the dozen threads that remain.
+  /// seconds. The caches take 22 MB after accessories were plugged in 10,000 times, and up to 1 MB for the dozen
+  /// threads that remain.
   static func idleHeap() async -> Int {
     await until { ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []).count < 12 }
     return Int(mallinfo2().uordblks)
   }
 
-  /// The open descriptors, without the timers that the dispatch library creates when it first needs one. The remaining
+  /// The open descriptors, except for timers, which the dispatch library creates when it first needs one. The
   /// descriptors reveal a run loop or a world that was not released.
   static func descriptors() -> [String] {
     OpenDescriptors.targets.values.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
   }
 
-  /// The descriptors that are open in addition to `others`. A descriptor that occurs several times more often than in
-  /// `others` is listed that many times.
+  /// The descriptors that are open in addition to `others`. A descriptor is listed as many times as it occurs more
+  /// often than in `others`.
   static func descriptors(beside others: [String]) -> [String] {
     var rest = others
     return descriptors().filter { descriptor in
@@ -124,7 +125,7 @@ final class SoakRound: @unchecked Sendable {
       for number in 0..<plugs {
         let accessory = accessories[random.below(accessories.count)]
         let serial = accessory.profile.identity.serialNumber
-        // When the cable is pulled, some sessions are complete, and one is open and has written something.
+        // The cable is pulled once up to three more sessions are complete and a session with the accessory is open.
         let through = ledger.throughCount + random.below(4)
         await Self.until { ledger.throughCount >= through }
         var id: Int?
@@ -136,7 +137,8 @@ final class SoakRound: @unchecked Sendable {
           ledger.find("plug \(number) was never seen")
           break
         }
-        // The session may have been closed just now; most are open when the cable is pulled, which is checked below.
+        // The session may just have been closed. A check below ensures that most sessions are open when the cable is
+        // pulled.
         if ledger.openCount(id) > 0 { openAtThePull += 1 }
         ledger.cableGoes(id)
         if random.below(2) == 0 { accessory.unplug() } else { accessory.pull() }
@@ -148,8 +150,8 @@ final class SoakRound: @unchecked Sendable {
       await Self.until { ledger.isQuiet }
       for accessory in accessories where accessory.isPluggedIn { accessory.unplug() }
       await world.run(limit: .seconds(30)) { connects.count == disconnects.count && world.openSessions.isEmpty }
-      // Some clients close nothing and release everything, and threads take sessions from each other. Such misuses are
-      // expected.
+      // Two kinds of misuse are expected: clients that release everything without closing it, and threads that take
+      // sessions from each other.
       let misuses = world.misuses
       if !misuses.contains(where: { $0.hasSuffix("Close both streams first") }) {
         findings.append("nothing was recorded of sessions that were never closed")

@@ -3,13 +3,14 @@ import AccessorySimulator
 import ExternalAccessory
 import IAP2
 
-/// The bytes of a session: its number in four bytes, followed by bytes that each depend on the number and the position.
+/// The bytes of a session: the session's number in four bytes, and then bytes that each depend on the number and the
+/// position.
 enum SoakBytes {
   static let headCount = 4
   private static let longest = 65_536
   private static let table = counting(256 + longest)
 
-  /// A session's bytes, starting at a position; at most `longest` bytes.
+  /// Returns a session's bytes, starting at a position; at most `longest` bytes.
   static func of(_ token: UInt32, _ place: Int, _ count: Int) -> ArraySlice<UInt8> {
     let start = (Int(token) &* 89 &+ place) & 255
     let count = min(count, longest)
@@ -39,14 +40,14 @@ enum SoakBytes {
   static func token(_ head: ArraySlice<UInt8>) -> UInt32 { head.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
 }
 
-/// The accessory's side: checks every byte, records it in the ledger and sends it back. The accessory stops reading
-/// while too many bytes wait to be sent.
+/// The accessory's behavior: it checks every byte, records it in the ledger and sends it back. The accessory stops
+/// reading while too many bytes are waiting to be sent.
 struct SoakBehavior: AccessoryBehavior {
   let ledger: SoakLedger
 
   func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler { End(ledger) }
 
-  /// The accessory's side of one session. Use this object only on the loop.
+  /// The accessory's end of one session. Use this object only on the loop.
   private final class End: SessionHandler {
     private let ledger: SoakLedger
     private var token: UInt32?

@@ -36,8 +36,8 @@ final class SoakThread: @unchecked Sendable {
   private var isDone: Bool { lock.withLock { isAsked } }
 
   private func playOne() {
-    // Usually the thread uses its own accessory; sometimes it picks any accessory, which takes the session from another
-    // thread.
+    // Usually the thread uses its own accessory. Sometimes it picks any accessory, and thus takes the session from
+    // another thread.
     if let last, !ledger.isThrough(last) { return waitABit() }
     let keys = manager.connectedAccessories.flatMap { accessory in accessory.protocolStrings.map { (accessory, $0) } }
     guard !keys.isEmpty else { return waitABit() }
@@ -53,7 +53,7 @@ final class SoakThread: @unchecked Sendable {
       session, token, ledger, quota: SoakBytes.headCount + random.below(12_000),
       readSize: 1 << random.below(14))
     watch.watch(accessory, session, client)
-    // If the thread did not wait for the previous session, it might take the session from itself.
+    // Usually the thread later waits for this session to finish, so that it does not take the session from itself.
     last = random.below(8) > 0 ? token : nil
     let isPatient = random.below(3) > 0
     switch random.below(3) {
@@ -74,7 +74,7 @@ final class SoakThread: @unchecked Sendable {
       session.start(client, on: .main)
       client.go(isPatient: isPatient) { client.waitABit() }
     }
-    // Either closes both streams, in either order, or releases everything, which has the same effect.
+    // The thread either closes both streams, in either order, or releases everything, which has the same effect.
     switch random.below(3) {
     case 0: session.stop()
     case 1:
@@ -106,8 +106,8 @@ final class SoakClient: NSObject, StreamDelegate, @unchecked Sendable {
     buffer = [UInt8](repeating: 0, count: readSize)
   }
 
-  /// Reads and writes in turns until the session breaks, or until everything has been written and, for patient threads,
-  /// echoed back.
+  /// Reads and writes in turns until the session breaks, or until everything has been written and, if the thread is
+  /// patient, echoed back.
   func go(isPatient: Bool, turn: () -> Void) {
     let limit = Date(timeIntervalSinceNow: 30)
     while !lock.withLock({ isBroken || (written >= quota && (!isPatient || echoed == written)) }) {

@@ -2,10 +2,10 @@ import ExternalAccessory
 
 /// Records the bytes of every session in a soak, as seen by the app and by the accessory.
 ///
-/// Each session has an account of what the app wrote, and of how much of it the accessory read and sent back. Every
-/// byte encodes its position, so that a byte that is lost, duplicated, changed or in the wrong session is found where
-/// it happens. An account may end with fewer bytes read than written only if the session was interrupted: the cable was
-/// pulled, or another thread opened a session for the same protocol of the same accessory.
+/// Each session has an account that records what the app wrote, and how much of it the accessory read and sent back.
+/// Every byte depends on its position, so that a byte that is lost, duplicated, changed or in the wrong session is
+/// noticed at once. An account may end with fewer bytes read than written only if the session was interrupted: the
+/// cable was pulled, or another thread opened a session for the same protocol of the same accessory.
 final class SoakLedger: @unchecked Sendable {
   struct Account {
     let key: String
@@ -52,14 +52,14 @@ final class SoakLedger: @unchecked Sendable {
 
   func find(_ text: String) { lock.withLock { if list.count < 20 { list.append(text) } } }
 
-  // MARK: The app
+  // MARK: App
 
   func begin(_ connectionID: Int, _ protocolName: String) -> UInt32 {
     lock.withLock {
       lastToken += 1
       var account = Account(key: "\(connectionID) \(protocolName)")
       account.isDisturbed = going.contains(connectionID)
-      // The later session closes the other one, and bytes in transit are lost.
+      // The later session closes the earlier one, and bytes in transit are lost.
       for (token, other) in accounts where other.key == account.key {
         accounts[token]?.isDisturbed = true
         account.isDisturbed = true
@@ -102,10 +102,11 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Whether the app and the accessory are both done with every session that was not interrupted.
+  /// Whether both the app and the accessory are done with all sessions that were not interrupted.
   var isQuiet: Bool { lock.withLock { accounts.values.allSatisfy(\.isDisturbed) } }
 
-  /// Settles all accounts: once the cables are gone, the end of open sessions can no longer be observed.
+  /// Settles all accounts. Call this once the cables are gone, because the end of open sessions can then no longer be
+  /// observed.
   func settleAll() {
     lock.withLock {
       for token in Array(accounts.keys) {
@@ -116,7 +117,7 @@ final class SoakLedger: @unchecked Sendable {
     }
   }
 
-  /// Removes an account that both sides are done with, and adds the account to the total. The caller holds the lock.
+  /// Removes an account that both ends are done with, and adds it to the total. The caller holds the lock.
   private func settle(_ token: UInt32) {
     guard let account = accounts[token], account.isClosed, account.isOver || account.written == 0 else { return }
     let lost = account.written - account.read
@@ -133,7 +134,7 @@ final class SoakLedger: @unchecked Sendable {
     accounts[token] = nil
   }
 
-  // MARK: The accessory
+  // MARK: Accessory
 
   func read(_ count: Int, _ token: UInt32) { lock.withLock { accounts[token]?.read += count } }
 

@@ -92,7 +92,7 @@ final class StreamRecorder: NSObject, StreamDelegate, @unchecked Sendable {
   }
 }
 
-/// A thread whose run loop runs in short slices, as a client's might; the thread counts the slices.
+/// A thread that runs its run loop in short slices, as a client might, and counts the slices.
 final class LoopThread: @unchecked Sendable {
   private let lock = NSLock()
   private var isAsked = false

@@ -89,7 +89,7 @@ import Testing
     #expect(rig.finder.attempts == ["a", "a"])
   }
 
-  /// Without pauses between attempts, an accessory like this was dialed 469 times in 10 s.
+  /// Before there were pauses between attempts, such an accessory was dialed 469 times in 10 s.
   @Test func linksThatEndBeforeTheAccessoryIsReadyAreCountedAndPausedForLongerAndLonger() throws {
     let rig = try DialerRig(.every)
     rig.arrive("a")

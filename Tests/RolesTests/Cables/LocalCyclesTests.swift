@@ -55,8 +55,8 @@ final class LocalCycles {
     descriptorsBefore = openDescriptors
   }
 
-  /// This process's open descriptors of the kinds that a local directory opens: "7 → socket:[4711]". Others belong to
-  /// the runtime, which may open a timer at any time.
+  /// This process's open descriptors of the kinds that a local directory opens, such as "7 → socket:[4711]". Other
+  /// kinds belong to the runtime, which may open a timer at any time.
   private var openDescriptors: [String] {
     let kinds = ["socket:", "anon_inode:inotify", "anon_inode:[pidfd]", "pidfd:", lab.root]
     return OpenDescriptors.targets.filter { _, target in kinds.contains(where: target.hasPrefix) }
@@ -134,7 +134,7 @@ final class LocalCycles {
     switch change {
     case .arrived(let it): cards[it.card.serial, default: []].append("arrived \(it.card.protocols)")
     case .left(let it, _): cards[it.card.serial, default: []].append("left \(it.card.protocols)")
-    // The accessory was unplugged before its card could be read. Its position in the sequence shows which half of the
+    // The accessory was unplugged before its card could be read, so only the order of events shows which half of the
     // flicker this was.
     case .passed(_, let it):
       let seen = cards[it?.card.serial ?? "?", default: []]

@@ -19,7 +19,7 @@ final class LocalLab {
   let loop: EpollLoop
   var changes: [String] = []
 
-  /// Creates the directory; its `depth` parent directories do not exist yet.
+  /// Creates a lab whose directory has `depth` parent directories that do not exist yet.
   init(depth: Int = 0) throws {
     directory = LocalDirectory(folder.path + String(repeating: "/d", count: depth) + "/local")
     loop = try EpollLoop(seed: 7)
@@ -29,7 +29,7 @@ final class LocalLab {
 
   var files: [String] { folder.names(String(directory.path.dropFirst(root.utf8.count + 1))) }
 
-  /// A watcher whose changes are recorded as words: "arrived S1 [p]".
+  /// Returns a watcher whose changes are recorded as text, such as "arrived S1 [p]".
   func watcher() -> LocalWatcher {
     LocalWatcher(directory, on: loop) { [unowned self] change in
       switch change {
@@ -58,7 +58,8 @@ final class LocalLab {
     return profile
   }
 
-  /// Runs until a condition holds. After the timeout, the test fails and reports the events so far.
+  /// Runs until a condition holds. If the condition does not hold in time, the test fails and reports the events so
+  /// far.
   func run(until condition: () -> Bool, _ place: SourceLocation = #_sourceLocation) {
     let came = loop.run(until: condition, limit: hangLimit)
     #expect(came, "\(changes)", sourceLocation: place)

@@ -7,7 +7,7 @@ import AccessoryWorlds
 import IAP2
 
 /// One accessory with one protocol, plugged into a device in the same process, and an app that opens sessions with it.
-/// The rig shows what a behavior looks like from the other side of the wire.
+/// The rig shows what a behavior looks like at the other end of the cable.
 final class BehaviorRig: AppHandler {
   let loop: any EventLoop
   private(set) var world: World
@@ -72,7 +72,7 @@ final class BehaviorRig: AppHandler {
   }
 }
 
-/// The app's side of a session. The handler records events and their times, writes what the test passes to it, and can
+/// The app's end of a session. It records events and their times, writes the bytes that the test passes to it, and can
 /// stop reading.
 final class SessionEar: SessionHandler {
   let session: Session

@@ -31,7 +31,7 @@ import Testing
     return (rig, try rig.open())
   }
 
-  /// The open descriptors of this process. Other tests run in parallel, so search the list instead of comparing it.
+  /// The open descriptors of this process. Other tests run in parallel, so search this list instead of comparing it.
   private func descriptors() -> [String] { Array(OpenDescriptors.targets.values) }
 
   @Test func aProgramGetsTheBytesAndItsAnswersAreSent() throws {
@@ -94,7 +94,7 @@ import Testing
     let before = descriptors().count
     for _ in 0..<100 { _ = try rig.open() }
     wait("all sessions end") { rig.endings.count == 101 }
-    // Each leaked program would leave three pipes.
+    // Each leaked program would leave three pipes open.
     #expect(descriptors().count < before + 100)
   }
 
@@ -144,8 +144,7 @@ import Testing
     let (rig, recorder) = try open(
       "i=0; while [ $i -lt 40 ]; do head -c 100000 /dev/zero; i=$((i+1)); echo $i >&2; done")
     recorder.isDeaf = true
-    // The limit is two buffers of a quarter of a megabyte, a pipe and one read, far less than the 4 MB that the program
-    // writes.
+    // Two buffers of a quarter of a megabyte, a pipe and one read hold far less than the 4 MB that the program writes.
     #expect(!loop.run(until: { rig.said.count >= 20 }, limit: .milliseconds(300)))
     recorder.isDeaf = false
     wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
@@ -161,7 +160,8 @@ import Testing
   }
 
   @Test func aProgramHasNoDescriptorsBesideItsThreeAndNoSignalsBlocked() throws {
-    // The signal watch blocks these signals here, as commands do for Ctrl-C; programs must not inherit the mask.
+    // The signal watch blocks these signals in this process, as commands do for Ctrl-C; programs must not inherit the
+    // signal mask.
     var mask = sigset_t()
     pthread_sigmask(SIG_SETMASK, nil, &mask)
     let watch = try SignalWatch([SIGUSR1, SIGTERM], on: loop) { _ in }
@@ -176,7 +176,7 @@ import Testing
     wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
     let lines = recorder.text.split(separator: "\n").map(String.init)
     #expect(lines.filter { $0.count < 3 } == ["0", "1", "2"])
-    // The two signals above 31 belong to the C library.
+    // Signals above 31 are not compared, because the C library uses the first two of them.
     let masks = lines.filter { $0.hasPrefix("Sig") }.compactMap { UInt64($0.suffix(16), radix: 16) }
     #expect(masks.map { $0 & 0x7FFF_FFFF } == [0, 0])
     watch.close()

@@ -4,14 +4,14 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// Tests which requests a script finds in a stream. The test is a transcript of the bytes that go in and the requests
-/// that come out.
+/// Tests which requests a script finds in a stream. The tests compare transcripts, which list the requests found in
+/// given bytes.
 @Suite struct RequestMatcherTests {
   private static func script(_ framing: Script.Framing, _ requests: String...) -> Script {
     Script(framing: framing, rules: requests.map { .init(request: Array($0.utf8), response: []) })
   }
 
-  /// The requests in a stream that arrives in these pieces, one line per request.
+  /// Returns the requests found in a stream that arrives in these pieces, one line per request.
   private static func transcript(_ script: Script, _ pieces: [[UInt8]]) -> [String] {
     var matcher = RequestMatcher(script)
     var lines: [String] = []

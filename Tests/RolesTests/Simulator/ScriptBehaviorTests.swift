@@ -89,8 +89,8 @@ import Testing
     #expect(rig.said == [.note("session 1: 2 answers were not sent")])
   }
 
-  /// If a device keeps sending requests whose answers are delayed, its session stops accepting requests, and the device
-  /// gets every answer on time.
+  /// If a device keeps sending requests whose answers are delayed, the session stops accepting requests, and the device
+  /// still gets every answer on time.
   @Test func aFloodOfRequestsIsHeldBackAndAnsweredWhole() throws {
     let (_, recorder) = try open(
       Script(framing: .fixed(1), rules: [.init(request: [1], response: [2], delay: .seconds(1))]))

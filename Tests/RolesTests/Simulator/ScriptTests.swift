@@ -7,7 +7,7 @@ import Testing
 @testable import AccessoryProfiles
 @testable import AccessorySimulator
 
-/// Tests scripts as written in profiles, seen from the app's side, in virtual time.
+/// Tests scripts as written in profiles, as seen by the app, in virtual time.
 @Suite struct ScriptTests {
   private let loop = VirtualLoop()
 
@@ -110,7 +110,7 @@ import Testing
       try loop.advance(by: .seconds(1))
       return Array(ear.heard[before...])
     }
-    // The sum of "GPTXT,01" is 0x4C ^ …, computed by hand from the ASCII table.
+    // The checksum, which is the XOR of the bytes, is computed here independently of the script.
     let sum = Array("GPTXT,01".utf8).reduce(0, ^)
     #expect(try answer("G") == Array("$GPTXT,01*\(Hex.number(sum));".utf8))
     #expect(try answer("L") == Array("06:abc".utf8))

@@ -100,7 +100,7 @@ import Testing
     try loop.advance(by: .seconds(5))
     #expect(ear.heard == Array(sent.prefix(100)))
     #expect(ear.end == nil)
-    // If an app writes the bytes slowly, all of them arrive.
+    // If the app writes the same bytes slowly, all of them arrive.
     for byte in sent {
       ear.send([byte])
       try loop.advance(by: .milliseconds(10))

@@ -30,7 +30,7 @@ import Testing
 
   // MARK: ends-sessions
 
-  /// How long each of several consecutive sessions lasts; nil for more than a minute.
+  /// Returns how long each of several consecutive sessions lasts; nil means longer than a minute.
   private func lives(_ quirk: String, count: Int, seed: UInt64 = 1) throws -> [Duration?] {
     let loop = VirtualLoop(seed: seed)
     let rig = try rig(quirk, on: loop)
@@ -103,7 +103,7 @@ import Testing
     let eighth = try rig.open()
     #expect(try reply(eighth, loop) == "" && eighth.end == nil)
     #expect(try reply(first, loop) == "" && first.end == nil)
-    // Neither replugging quickly nor waiting helps.
+    // Neither replugging quickly nor waiting makes the accessory work again.
     try replug(rig, loop, after: .seconds(9))
     try loop.advance(by: .seconds(3_600))
     let replugged = try rig.open()

@@ -160,8 +160,8 @@ import Testing
     #expect(try answer(ear, [1], within: .milliseconds(10)) == [0x80, 1, 0])
   }
 
-  /// Every shipped script receives bytes of every kind at any time. A script must never stop, and never store more than
-  /// its limit.
+  /// Every shipped script receives arbitrary bytes at arbitrary times. A script must never stop working, and never
+  /// store more than its limit.
   @Test(arguments: 0..<4) func hostileBytesAreSurvivedByEveryScript(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
     for name in ["scanner", "printer", "gps", "terminal", "card-reader", "heart-rate", "scripted"] {
@@ -185,7 +185,7 @@ import Testing
         }
         now = now + .milliseconds(Int.random(in: 0...700, using: &random))
         machine.handleTimeout(now: now, &memory)
-        // The simulated reader often reads nothing.
+        // The simulated reader often does not read.
         while Bool.random(using: &random), let step = machine.next(at: now) {
           switch step {
           case .send(let bytes): machine.sent(Int.random(in: 0...bytes.count, using: &random))

@@ -69,9 +69,9 @@ import Testing
     #expect(recorder.end == nil)
   }
 
-  /// A reader that sleeps for a while stops the source through the link's flow control. When it wakes, it receives the
-  /// bytes that the link held, one chunk, and then bytes at the normal rate, without a burst that makes up for the
-  /// pause.
+  /// A reader that sleeps for a while stops the source through the link's flow control. When the reader wakes, it
+  /// receives the bytes that the link was holding, then one chunk, and then bytes at the normal rate: the source does
+  /// not make up for the pause.
   @Test func aReaderThatSleptFindsWhatTheLinkHeldAndThenTheRate() throws {
     let loop = VirtualLoop()
     let rate = 200_000
@@ -84,8 +84,8 @@ import Testing
     recorder.isDeaf = false
     try loop.advance(by: .milliseconds(100))
     #expect(recorder.end == nil)
-    // The bytes of one second before the pause and of a tenth of a second after it, plus the buffers of both sides. If
-    // the source made up for the five seconds, there would be twice as many.
+    // The expected bytes are those of one second before the pause and a tenth of a second after it, plus the buffers at
+    // both ends. If the source made up for the five seconds, there would be twice as many.
     let woken = recorder.heard.count
     #expect(woken < rate * 11 / 10 + 2 * 256 * 1_024 + 20_000)
     try loop.advance(by: .seconds(3))

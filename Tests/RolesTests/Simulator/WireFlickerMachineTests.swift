@@ -130,7 +130,7 @@ import Testing
   }
 }
 
-/// A cable that follows the state machine's decisions and records them with times in milliseconds: "260 out".
+/// A cable that follows the state machine's decisions and records them with times in milliseconds, such as "260 out".
 private struct Plug {
   private var program: WireFlickerMachine
   private var random: SeededRandom

@@ -56,7 +56,7 @@ import Testing
   static let quirks: [(quirk: String, numbers: [Int])] = [
     ("flicker", [607]), ("flicker,cycles=3,gap=1s", [607]), ("flicker,auth=never", [607]),
     ("flicker,maker=device", []),
-    // The device role refuses, so the accessory's behavior does not matter.
+    // With this quirk the device refuses, so the accessory has no mistake to find.
     ("authentication,refuse", []), ("authentication,never", [501]), ("authentication,wrong", [506]),
     ("authentication,slow", [503, 508]),
     ("authentication,ignore-first", [516]), ("authentication,hangup", [516]), ("identification,never", [601]),
@@ -75,7 +75,8 @@ import Testing
     #expect(report.numbers == numbers, "\(report.text)")
   }
 
-  /// The check finds out which order the accessory needs, and uses that order for all other cases.
+  /// The check finds out that the accessory needs identification before authentication, and uses this order for all
+  /// other cases.
   @Test(arguments: ["ignore-first", "hangup"]) func identificationFirstIsNamedAndUsed(_ answer: String) throws {
     let report = try CheckRig("echo", quirks: ["authentication,\(answer)"]).run()
     #expect(report.order == .identificationFirst)
@@ -87,7 +88,7 @@ import Testing
     #expect(asked.numbers == [], "\(asked.text)")
   }
 
-  /// The finding names the step that makes the accessory stop.
+  /// The finding names the case after which the accessory did not come back.
   @Test func anAccessoryThatNeverComesBackIsAFinding() throws {
     let rig = try CheckRig("echo")
     rig.settings.stepLimit = .seconds(2)

@@ -2,7 +2,8 @@ import AccessoryCheck
 import TestSupport
 import Testing
 
-/// Produces the report of a complete check in virtual time, from which the frozen outputs of `easim report` are made.
+/// Produces the report of a complete check in virtual time. The frozen outputs of `easim report` are made from this
+/// report.
 @Suite struct FrozenCheckTests {
   @Test func aCheckHasTheReportThatItHad() throws {
     var report = try CheckRig("echo", quirks: ["no-status"]).run()

@@ -5,11 +5,11 @@ import IAP2
 import Testing
 
 @Suite struct HostileTests {
-  /// The number of attacks, which can be increased, for example with `EASIM_ATTACKS=10000`.
+  /// The number of attacks; it can be increased, for example with `EASIM_ATTACKS=10000`.
   static let attacks = ProcessInfo.processInfo.environment["EASIM_ATTACKS"].flatMap { Int($0) } ?? 300
 
-  /// Each profile is attacked with its own seeds: without options, with files and answers, without acknowledgements,
-  /// and with power.
+  /// Each profile is attacked with its own range of seeds. The profiles cover a plain accessory, files and answers, a
+  /// link without acknowledgements, and power.
   @Test(arguments: [(UInt64(1), "echo"), (20_000, "dock"), (40_000, "car"), (60_000, "charger")])
   func ourAccessorySurvives(_ seed: UInt64, _ profile: String) throws {
     let rig = try CheckRig(profile)
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func anAccessoryThatDoesNotSurviveIsFoundWithAShortAttack() throws {
-    // An accessory that hangs forever when it cannot read the parameters of EA01.
+    // An accessory that hangs forever when it receives an EA01 whose parameters it cannot read.
     final class Hung: @unchecked Sendable { var isHung = false }
     let hung = Hung()
     let mutant = Mutant(
@@ -34,13 +34,13 @@ import Testing
     rig.settings.stepLimit = .seconds(5)
     let checker = Checker(rig, CheckPump(rig.loop), rig.settings)
     let report = try checker.attack(seed: 1, attacks: 2_000, most: 3)
-    // The accessory never reappears, so the attack cannot be shortened, and no other attack follows.
+    // The accessory never comes back, so the attack cannot be shortened, and no further attack follows.
     #expect(report.failures.count == 1)
     #expect(report.failures.first?.text.contains("did not become ready") ?? false)
   }
 
   @Test func anAttackIsMadeShorter() throws {
-    // An accessory that skips one attachment after each malformed EA01, and then works again.
+    // An accessory that does not become ready on the attachment after a malformed EA01, and then works again.
     final class Sick: @unchecked Sendable { var left = 0 }
     let sick = Sick()
     let mutant = Mutant(
@@ -58,7 +58,7 @@ import Testing
     let checker = Checker(rig, CheckPump(rig.loop), rig.settings)
     let report = try checker.attack(seed: 1, attacks: 2_000, most: 1)
     let failure = try #require(report.failures.first)
-    // The steps are the beginning, EA01, and at most one more step that delays this accessory's recovery.
+    // The attack consists of the malformed EA01 and at most two more steps.
     #expect(failure.steps.count <= 3, "\(failure.steps)")
     #expect(failure.steps.contains { $0.contains("EA01") })
   }

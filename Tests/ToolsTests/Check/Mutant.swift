@@ -49,7 +49,7 @@ struct Mutant: Sendable {
   var sends: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
   var receives: @Sendable (Packet, State) -> [[UInt8]] = { packet, _ in [packet.bytes] }
 
-  /// Replaces bytes that arrive at the accessory in one piece, wherever the packets begin.
+  /// Replaces bytes that arrive at the accessory in one piece, which need not begin or end with a packet.
   var receivesBytes: (@Sendable ([UInt8], State) -> [[UInt8]])?
 
   final class State {

@@ -262,7 +262,7 @@ import Testing
         return state.count == 1 ? [] : [packet.bytes]
       })),
     Row(
-      // If AA05 is late, the link loses the packets that the accessory drops because they came too early.
+      // If AA05 is late, packets are lost, because the accessory drops those that arrive before AA05.
       "identifies only after authentication", [401, 402, 510, 511],
       Mutant(receives: { packet, state in
         if packet.message == 0xAA05 { state.count = 1 }
@@ -303,7 +303,7 @@ import Testing
     return packet.with(payload: payload)
   }
 
-  /// This mistake is visible only if the accessory has a second protocol.
+  /// Mixed-up sessions are noticed only if the accessory has a second protocol.
   @Test func sessionsThatAreMixedUpAreFound() throws {
     let mutant = Self.rewriting({ $0.isData && $0.payload.count > 2 && $0.message == nil }) { packet in
       var payload = packet.payload

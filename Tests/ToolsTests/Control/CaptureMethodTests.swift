@@ -63,7 +63,7 @@ import Testing
     #expect(recorded.starts(with: [0x0A, 0x0D, 0x0D, 0x0A]))
     let text = String(decoding: recorded, as: UTF8.self)
     for name in ["Echo", "connect", "marker"] { #expect(text.contains(name), "\(name)") }
-    // The capture contains the cables of a1 and a2, and the second cable of a1.
+    // The capture contains the cables of a1 and a2, including a1's second cable.
     #expect(text.ranges(of: "c1:1").count == 2)
     #expect(text.ranges(of: "c1:2").count == 1)
   }
@@ -87,7 +87,7 @@ import Testing
     try other.desk.advance(.seconds(1))
     #expect(try other.kind("session.write", "{\"session\":\"s2\",\"text\":\"x\"}") == "gone")
 
-    // The request may contain the capture itself.
+    // The request may contain the capture's bytes instead of a path.
     let data = Base64.text(bytes(client, "c1"))
     #expect(try other.result("accessory.add", "{\"recordingData\":\"\(data)\"}")["accessories"] != nil)
     #expect(try other.kind("accessory.add", "{\"recordingData\":\"bm9uZQ==\"}") == "params")

@@ -4,8 +4,8 @@ import AccessoryWorlds
 import TestSupport
 import Testing
 
-/// docs/control-reference.md is generated from the methods, and its examples from running them in order;
-/// docs/control.md contains the errors and the silent methods. `EASIM_REWRITE=1` rewrites both.
+/// docs/control-reference.md is generated from the methods, with the results of running the examples in order. The
+/// tables of errors and of silent methods in docs/control.md are generated too. `EASIM_REWRITE=1` rewrites both files.
 @Suite(.serialized) struct ControlPageTests {
   @Test func theDocumentIsWhatTheMethodsSay() throws {
     let errors = try CommittedText.difference("docs/control.md", part: "errors", from: ControlPage.errors)
@@ -17,7 +17,7 @@ import Testing
     #expect(difference == nil, "\(difference ?? "")")
   }
 
-  /// The table of world actions defines which actions are methods.
+  /// Every action that names a method in the table of world actions must be that method.
   @Test func eachActionWithAMethodIsAMethod() {
     let kinds = WorldAction.kinds().filter { $0.method != nil }
     #expect(kinds.count > 12)
@@ -48,7 +48,7 @@ import Testing
       ])
   }
 
-  /// Runs every example in the order of the document, after the calls that it requires.
+  /// Runs all examples in the document's order, each after the calls that it requires.
   private func play(_ client: DeskClient) throws -> [String: String] {
     var results: [String: String] = [:]
     for method in ControlMethods.all {

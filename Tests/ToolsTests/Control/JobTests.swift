@@ -46,7 +46,8 @@ import Testing
     #expect(try report(of: "j2", as: "html", client).contains("<h1>Failed: rate ≥ 1000 bursts/s"))
   }
 
-  /// The accessories of a scenario appear in an app's world, and the app is judged by what it sees and does.
+  /// A scenario's accessories appear in the app's world, and the app passes if it sees and does what the scenario
+  /// expects.
   @Test func aScenarioIsPlayedForAnAppOfAWorld() throws {
     let client = ControlDesk().client()
     let world = try client.result("world.create", "{\"time\":\"virtual\"}")["world"]?.word ?? ""

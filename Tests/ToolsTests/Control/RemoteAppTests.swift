@@ -86,7 +86,7 @@ import Testing
     _ = try client.result("time.runUntil", "{\"world\":\"w1\",\"event\":\"connect\",\"app\":\"p1\",\"after\":0}")
     _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
     _ = try client.result("session.write", "{\"session\":\"s1\",\"text\":\"ping\"}")
-    // The app's read lets time pass, and stops when the client must act for the accessory.
+    // The app's read advances virtual time, but stops when the client must act for the accessory.
     let stopped = try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"5s\"}")
     let taken = try client.notices("session").filter { $0["accessory"] != nil }
     #expect(
@@ -145,7 +145,7 @@ import Testing
     #expect(try client.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(true))
     #expect(try client.kind("session.write", "{\"session\":\"s1\",\"text\":\"x\"}") == "gone")
     #expect(try client.kind("app.foreground", "{\"app\":\"p1\"}") == "gone")
-    // The next app sees this session as one of another app.
+    // For the next app, this is another app's session.
     #expect(try client.kind("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}") == "refused")
     let told = try events(client).count
     _ = try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
@@ -224,7 +224,7 @@ import Testing
   ]) func aPickerEndsWithout(choice: String, outcome: String) throws {
     let client = try desk("{\"profile\":\"echo\"}")
     _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    // Covers an accessory that the app's filter rejects, and an accessory of another world.
+    // Covers an accessory that the app's filter rejects, and an accessory in another world.
     _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"serial\":\"2\"}")
     _ = try client.result("world.create", "{\"time\":\"virtual\"}")
     _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"w1\"}")
@@ -241,7 +241,7 @@ import Testing
     let events = try client.notices("event")
     #expect(events.contains { $0["event"]?["event"]?.word == "connect" && $0["event"]?["v"]?.word == "1" })
     _ = try client.result("events.unsubscribe")
-    // Every accepted number is either the number of a notice or greater than the last one.
+    // A number may be that of a notice, or any number beyond the last notice.
     _ = try client.result("events.subscribe", "{\"after\":\(Int.max)}")
     _ = try client.result("events.subscribe", "{\"after\":1}")
     #expect(try client.result("events.list", "{\"after\":\(Int.max)}")["notices"]?.content == .array([]))

@@ -5,8 +5,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Tests files named in requests: only regular files are read, on another thread, while the client's next requests
-/// wait.
+/// Tests files named in requests: only regular files are read; they are read on another thread, while the client's next
+/// requests wait.
 @Suite(.waits) struct RequestFileTests {
   let place = TemporaryFolder()
 
@@ -24,7 +24,7 @@ import Testing
     #expect(error.contains("\(name) cannot be read: it is a pipe; copy its contents to a regular file"), "\(error)")
   }
 
-  /// Sends lines together to a server that runs in real time, and returns its answers.
+  /// Sends several lines at once to a server in real time, and returns the answers.
   private func answers(_ lines: String, count: Int) throws -> [JSON5Value] {
     let loop = try EpollLoop(seed: 7)
     let server = ControlServer(ControlServer.Settings(), on: loop)

@@ -12,7 +12,7 @@ import Testing
     return client
   }
 
-  /// Two accessories of one profile have the same serial number, so the number does not distinguish them.
+  /// Two accessories with the same profile have the same serial number, so events must identify them in another way.
   @Test func everyEventOfACableNamesItsAccessory() throws {
     let desk = ControlDesk()
     let watcher = desk.client()

@@ -4,9 +4,10 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// A burst report whose figures contradict each other is refused, and the error names the key.
+/// A burst report whose figures contradict each other is refused, and the error names the contradicting key.
 @Suite struct BurstContradictionTests {
-  /// A valid report of 100 bursts, 98 measured and one lost, with every part that has its own counts.
+  /// Returns a valid report of 100 bursts, of which 98 were measured and one was lost. It contains every part that has
+  /// counts of its own.
   private static func report(_ change: (inout BurstReport) -> Void = { _ in }) -> BurstReport {
     var report = VerdictTests.report { report in
       (report.begun, report.warmUp, report.completed, report.lost, report.allowsLost) = (100, 1, 98, 1, true)
@@ -47,7 +48,7 @@ import Testing
     #expect(try BurstReportTests.read(sum.json.text).passed)
   }
 
-  /// Each change, and the key whose value it contradicts.
+  /// Changes that introduce a contradiction, and the key that the error must name.
   static let changes: [(key: String, change: @Sendable (inout BurstReport) -> Void)] = [
     ("runs", { $0.runs = 0 }), ("begun", { $0.begun = 101 }), ("begun", { $0.warmUp = 2 }),
     ("begun", { $0.errors[.lost]?.count = 2 }), ("bytes", { $0.bytes = 981 }),
@@ -71,7 +72,8 @@ import Testing
     #expect(error?.problems.first?.path == key, "\(String(describing: error))")
   }
 
-  /// A report without bursts needs no accessory, and a stopped run may have bursts in flight.
+  /// Unusual but possible reports are accepted: a report without bursts needs no accessory, and a stopped run may have
+  /// bursts in flight.
   @Test func whatIsPossibleIsNotRefused() throws {
     let shard = BurstReport.empty(BurstPlan(), try Shard("1/2"))
     #expect(try BurstReportTests.read(shard.json.text) == shard)

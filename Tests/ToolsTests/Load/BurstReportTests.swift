@@ -28,7 +28,7 @@ import Testing
     #expect(report.reconnections == 1)
     #expect(report.service.total > 0)
     let again = try Self.read(report.json.text)
-    // Only the run itself knows whether its sessions were open.
+    // A report file does not record whether sessions were open, so this property is reset before the comparison.
     for index in report.sites.indices { report.sites[index].hadSessions = false }
     report.measured = .nanoseconds(report.measured.wholeNanoseconds)
     #expect(again == report)
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  /// Every member in turn is removed or replaced by an impossible value.
+  /// Each of the report's members in turn is removed, or replaced by an impossible value.
   @Test func aSpoiledReportIsAnErrorAndNeverATrap() throws {
     let text = try Self.report().json.text
     for (whole, spoiled) in [
@@ -177,7 +177,7 @@ import Testing
     #expect(!xml.contains("\u{1}"))
   }
 
-  /// Scripts/check-reports compares what the charts show with the report, in a browser.
+  /// Scripts/check-reports uses a browser to compare what the charts show with the report.
   @Test func thePageIsOneFileWithFourChartsForEachWidth() throws {
     let report = try Self.report()
     let html = report.html

@@ -12,7 +12,7 @@ import Testing
 
   static func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
-  /// Takes each burst from the schedule `late` after it is due, and returns the bursts' times in seconds.
+  /// Takes bursts from the schedule as soon as each is due, and returns when they were due, in seconds.
   static func dues(_ plan: BurstPlan, count: Int = 10_000) -> [Double] {
     var schedule = BurstSchedule(plan)
     var now = Instant.origin
@@ -65,7 +65,7 @@ import Testing
         $0.extent = .time(.seconds(20))
       })
     func count(_ from: Double, _ to: Double) -> Int { dues.filter { $0 >= from && $0 < to }.count }
-    // In second k of ten, the average rate is (k - ½) tenths of the full rate.
+    // In second k of the ten-second ramp, the average rate is (k - ½) tenths of the full rate.
     for second in 0..<10 { #expect(abs(count(Double(second), Double(second + 1)) - (second * 10 + 5)) <= 1) }
     #expect(abs(count(10, 20) - 1_000) <= 1)
     #expect(zip(dues, dues.dropFirst()).allSatisfy { $0 < $1 })
@@ -133,8 +133,8 @@ import Testing
       })
     schedule.begin(now: .origin)
     guard case .begin = schedule.next(lane: 0, of: 1, now: .origin) else { return #expect(Bool(false)) }
-    // The device hangs: no session asks for a second burst. Bursts that fall due in the last tenth of a second are not
-    // counted.
+    // The accessory hangs, so no session asks for a second burst. Bursts that fall due in the last tenth of a second do
+    // not count as overdue.
     #expect(schedule.overdue(at: Self.at(1.05)) == 9)
     #expect(schedule.overdue(at: Self.at(60)) == 18)
     guard case .begin(let ticket) = schedule.next(lane: 0, of: 1, now: Self.at(1.5)) else {

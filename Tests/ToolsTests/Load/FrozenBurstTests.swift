@@ -3,7 +3,8 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Produces the reports of two load tests in virtual time, from which the frozen outputs of `easim report` are made.
+/// Produces the reports of two load tests in virtual time. The frozen outputs of `easim report` are made from these
+/// reports.
 @Suite struct FrozenBurstTests {
   @Test(arguments: [("burst", 7, ["loss,chance=3%"]), ("burst-slower", 8, ["loss,chance=6%"])])
   func aRunHasTheReportThatItHad(_ name: String, _ seed: Int, _ faults: [String]) throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import AccessoryLoad
 
 @Suite struct HistogramTests {
-  /// Values of every magnitude, with small ones as frequent as large ones.
+  /// Returns values of every magnitude, with small values as frequent as large ones.
   static func values(_ count: Int, seed: UInt64) -> [Int] {
     var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in Int(random.next() >> 2) >> Int.random(in: 0...61, using: &random) }
@@ -67,7 +67,7 @@ import Testing
     #expect(merged == Self.histogram(left + right))
     var other = Self.histogram(right)
     other.merge(Self.histogram(left))
-    // One list of counts may be longer than the other, but all extra counts must be zero.
+    // The histograms may have lists of counts of different lengths, but must have the same steps.
     #expect(other.steps == merged.steps)
     var same = merged
     same.merge(Histogram())
@@ -102,8 +102,8 @@ import Testing
     #expect(histogram.percentileLines.isEmpty)
   }
 
-  /// The percentile table has the form that HdrHistogram's documentation describes: levels halve the distance to 100 %
-  /// in five steps each.
+  /// The percentile table has the form that HdrHistogram's documentation describes: five levels for each halving of the
+  /// distance to 100 %.
   @Test func thePercentileTextHasTheFormOfHdrHistogram() {
     let text = Self.histogram((1...10).map { $0 * 1_000 }).percentileText(unit: 1_000)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

@@ -35,7 +35,7 @@ final class LoadRig {
     settings.speed.bytesPerSecond = bytesPerSecond
     let chain = try faults.flatMap { try LinkPreset.faults($0) }
     settings.faults = chain.map { CableFault($0) }
-    // The line rate is set as in every command that has `--fault`.
+    // The line rate is set in the same way as in all commands that have `--fault`.
     if knowsLine { settings.peer.link.lineRate = chain.lineRate }
     let log = log
     settings.wrap = { channel, end in end.end == .device ? log.site?.watch(channel) ?? channel : channel }

@@ -20,7 +20,7 @@ import Testing
     let table = BurstTimetable(file.phases)
     #expect(table.length == 6.5)
     #expect(table.count == 600)
-    // The ramp has a hundred bursts, a quarter of them in its first half.
+    // The ramp has a hundred bursts, and a quarter of them are in its first half.
     #expect(try abs(#require(table.due(25)) - 1) < 1e-9)
     #expect(try abs(#require(table.due(100)) - 2) < 1e-9)
     #expect(try abs(#require(table.due(250)) - 3.5) < 1e-9)

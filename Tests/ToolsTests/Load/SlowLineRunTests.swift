@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Tests bursts over the slow lines that `--fault` can name: bursts pass at the rate of the line, and packets that are
+/// Tests bursts over the slow lines that `--fault` can name: bursts pass at the line's rate, and packets that are
 /// merely late are not retransmitted.
 @Suite struct SlowLineRunTests {
   private func report(_ fault: String, inFlight: Int, knowsLine: Bool = true) throws -> BurstReport {
@@ -23,7 +23,8 @@ import Testing
     let report = try report("bluetooth", inFlight: inFlight)
     #expect(report.link.retransmissions == 0)
     #expect(report.link.duplicates == 0)
-    // The rate of the line, minus the cost of headers, the echo's return and the waits between single bursts.
+    // The expected rate is the line's rate, reduced by headers, by the returning echo and, with one burst in flight, by
+    // waits between bursts.
     #expect(report.bytesPerSecond > (inFlight == 1 ? 3_000 : 6_000))
   }
 
@@ -33,8 +34,8 @@ import Testing
     #expect(report.bytesPerSecond > 4_000)
   }
 
-  /// Each side must know the line's rate: otherwise, the window that an Apple device announces would fill the line for
-  /// longer than the timeout.
+  /// Each end must know the line's rate: otherwise, sending a full window as announced by an Apple device would take
+  /// longer than the retransmission timeout.
   @Test func anEndThatDoesNotKnowItsLineRepeatsWhatIsOnlyLate() throws {
     let report = try report("bluetooth", inFlight: 4, knowsLine: false)
     #expect(report.link.retransmissions + report.link.duplicates > 0)

@@ -50,8 +50,8 @@ import Testing
     #expect(report.metrics(isOpen: true).contains("easim_burst_size_bytes_bucket{le=\"256.0\"} 5\n"))
   }
 
-  /// A wrong answer is classified just as it is for bursts of one size, and is reported at the correct position in the
-  /// correct burst.
+  /// A wrong answer is classified in the same way as for bursts of one size, and is reported at the correct position in
+  /// the correct burst.
   @Test(arguments: WrongAnswer.single + WrongAnswer.later) func wrongAnswersAreCalledWhatTheyAre(
     wrong: WrongAnswer
   ) throws {
@@ -119,7 +119,8 @@ import Testing
     #expect(sum.payloads == [])
   }
 
-  /// Bytes that come back after other bytes were sent still belong to their original position.
+  /// Unique bytes are still compared with the correct position in their stream, even if other payloads are sent in
+  /// between.
   @Test func uniqueBytesStayInStepBesideOtherPayloads() throws {
     let plan = try Self.plan(
       """
@@ -149,7 +150,7 @@ import Testing
     let report = try LoadRig(changed, playing: Self.shop()).finish()
     #expect(!report.passed)
     let error = (report.errors[.different] ?? report.errors[.timedOut])?.first ?? ""
-    // The bytes that complete the match may still arrive.
+    // More bytes could still complete the match.
     if expected.hasPrefix("regex") { return #expect(error.contains("6 bytes came back, then nothing"), "\(error)") }
     #expect(error.hasPrefix("this machine: burst 0 (ask): "), "\(error)")
     #expect(error.contains(first) && error.contains(second), "\(error)")
@@ -173,7 +174,7 @@ import Testing
     #expect(report.payloads.map(\.name) == ["1", "2", "3"])
   }
 
-  /// A reply that ends with silence is measured up to its last byte.
+  /// A reply that is complete only after a silence is measured up to its last byte.
   @Test func theSilenceAfterAReplyIsNotPartOfItsLatency() throws {
     let plan = try Self.plan("{ count: 3, script: [{ send: 'SLOW\\n', expect: 'prefix:fi' }] }")
     let report = try LoadRig(plan, playing: Self.shop()).finish()
@@ -275,7 +276,7 @@ import Testing
     #expect(try obstacle("{ count: 1, size: 500, think: '1s' }", even).hasSuffix("think time 1s, not none"))
     #expect(try obstacle(Self.mix, Self.mix.replacing("weight: 3", with: "weight: 4")).contains("payload 1 status: "))
     #expect(try obstacle(Self.mix, Self.mix) == "")
-    // Scripts also differ if they differ only in parts of long payloads that messages do not show.
+    // Scripts also count as different if they differ only in the part of a long payload that messages do not show.
     let long = "{ count: 1, script: [{ send: '\(String(repeating: "a", count: 90))' }] }"
     #expect(try obstacle(long, long.replacing("aa'", with: "ab'")).contains("(90 bytes, sum "))
     #expect(try obstacle(long, long) == "")

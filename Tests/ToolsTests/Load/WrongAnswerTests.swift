@@ -5,11 +5,11 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Tests in virtual time how load tests fail on accessories that echo incorrectly.
+/// Tests, in virtual time, how load tests fail if the accessory echoes incorrectly.
 @Suite struct WrongAnswerTests {
   static let size = 320
 
-  /// Echoes bursts, except for the third of each session, which is answered with `wrong`.
+  /// Returns an accessory that echoes all bursts except the third of each session, which it answers with `wrong`.
   static func accessory(
     _ wrong: WrongAnswer, other: [UInt8] = UniqueStream(seed: 99, session: 0).bytes(0..<size)
   )
@@ -52,7 +52,7 @@ import Testing
     try rig.tearDown()
   }
 
-  /// Until the next answer arrives, the remaining bytes may be late instead of lost.
+  /// Until the next answer arrives, the missing bytes may be late instead of lost.
   @Test func anAnswerWithoutItsTailTimesOutAndSaysHowMuchCame() throws {
     let short = ClosureBehavior { bytes, session, _ in
       session.write(bytes.extracting(0..<bytes.byteCount - 16))
@@ -85,8 +85,8 @@ import Testing
     #expect(text.contains("foreign: ") && text.contains("they are of session "), "\(text)")
   }
 
-  /// The same seed gives the same bytes and another seed different ones, so that answers of an earlier run are
-  /// detected.
+  /// The same seed gives the same bytes, and another seed gives different bytes, so that answers from an earlier run
+  /// with another seed are detected.
   @Test(arguments: [(7, true), (8, false)] as [(UInt64, Bool)])
   func theAnswersOfAnEarlierRunAreForeignUnlessItsSeedWasTheSame(
     seed: UInt64, passes: Bool
@@ -108,7 +108,7 @@ import Testing
     #expect(report.errors[.different]?.first.contains("they are from another run") ?? false == !passes)
   }
 
-  /// As the verdict states, a burst of EADemo's pattern proves less than a burst of unique bytes.
+  /// A burst with EADemo's pattern proves less than a burst of unique bytes, and the verdict says so.
   @Test func aCannedPatternPassesForAnEchoOfEADemosPatternAlone() throws {
     let canned = ClosureBehavior { bytes, session, _ in
       let answer = (0..<bytes.byteCount).map { UInt8(truncatingIfNeeded: $0) }

@@ -66,7 +66,7 @@ import Testing
     #expect(page.contains("left"))
   }
 
-  /// A capture contains no events, so the events are read from the captured messages.
+  /// A capture contains no events, so events are derived from the captured messages.
   @Test func theLinksOfPacketsAreReadFromTheirMessages() throws {
     let trace = TraceRecorder(program: "tests", command: "check")
     trace.readsLinks = true

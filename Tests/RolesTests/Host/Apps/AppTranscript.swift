@@ -5,8 +5,8 @@ import Testing
 
 @testable import AccessoryHost
 
-/// Drives an app's state machine by a transcript: each line that begins with `>` is performed, and the consequences are
-/// written below that line. The state machine is correct if the transcript does not change.
+/// Drives an app's state machine with a transcript: each line that begins with `>` is performed, and its consequences
+/// are written below it. The state machine is correct if the transcript stays the same.
 ///
 /// ```
 /// > publish 7 com.a
@@ -24,7 +24,7 @@ struct AppTranscript {
   private var keys: [String: Int] = [:]
   private(set) var explanations: [String] = []
 
-  /// Creates an app with the background mode and the declared protocols, as in an Info.plist.
+  /// Creates an app whose Info.plist contains these protocols and background modes.
   init(
     declares: [String]? = ["com.a", "com.b"], modes: [String] = [AppManifest.mode],
     registered: Bool = true, _ change: (inout AppSettings) -> Void = { _ in }
@@ -127,7 +127,7 @@ struct AppTranscript {
     }
   }
 
-  /// The serial number is the same for all publications below 100, and another for all from 100 on.
+  /// Returns an accessory. All publications with IDs below 100 share one serial number, and all others share another.
   private mutating func accessory(_ id: Int, _ protocols: [String]) -> PublishedAccessory {
     var identification = Identification()
     identification.name = "Glasses"

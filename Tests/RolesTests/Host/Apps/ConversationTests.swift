@@ -43,7 +43,8 @@ import Testing
     func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
   }
 
-  /// Plays an accessory that answers each request with the pieces in `answer`, 50 ms apart; nil closes the session.
+  /// Holds a conversation with an accessory that answers each request with the pieces in `answer`, 50 ms apart; nil
+  /// closes the session. Returns the conversation's events.
   private static func events(
     _ exchanges: [Conversation.Exchange], settle: Duration = .zero, limit: Duration = .seconds(60),
     answer: @escaping (String) -> [String?]

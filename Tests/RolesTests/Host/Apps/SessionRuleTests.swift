@@ -100,7 +100,8 @@ import Testing
 
   // MARK: How long a session lives after the app has released it
 
-  /// Plays steps (`+i` opens the input stream, `-i` closes it, `release`) and returns the step at which the pipe ended.
+  /// Plays steps (`+i` opens the input stream, `-i` closes it, `release` releases the session), and returns the step at
+  /// which the session ended.
   func end(_ steps: String, _ rule: SessionLifetime.Rule) -> String? {
     var session = SessionLifetime(rule)
     var ends: [String] = []
@@ -123,7 +124,7 @@ import Testing
     ("release -i -o", SessionLifetime.Rule.heldOrOpen, "-o"), ("-i -o release", .heldOrOpen, "release"),
     ("-i -i -o release", .heldOrOpen, "release"), ("release", .held, "release"), ("release -i -o", .held, "release"),
     ("-i -o release", .held, "release"),
-    // The output stream was never opened, so it blocks the next session until it is closed.
+    // Even an output stream that was never opened blocks the next session until it is closed.
     ("-i release -o", .closedTwice, "-o"), ("-i -o release", .closedTwice, "release"),
   ])
   func aSessionThatWasLetGoEndsAsTheRuleSays(steps: String, rule: SessionLifetime.Rule, at step: String) {

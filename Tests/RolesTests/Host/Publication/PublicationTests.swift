@@ -5,7 +5,7 @@ import AccessoryProfiles
 import IAP2
 import Testing
 
-/// Tests only the state machine: what apps see and when, for each policy and each cause of a flicker.
+/// Tests only the state machine: what apps see, and when they see it, with each policy and each cause of a flicker.
 @Suite struct PublicationTests {
   @Test func aReadyAccessoryAppearsOnceAndWhole() {
     var scene = Scene()
@@ -91,8 +91,7 @@ import Testing
     #expect(scene.shown == ["0 + 1 []", "1 - 1 []", "1 + 2 [com.a, com.b]"])
   }
 
-  /// Plays all sequences of six events of four kinds, with and without early publication and flicker: 4^6 histories for
-  /// each combination.
+  /// Plays all sequences of six events of four kinds (4^6 sequences), with and without early publication and flicker.
   @Test(arguments: [nil, "flicker,device,empty=3ms,gap=2ms,cycles=2"])
   func eachConnectHasItsDisconnectWhateverHappens(quirk: String?) throws {
     let made = try quirk.map { try flicker($0) }
@@ -119,8 +118,8 @@ import Testing
   }
 }
 
-/// One attachment, and the notifications that apps receive: "550 + 2 [com.a, com.b]" gives the time in milliseconds, +
-/// for a connect, the number counted from 1, and the protocols.
+/// One attachment, and the notifications that apps receive: "550 + 2 [com.a, com.b]" contains the time in milliseconds,
+/// a + for a connect, the publication's number counted from 1, and the protocols.
 private struct Scene {
   private var machine: PublicationMachine
   private var random = SeededRandom(seed: 1)
@@ -165,7 +164,7 @@ private struct Scene {
     }
   }
 
-  /// Checks that each number appears once and disappears once, in order, and that none is reused.
+  /// Checks that each publication appears once and disappears once, in order, and that no number is reused.
   func checkPairs() throws {
     var open: String?
     var used: Set<String> = []
