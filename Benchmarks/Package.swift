@@ -2,8 +2,8 @@
 // Performance figures, each measured next to the same work in C. Scripts/bench builds this package for release.
 import PackageDescription
 
-/// The easim modules that the figures access. They are products only for the sake of this package;
-/// docs/dev/public-api.md lists those intended for other users.
+/// The easim modules that the figures use. They are products only for this package; docs/dev/public-api.md lists the
+/// products intended for other users.
 let easim = [
   "ExternalAccessory", "ExternalAccessorySimulation", "AccessoryLoad", "AccessorySoak", "AccessoryWorlds",
   "AccessorySimulator", "AccessoryHost", "AccessoryCables", "AccessorySessions", "AccessoryProfiles", "LinuxIO",

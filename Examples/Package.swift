@@ -1,12 +1,12 @@
 // swift-tools-version: 6.2
-// Programs that use easim from outside, as an app's package does: what the seeds' documents show, in each language mode.
+// Programs that use easim from outside, as an app's package does. They are compiled in each language mode.
 import PackageDescription
 
 func easim(_ products: String...) -> [Target.Dependency] {
   products.map { .product(name: $0, package: "easim") }
 }
 
-/// The clients of one folder, by links, in one language mode: as the compiler has it, and on the main actor by default.
+/// Returns a target with the clients in one folder, which contains links to the sources, compiled in one language mode.
 func clients(_ name: String, _ settings: SwiftSetting...) -> Target {
   .executableTarget(
     name: "Clients\(name)", dependencies: easim("ExternalAccessory"), path: "Clients/\(name)", swiftSettings: settings)
@@ -26,7 +26,7 @@ let package = Package(
       name: "Browser",
       dependencies: easim("ExternalAccessory", "ExternalAccessoryAppStandIns", "ExternalAccessoryAsync"),
       path: "Browser", swiftSettings: [.swiftLanguageMode(.v6)]),
-    // The same files, by links: every name of the API in each language mode.
+    // These targets share files through links; they compile every name in the API in each language mode.
     .target(
       name: "SurfaceSwift5", dependencies: easim("ExternalAccessory", "ExternalAccessoryAppStandIns"),
       path: "Surface/Swift5", swiftSettings: [.swiftLanguageMode(.v5)]),
@@ -45,13 +45,14 @@ let package = Package(
     clients("Swift6", .swiftLanguageMode(.v6)),
     clients("Swift5MainActor", .swiftLanguageMode(.v5), .defaultIsolation(MainActor.self)),
     clients("Swift6MainActor", .swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)),
-    // What runs on Apple's systems only; here it is compiled. A link to Apple/Probes.
+    // Code that runs only on Apple's systems, and is only compiled here. The folder is a link to Apple/Probes.
     .target(
       name: "Probes", dependencies: easim("ExternalAccessory"), path: "Probes",
       swiftSettings: [.swiftLanguageMode(.v5)]),
-    // Asks whether there is an ExternalAccessory, and does not depend on easim: any third-party library.
+    // Stands for any third-party library that checks whether there is an ExternalAccessory and does not depend on
+    // easim.
     .target(name: "Bystander", path: "Bystander"),
-    // A load test made of easim's library.
+    // A load test that uses easim's library.
     .executableTarget(
       name: "Load",
       dependencies: easim(

@@ -14,7 +14,7 @@ import easim
 from easim._link import Link
 
 pytest_plugins = ["pytester"]
-# The optional part is skipped if its dependencies are not installed.
+# The optional labgrid module is skipped if its dependencies are not installed.
 collect_ignore_glob = [] if importlib.util.find_spec("labgrid") else ["src/easim/labgrid/*"]
 
 
@@ -56,7 +56,7 @@ def every_answer_follows_its_description() -> Iterator[None]:
     async def call(self: Link, method: str, **params: Any) -> dict[str, Any]:
         answer = await original(self, method, **params)
         checked[method] += 1
-        # Programs that stand in for other versions answer differently.
+        # Programs that imitate other versions answer differently.
         is_described = answer.get("protocol", 1) == 1
         if is_described and method in validators and checked[method] <= 100:
             validators[method].validate(answer)

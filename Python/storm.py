@@ -66,7 +66,7 @@ POOLS: dict[str, list[Any]] = {
     "sessions": ["closed", "left", 1, 2],
     "size": [1, 1_000, 10_000],
 }
-# These methods wait for a minute unless a limit is given.
+# These methods would wait for a minute if no limit were given.
 WAITING = {"time.runUntil": "limit", "job.wait": "limit", "session.write": "wait", "session.read": "wait"}
 
 
@@ -117,7 +117,7 @@ class Storm:
                     f"the server closed the connection after {method} {params}; exit {self.process.poll()}"
                 )
             answer: dict[str, Any] = json.loads(line)
-            # Answers to lines that are not requests have no id.
+            # Answers to lines that are not requests have no ID.
             if isinstance(answer, dict) and "method" not in answer and answer.get("id") in (number, None):
                 break
         took = time.monotonic() - began
@@ -207,7 +207,7 @@ class Storm:
             self.clients[index].close()
             self.clients[index] = self.client()
         elif draw < 0.03:
-            # These lines are not requests.
+            # Sends lines that are not requests.
             self.clients[index].write(
                 self.random.choice(
                     [b"{}\n", b"[]\n", b"\xff\xfe\n", b"[1,2]\n", b'{"jsonrpc":"2.0"}\n', b"{" * 50 + b"\n"]
@@ -301,7 +301,7 @@ class Storm:
                 line = port["firstLine"] if self.random.random() < 0.8 else "session wrong"
                 made.sendall(line.encode() + b"\n" + bytes(self.random.randrange(10_000)))
         except OSError:
-            # The session has ended in the meantime.
+            # The session has since ended.
             self.lived["port closed"] += 1
 
     def live(self) -> None:

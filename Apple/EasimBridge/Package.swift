@@ -1,5 +1,5 @@
 // swift-tools-version:5.3
-// We have never built this on an Apple machine: see README.md.
+// This package has never been built on an Apple machine; see README.md.
 import PackageDescription
 
 let debug: [CSetting] = [.define("DEBUG", to: "1", .when(configuration: .debug))]

@@ -1,6 +1,6 @@
 import ExternalAccessory
 
-/// An app as it would be on iOS: opens a session when an accessory offers its protocol.
+/// An app as it might be written for iOS: it opens a session when an accessory offers its protocol.
 final class App: @unchecked Sendable {
   private(set) var (connects, disconnects) = (0, 0)
   private(set) var session: EASession?

@@ -1,15 +1,15 @@
-// The programs of CombineExternalAccessory's read-me: a list of what waits to be configured, and a configuration.
+// The programs in CombineExternalAccessory's read-me: a list of unconfigured accessories, and the configuration of one.
 import ExternalAccessory
 import ExternalAccessoryAppStandIns
 import ExternalAccessoryAsync
 
-/// What the view of such an app shows.
+/// The data that such an app's view shows.
 @MainActor final class AccessoryList {
   private(set) var allAvailableAccessories = Set<UnconfiguredExternalAccessory>()
   private(set) var isSearching = false
   private(set) var outcome = ""
 
-  // The read-me's `scan` and `sink`.
+  // Does the same as the read-me's `scan` and `sink`.
   func browse() async {
     isSearching = true
     for await event in UnconfiguredExternalAccessoryBrowser() {
@@ -25,7 +25,7 @@ import ExternalAccessoryAsync
     isSearching = false
   }
 
-  // The read-me's `configure(on:)` and its completion.
+  // Does the same as the read-me's `configure(on:)` and its completion.
   func set(up device: UnconfiguredExternalAccessory, on viewController: UIViewController) async {
     do {
       try await device.configure(on: viewController)

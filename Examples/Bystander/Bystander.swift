@@ -1,9 +1,9 @@
 #if canImport(ExternalAccessory)
   import ExternalAccessory
 
-  /// The names of what is connected, where the system has ExternalAccessory.
+  /// Returns the names of the connected accessories.
   public func connectedNames() -> [String] { EAAccessoryManager.shared().connectedAccessories.map(\.name) }
 #else
-  /// The names of what is connected, where the system has ExternalAccessory.
+  /// Returns an empty list, because the system has no ExternalAccessory.
   public func connectedNames() -> [String] { [] }
 #endif

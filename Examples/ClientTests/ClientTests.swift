@@ -3,9 +3,9 @@ import ExternalAccessorySimulation
 import Foundation
 import Testing
 
-/// The shapes of clients in the field, in worlds and against another process.
+/// Tests clients like those found in the field, in worlds and against another process.
 @Suite struct ClientTests {
-  /// What each client has in the end, with an accessory that sends everything back.
+  /// What each client has received at the end, from an accessory that echoes everything.
   static let replies = [
     "streams": "streams alone", "actor": "from an actor", "poll": "polled", "thread": "on a thread",
     "lines": "one,two,three", "queue": "100000", "ids": "still here", "any": "still here",
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  /// Another accessory goes; the session of this one is none of its business.
+  /// Another accessory disconnects, which must not end the session with this one.
   @Test(arguments: Mode.all, [("ids", true), ("any", false)])
   func onlyAClientThatComparesConnectionIDsKeepsItsSession(mode: Mode, client: (name: String, keeps: Bool)) async throws
   {
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  /// The program that Scripts/outside builds; without it there is no other process to test against.
+  /// The program that Scripts/outside builds; if it is missing, tests against another process do not run.
   private static let easim = ProcessInfo.processInfo.environment["EASIM"]
 
   @Test(.enabled(if: easim != nil, "set EASIM to the path of easim"), arguments: Mode.all)
@@ -53,7 +53,7 @@ import Testing
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     for (name, reply) in Self.replies.sorted(by: { $0.key < $1.key }) {
-      // A new accessory for each, so that each client meets the flicker.
+      // Each client gets a new accessory, so that each of them sees the flicker.
       let accessory = try start(easim, ["run", "echo", "--quirk", "flicker"], folder)
       defer {
         accessory.terminate()

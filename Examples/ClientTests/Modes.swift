@@ -10,7 +10,7 @@ struct Running: Sendable {
   let stop: @Sendable () -> Void
 }
 
-/// A language mode that the clients are compiled in.
+/// A language mode in which the clients are compiled.
 struct Mode: Sendable, CustomTestStringConvertible {
   let name: String
   let start: @Sendable (_ client: String, _ protocolName: String) -> Running?

@@ -1,4 +1,4 @@
-// Firmware's end of the protocol without easim's loops: bytes in, bytes out, and the time as a parameter.
+// The firmware's end of the protocol without easim's loops: bytes go in, bytes come out, and the time is a parameter.
 import IAP2
 
 var identification = Identification()
@@ -6,7 +6,7 @@ identification.name = "Lamp"
 var accessory = AccessoryPeer(identification: identification)
 var now = Instant(nanoseconds: 0)
 
-/// What the accessory sends now, a packet each.
+/// Returns the packets that the accessory sends now.
 func transmits(_ accessory: inout AccessoryPeer, now: Instant) -> [[UInt8]] {
   var packets: [[UInt8]] = []
   var bytes: [UInt8] = []
@@ -17,7 +17,7 @@ func transmits(_ accessory: inout AccessoryPeer, now: Instant) -> [[UInt8]] {
   return packets
 }
 
-// It begins with the bytes of detection.
+// The accessory begins with the detection sequence.
 accessory.core.start(now: now)
 let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 precondition(transmits(&accessory, now: now) == [detection])
@@ -27,7 +27,7 @@ accessory.receive(detection.span.bytes, now: now)
 let syn = transmits(&accessory, now: now)
 precondition(syn.count == 1 && syn[0].starts(with: [0xFF, 0x5A]) && syn[0][4] == 0x80)
 
-// Nothing answers: at its deadline the accessory sends the packet again.
+// If there is no answer, the accessory sends the packet again at its deadline.
 now = accessory.core.deadline ?? now
 accessory.handleTimeout(now: now)
 precondition(transmits(&accessory, now: now) == syn)

@@ -1,5 +1,5 @@
-// Sections 4, 5 and 6.1 of the guide: a session on the main run loop, reads of 1024 bytes, large data in pieces of 512
-// from another queue.
+// Sections 4, 5 and 6.1 of the guide: a session on the main run loop, reads of 1024 bytes, and large data sent in
+// pieces of 512 bytes from another queue.
 import ExternalAccessory
 
 class AccessoryConnection: NSObject {
@@ -10,7 +10,7 @@ class AccessoryConnection: NSObject {
   var inputStream: InputStream?
   var outputStream: OutputStream?
 
-  // What the guide leaves to the app: parsing data by its protocol.
+  // Called with received data; the guide leaves parsing to the app.
   var onData: (Data) -> Void = { _ in }
 
   init(protocolString: String) {

@@ -1,4 +1,5 @@
-// Sections 7 and 6.2 of the guide: remembers the serial number, tries every three seconds, at most ten times.
+// Sections 7 and 6.2 of the guide: remembers the serial number, and tries to connect every three seconds, at most ten
+// times.
 import ExternalAccessory
 import ExternalAccessoryAppStandIns
 

@@ -1,4 +1,5 @@
-// The whole client of the guide, as a program: it meets what 'easim run lawk-view' plays in another terminal.
+// The guide's complete client as a program. It connects to the accessory that 'easim run lawk-view' plays in another
+// terminal.
 import ExternalAccessory
 
 let discovery = AccessoryDiscovery()

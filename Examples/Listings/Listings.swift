@@ -2,9 +2,9 @@
 import ExternalAccessory
 
 final class Listings: NSObject, StreamDelegate {
-  /// What Listing 2 calls the queue of commands.
+  /// The queue of commands that Listing 2 mentions.
   var commands: [[UInt8]] = []
-  /// What the incoming stream data is processed into.
+  /// The incoming stream data.
   var received: [UInt8] = []
 
   // Listing 1: creating a communications session for an accessory.

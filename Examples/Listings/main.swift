@@ -1,4 +1,4 @@
-// Sends a command to the first accessory that offers a protocol, and prints what comes back.
+// Sends a command to the first accessory that offers a protocol, and prints the reply.
 import ExternalAccessory
 
 let listings = Listings()

@@ -1,5 +1,5 @@
 import AccessoryCore
-// A load test from Swift: 50 bursts of 10,000 bytes to a simulated accessory with a flicker, in virtual time.
+// A load test in Swift: sends 50 bursts of 10,000 bytes to a simulated accessory with a flicker, in virtual time.
 import AccessoryHost
 import AccessoryLoad
 import AccessoryProfiles

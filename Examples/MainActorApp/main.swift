@@ -1,4 +1,4 @@
-// An app of today: Swift 6, everything on the main actor unless it says otherwise.
+// A modern app: Swift 6, with all code on the main actor by default.
 import ExternalAccessory
 
 final class Model: NSObject, StreamDelegate, EAAccessoryDelegate {

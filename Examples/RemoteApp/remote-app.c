@@ -5,8 +5,8 @@
 //   cc -o remote-app Examples/RemoteApp/remote-app.c && ./remote-app 127.0.0.1:7000#TOKEN &
 //   easim ctl --control /tmp/easim.sock accessory.plug accessory=a1
 //
-// It shares no code with easim. docs/remote-apps.md explains each step. A real app uses a JSON library; here the few values
-// that are needed are found by their keys.
+// It shares no code with easim. docs/remote-apps.md explains each step. A real app would use a JSON library; this
+// program finds the few values that it needs by their keys.
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void fail(const char *what) {
   exit(1);
 }
 
-// Connects to host:port and sends the first line, which says what the connection is.
+// Connects to host:port and sends the first line, which states the purpose of the connection.
 static int connect_to(const char *remote, const char *what, const char *secret) {
   char host[256];
   snprintf(host, sizeof host, "%.*s", (int)strcspn(remote, "#"), remote);
@@ -48,7 +48,7 @@ static char *read_line(void) {
   return line;
 }
 
-// Copies the text or number behind "key": into a buffer of its own; empty when there is none.
+// Copies the text or number that follows "key": into a separate buffer; the copy is empty if the key is missing.
 static char *value(const char *line, const char *key) {
   static char found[4][128];
   static int next;
@@ -86,13 +86,14 @@ int main(int count, char **words) {
   server = connect_to(remote, "control ", token + 1);
   if (!(control = fdopen(server, "r"))) fail("no memory");
 
-  // The app: what its Info.plist declares. From now on it is told of every connect and disconnect.
+  // Launches the app with the protocols that its Info.plist declares. From now on, it is notified of every connect and
+  // disconnect.
   char app[32], params[256];
   snprintf(app, sizeof app, "%s", value(call("app.launch", "{\"protocols\":[\"" PROTOCOL "\"]}"), "app"));
   printf("launched\n");
   fflush(stdout);
 
-  // In a flicker the first connect has no protocols: wait for the one that offers ours.
+  // In a flicker, the first connect has no protocols, so wait for the connect that offers the protocol.
   for (;;) {
     char *line = read_line();
     printf("%s %s\n", value(line, "method"), value(line, "event"));
@@ -104,7 +105,7 @@ int main(int count, char **words) {
   snprintf(session, sizeof session, "%s", value(call("app.open", params), "session"));
   snprintf(params, sizeof params, "{\"session\":\"%s\"}", session);
 
-  // The bytes: a second connection to the same port, and a ticket for the session in its first line.
+  // A second connection to the same port carries the session's bytes; its first line contains a ticket for the session.
   int bytes = connect_to(remote, "", value(call("session.port", params), "firstLine"));
   char sent[10000], got[10000];
   for (size_t index = 0; index < sizeof sent; index++) sent[index] = (char)(index * 7 + index / 256);

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Browser
 
-/// The browser of CombineExternalAccessory's read-me.
+/// Tests the browser from CombineExternalAccessory's read-me.
 @MainActor @Suite struct BrowserTests {
   @Test func theListFollowsWhatComesAndGoes() async throws {
     try await withSimulatedWorld { world in

@@ -3,7 +3,7 @@ import ExternalAccessorySimulation
 import ExternalAccessoryXCTest
 import XCTest
 
-/// A failed test of XCTest prints its world's timeline, async or not.
+/// A failed XCTest test prints its world's timeline, whether or not it is async.
 final class FailureTests: XCTestCase {
   private static let variable = "EASIM_DELIBERATE_FAILURES"
 

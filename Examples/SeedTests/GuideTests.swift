@@ -5,19 +5,19 @@ import XCTest
 
 @testable import Guide
 
-/// The client of the guide, with the glasses it was written for.
+/// Tests the guide's client with the glasses for which it was written.
 final class GuideTests: XCTestCase {
   private let lawk = "com.lawaken.iap2"
   private let tenK = Data((0..<10_000).map { UInt8(truncatingIfNeeded: $0) })
 
-  /// The client keeps the serial number in the user defaults, where a run before may have left one.
+  /// The client keeps the serial number in the user defaults, which may contain one from an earlier run.
   private func client() -> AutoReconnectManager {
     let client = AutoReconnectManager(protocolString: lawk)
     client.clearLastConnectedAccessory()
     return client
   }
 
-  /// What comes back over a connection.
+  /// Collects the bytes that come back over a connection.
   private final class Inbox {
     var data = Data()
     var isSent: Bool?
@@ -46,7 +46,7 @@ final class GuideTests: XCTestCase {
     XCTAssertEqual(world.openSessions, [])
   }
 
-  /// Twenty pieces, one packet each: the glasses have a pause after every one.
+  /// The data is sent in twenty pieces of one packet each, with a pause after each piece.
   func testTenThousandBytesGoInPiecesOf512() throws {
     var settings = SimulatedWorld.Settings()
     settings.sendBufferSize = 512
@@ -100,12 +100,13 @@ final class GuideTests: XCTestCase {
     world.expect { inbox.data == tenK }
   }
 
-  /// Without a connect notification, the guide's timer of three seconds finds the glasses in the list.
+  /// Without a connect notification, the guide's client finds the glasses in the list when its three-second timer
+  /// fires.
   func testWhereNothingIsToldItsTimerConnects() throws {
     var settings = SimulatedWorld.Settings()
     settings.rules.lostConnects = .all
-    // With the streams first the client forgets which accessory it had before it is notified of the disconnect, and
-    // sets no timer.
+    // If the streams ended first, the client would forget its accessory before it is notified of the disconnect, and
+    // would set no timer.
     settings.endOrder = .notificationFirst
     let world = try simulatedWorld(settings)
     let client = client()

@@ -5,7 +5,7 @@ import XCTest
 
 @testable import Listings
 
-/// Listings 1 and 2, on the run loop of the main thread.
+/// Tests Listings 1 and 2 on the main thread's run loop.
 final class ListingsTests: XCTestCase {
   func testCommandsGoOneByOneAndTheirEchoIsProcessed() throws {
     let world = try simulatedWorld()

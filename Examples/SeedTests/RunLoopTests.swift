@@ -3,7 +3,7 @@ import ExternalAccessorySimulation
 import ExternalAccessoryXCTest
 import XCTest
 
-/// Streams on a main run loop that runs, as an app's does.
+/// Tests streams on a main run loop that is running, as in an app.
 final class RunLoopTests: XCTestCase {
   private final class Listener: NSObject, StreamDelegate {
     var heard: [Stream.Event] = []

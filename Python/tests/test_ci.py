@@ -35,7 +35,7 @@ def test_hardware(easim_host):
     report = easim_host.burst(b"hello", count=10)
     assert report.passed, report
 """
-# Stands in for a Swift toolchain; Scripts/outside runs the tests of Swift packages.
+# Replaces a Swift toolchain; Scripts/outside runs the tests of Swift packages with a real one.
 SWIFT = """#!/bin/sh
 [ "$1 $2" = "test --xunit-output" ] || exit 64
 printf '<testsuites><testsuite name="swift" tests="1"><testcase name="t"/></testsuite></testsuites>' >"$3"
@@ -44,7 +44,7 @@ printf '<testsuites><testsuite name="swift" tests="1"><testcase name="t"/></test
 
 def load(path: Path) -> Any:
     yaml = pytest.importorskip("yaml", reason="needs PyYAML")
-    # To bash and GitHub, 'on' is a word, not YAML's true.
+    # GitHub reads the key 'on' as a string, but YAML 1.1 reads it as true.
     text = re.sub(r"^on:", '"on":', path.read_text(), flags=re.MULTILINE)
     return yaml.safe_load(text)
 
@@ -91,7 +91,7 @@ class Machine:
         for name in ("python", "python3"):
             (self.tools / name).symlink_to(sys.executable)
         self.env = {key: value for key, value in os.environ.items() if not key.startswith(("EASIM", "PYTEST"))}
-        # Python finds its packages through the path that it was started with, so its own folder must come first.
+        # This Python's folder comes first in the PATH, so that scripts use the same Python and its packages.
         self.env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), str(self.tools), os.environ["PATH"]])
         self.env |= {"TMPDIR": str(self.temporary), "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -170,7 +170,7 @@ class TestCopies:
 
     def test_of_a_suite_in_python(self, run: Any, folder: str, suffix: str, machine: Machine) -> None:
         (machine.project / "test_glasses.py").write_text(SUITE)
-        # On GitHub, the action has added it to the PATH.
+        # On GitHub, the action adds easim to the PATH.
         if folder == "github":
             (machine.tools / "easim").symlink_to(find())
         archive = str(machine.archive)
@@ -235,7 +235,7 @@ def test_the_action_installs_easim_and_plugs_in_an_accessory(machine: Machine) -
         action = Action(machine, archive=str(machine.archive), profile="echo", arguments="--quirk flicker")
         address = action.outputs["start.outputs.address"]
         assert address == f"unix:{machine.temporary}/easim.sock"
-        # The steps that follow find the program on the PATH and the accessory through the variable.
+        # Later steps find the program on the PATH, and the accessory through the environment variable.
         assert "20 bursts" in machine.run('easim burst "$EASIM_AT" --count 20')
         assert Path(action.outputs["install.outputs.program"]).parent.parent.parent == machine.temporary
     finally:

@@ -80,7 +80,7 @@ def test_texts_of_faults_follow_the_pattern(document: dict[str, Any]) -> None:
         assert not schema.is_valid(text), text
 
 
-# A client from an existing generator
+# Generated client
 
 
 def simplified(tree: Any, schemas: dict[str, Any]) -> Any:
@@ -114,7 +114,7 @@ def generate(document: dict[str, Any], folder: Path) -> Any:
         method["result"]["schema"] = {"type": "object"}
     generator.generate(openrpc.OpenRPC(**simple), generator.Language.PYTHON, "http://127.0.0.1/", folder)
     (client,) = folder.glob("python/*/*/client.py")
-    # The generated methods named "list" hide the type of that name.
+    # The generated methods named "list" hide the built-in type.
     client.write_text(f"from __future__ import annotations\n{client.read_text()}")
     sys.path.insert(0, str(client.parents[1]))
     try:

@@ -120,7 +120,7 @@ class Lab:
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    # These names identify the process that acquires a place, both here and in labgrid-client.
+    # These variables identify the process that acquires a place, both in this test and in labgrid-client.
     monkeypatch.setenv("LG_HOSTNAME", "desk")
     monkeypatch.setenv("LG_USERNAME", "tester")
     made = Lab(tmp_path)

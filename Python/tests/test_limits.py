@@ -89,7 +89,7 @@ def test_a_client_that_reads_no_answers_holds_up_only_itself(server: Server) -> 
     block = b"".join(request(number, "server.info") for number in range(1_000))
     sent, most = 0, 1_000 * len(block)
     while sent < most:
-        # The flood is blocked if nothing was accepted while another client got ten answers.
+        # The flooding client is blocked: the server accepted no more of its bytes while another client got ten answers.
         _, writable, _ = select.select([], [flood.socket], [], 0)
         if writable:
             sent += flood.socket.send(block[sent % len(block) :])

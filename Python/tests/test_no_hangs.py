@@ -153,7 +153,7 @@ def test_notices_arrive_without_a_call(easim_world: TestWorld) -> None:
     while app.events != ["connect"] and time.monotonic() < deadline:
         time.sleep(0.001)
     assert app.events == ["connect"]
-    # Events arrive between calls, too, because the loop then has a thread of its own.
+    # Events also arrive between calls, because the loop then runs on a background thread.
     lamp.unplug()
     while len(app.aio.notices) < 3 and time.monotonic() < deadline:
         time.sleep(0.001)

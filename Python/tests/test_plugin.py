@@ -262,7 +262,7 @@ def test_the_timeline_begins_with_the_test_and_shows_its_bytes(pytester: pytest.
     report = (pytester.path / "all.xml").read_text()
     assert report.count('<property name="easim timeline"') == 2
     assert "plugged in at" in report
-    # The failure shows only lines of the test, and no lines of the package.
+    # The failure shows only lines of the test, and none of the package.
     result.stdout.no_fnmatch_line("*_plain.py*")
 
 

@@ -159,7 +159,7 @@ def test_a_ticket_is_taken_once(server: Server) -> None:
         app.wait_for("connect")
         session = client.call("app.open", app=app.id, protocol="com.example.echo")["session"]
         line = client.call("session.port", session=session)["firstLine"].encode() + b"\n"
-        # The line is sent in two parts, followed immediately by the first bytes of the session.
+        # The first line is sent in two parts, and the session's first bytes follow it immediately.
         with server.dial(line[:20]) as made:
             made.sendall(line[20:] + b"hello")
             assert made.recv(5, socket.MSG_WAITALL) == b"hello"
@@ -178,7 +178,7 @@ def test_wrong_tickets_are_one_warning() -> None:
 
 
 def test_half_open_connections_cost_their_place_only(server: Server) -> None:
-    # Covers control connections and sessions whose clients have closed their sending direction.
+    # Covers control connections and sessions whose clients have shut down their sending direction.
     with easim.Server(remote=server.line) as client, client.world() as world:
         lamp, app = world.add("echo"), world.app()
         lamp.plug()

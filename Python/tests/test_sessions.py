@@ -37,7 +37,7 @@ def test_what_was_sent_arrives_although_the_session_is_closed_at_once(easim_worl
     with easim_world.app().open(PROTOCOL) as session:
         session.send(b"last words")
     easim_world.run_until("session.close", side="accessory", after=0)
-    # The bytes come through a connection of their own, which may be behind the event.
+    # The bytes arrive over a separate connection, and may arrive later than the event.
     deadline = time.monotonic() + 60
     while not heard and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -6,7 +6,7 @@
 //   INJECT_ERROR   the errno, as a number; or "short": half of the requested bytes are read or written
 //   INJECT_COUNTS  a file that gets a line for each function, with the number of its calls, when the program exits
 //
-// Counts only calls by the program itself, not those of processes that it forks, nor those before its main.
+// Only calls by the program itself are counted: neither calls by processes that it forks, nor calls before its main.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -80,7 +80,7 @@ __attribute__((destructor)) static void end(void) {
   syscall(SYS_close, file);
 }
 
-// Whether this call is the one to fail.
+// Returns whether this call is the one that must fail.
 static int is_due(enum call call) {
   if (!owner || getpid() != owner) return 0;
   long count = atomic_fetch_add(&seen[call], 1) + 1;
@@ -95,14 +95,14 @@ static int fails(enum call call) {
 
 #define REAL(name) static __typeof__(&name) real; if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
-// Fails or forwards the call, for functions whose failure is -1.
+// Fails or forwards the call, for functions that return -1 on failure.
 #define WRAP(result, name, parameters, arguments) \
   result name parameters { \
     REAL(name); \
     return fails(call_##name) ? -1 : real arguments; \
   }
 
-// Like `WRAP`, but the call can also be cut short.
+// Like `WRAP`, but the call may also transfer only half of the bytes.
 #define WRAP_COUNT(name, parameters, arguments) \
   ssize_t name parameters { \
     REAL(name); \
@@ -165,7 +165,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   return real(thread, attributes, body, argument);
 }
 
-// The allocation functions call glibc's versions by their internal names, because dlsym itself allocates.
+// The allocation functions call glibc's functions by their internal names, because dlsym itself allocates.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);

@@ -14,7 +14,7 @@ easim decode /tmp/own.pcapng >/tmp/own || fail "its own: $(cat /tmp/own)"
 easim decode /tmp/bt.snoop >/tmp/bt || fail "btmon's: $(cat /tmp/bt)"
 sed -n -e 's/^[0-9.]* A[0-9]* //p' /tmp/own >/tmp/own.in
 sed -n -e 's/^[0-9.]* D[0-9]* //p' /tmp/own | grep -v '^closed' >/tmp/own.out
-# btmon also sees what was still in transit when the host left.
+# btmon also sees bytes that were still in transit when the host disconnected.
 sed -n -e 's/^[0-9.]* RX[0-9]* //p' /tmp/bt | head -n "$(wc -l </tmp/own.in)" >/tmp/bt.in
 sed -n -e 's/^[0-9.]* TX[0-9]* //p' /tmp/bt >/tmp/bt.out
 if [ "$(wc -l </tmp/own.in)" -lt 10 ] || [ "$(wc -l </tmp/own.out)" -lt 10 ]; then fail "too little: $(cat /tmp/own)"; fi

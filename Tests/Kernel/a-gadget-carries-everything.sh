@@ -44,7 +44,7 @@ done
 easim burst usb: --count 50 --timeout 120s >/tmp/burst 2>&1 || fail "burst: $(cat /tmp/burst)"
 sed -n 's/^\([0-9]* bursts\|  throughput\|  latency\)/measured: &/p' /tmp/burst
 
-# A killed program does not report its end; the gadget detects it.
+# A killed program does not close its session, but the gadget notices.
 sessions=$(grep -c "session 1 open" /tmp/run)
 easim burst usb: --for 60s >/tmp/killed 2>&1 &
 burst=$!
@@ -56,7 +56,7 @@ easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after
 kill -INT "$run"
 wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"
 
-# The same at USB full speed.
+# The same steps are repeated at USB full speed.
 cat >/tmp/slow.json5 <<'END'
 { version: 1, extends: "echo", usb: { speed: "full" } }
 END

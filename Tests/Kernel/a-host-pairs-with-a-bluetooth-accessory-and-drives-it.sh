@@ -8,7 +8,7 @@ start_accessory bt:hci1
 pair_machines
 grep -q "^paired: 李未可" /tmp/pair.log || fail "pair: $(cat /tmp/pair.log)"
 
-# On one machine both adapters show the accessory's record, so the address names the host's adapter, hci0.
+# On one machine, both adapters show the accessory's record, so the address names the host's adapter, hci0.
 easim list bt:hci0 >/tmp/list 2>&1 || fail "list: $(cat /tmp/list)"
 grep -q "$accessory" /tmp/list || fail "list: $(cat /tmp/list)"
 easim info bt:hci0 >/tmp/info 2>&1 || fail "info: $(cat /tmp/info)"
@@ -19,7 +19,7 @@ easim burst bt:hci0 --count 200 --timeout 120s >/tmp/burst 2>&1 || fail "burst: 
 echo "measured: 200 bursts of 10,000 bytes from $start to $(cut -d' ' -f1 /proc/uptime) s of uptime"
 grep -E 'throughput|latency' /tmp/burst | sed 's/^/measured: /'
 
-# Ctrl-C withdraws everything: the service, and the adapter's settings.
+# Ctrl-C withdraws the service and restores the adapter's settings.
 stop_accessory
 has_its_settings() { [ "$(settings)" = "$before" ]; }
 until_true 5 "the adapter has its name and settings again" has_its_settings

@@ -1,4 +1,5 @@
-# Checks what the kernel and udev make of a simulated accessory: numbers, strings, the iAP interface and its bulk pair.
+# Checks how the kernel and udev see a simulated accessory: IDs, strings, the iAP interface and its pair of bulk
+# endpoints.
 . /easim/lib.sh
 easim run lawk-view --on usbip:127.0.0.1:3240 >/tmp/run &
 until_true 60 "the accessory" grep -q "plugged in" /tmp/run

@@ -9,7 +9,7 @@ easim run echo --on gadget: >/tmp/run 2>&1 &
 run=$!
 until_true 60 "the device" test -e "$device/serial"
 
-# A controller can have only one gadget.
+# A USB device controller can have only one gadget.
 easim run echo --on gadget: >/tmp/second 2>&1 && fail "two gadgets on one controller"
 grep -q "dummy_udc.0 is in use by the gadget 'easim-$run-" /tmp/second || fail "second: $(cat /tmp/second)"
 [ -e "$device/serial" ] || fail "the first one lost its device"
@@ -33,14 +33,14 @@ until_true 60 "the device, again" test -e "$device/serial"
 grep -q "of an ended process" /tmp/run || fail "the sweep was not told: $(cat /tmp/run)"
 easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after the sweep: $(cat /tmp/send)"
 
-# The gadget is removed by hand: that is an unplug, and the program prints the reason.
+# Removing the gadget by hand counts as unplugging, and the program prints the reason.
 for gadget in "$gadgets/easim-$run-"*; do echo >"$gadget/UDC"; done
 until_true 60 "the loss" grep -q "it was unbound from dummy_udc.0" /tmp/run
 kill -INT "$run"
 wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"
 [ "$(found | tr '\n' ' ')" = "easim-copy printer " ] || fail "left in configfs: $(found)"
 
-# Each missing requirement is named, including by `easim doctor`.
+# The command and `easim doctor` name each missing requirement.
 easim doctor >/tmp/doctor
 for finding in "udc .*gadget:dummy_udc.0" "configfs .*gadgets" "functionfs .*usb_f_fs"; do
   grep -q "^✓  $finding" /tmp/doctor || fail "no $finding: $(cat /tmp/doctor)"

@@ -10,7 +10,7 @@ rfcomm_echo serve-packets 26 &
 until_true 10 "a plain echo" rfcomm_echo measure "$host" "$accessory" 25 1
 until_true 10 "an echo in packets" rfcomm_echo measure-packets "$host" "$accessory" 26 1
 
-# The rate in a line such as "123.45 kB/s each way, …", in bytes a second.
+# Prints the rate from a line such as "123.45 kB/s each way, …", in bytes per second.
 rate() {
   sed -n 's/^\( *throughput *\)\{0,1\}\([0-9]*\)\.\([0-9]*\) \([kM]\)B.s each way.*/\2 \3 \4/p' "$1" | {
     read -r whole part unit

@@ -34,11 +34,11 @@ restart_crashed_bluetoothd
   set_adapter hci0 Powered boolean:true
 }
 
-# The radio link breaks down, as it does when a device is out of range.
+# The radio link breaks down, as when a device is out of range.
 begin_burst
 hcitool -i hci0 dc "$accessory"
 ends_with_five "the radio link broke down"
-# The guest's kernel fails if a device is called immediately after it has gone.
+# The guest's kernel fails if a device is dialed immediately after the link is lost.
 sleep 3
 easim send bt:hci0 --10k --expect echo --timeout 30s >/tmp/send 2>&1 || fail "in range again: $(cat /tmp/send)"
 
@@ -49,7 +49,7 @@ until_true 60 "the session after the reconnect" has_more_sessions
 kill -INT "$burst"
 code=0
 wait "$burst" || code=$?
-# The load test was stopped before its 60 s were over and lost a burst, so it has not passed.
+# The load test was stopped before its 60 s were over, and it lost a burst, so it did not pass.
 [ $code = 1 ] || fail "reconnected: exit code $code: $(cat /tmp/burst)"
 grep -q 'reconnected 1 times' /tmp/burst || fail "reconnected: $(cat /tmp/burst)"
 grep -q 'stopped by Ctrl-C' /tmp/burst || fail "reconnected: $(cat /tmp/burst)"
@@ -69,8 +69,8 @@ ends_with 3 easim send bt:hci0 --10k --timeout 3s
 grep -q 'rfkill unblock bluetooth' /tmp/ended || fail "rfkill: $(cat /tmp/ended)"
 
 # A blocked radio cannot tell its peer that the link has ended, so the accessory keeps its session. Real controllers
-# give up a silent link after 20 s. btvirt never does: when it is reset, it forgets both sides of a link and notifies
-# neither kernel. Only a reset of its own adapter lets the accessory's kernel forget the link. The accessory waits for
+# give up a silent link after 20 s, but btvirt never does: when it is reset, it forgets both ends of a link and notifies
+# neither kernel. The accessory's kernel forgets the link only if its own adapter is reset. The accessory then waits for
 # its adapter, and is visible again.
 [ "$(grep -c 'session 1 open' /tmp/accessory.log)" -gt "$(grep -c 'session 1 ended' /tmp/accessory.log)" ] ||
   fail "the accessory has noticed the end: $(cat /tmp/accessory.log)"

@@ -16,8 +16,7 @@ easim info usb: --timeout 30s >/tmp/info 2>&1 || fail "info: $(cat /tmp/info)"
 grep -q "serialNumber: 040025380108A000608" /tmp/info || fail "info: $(cat /tmp/info)"
 easim burst usb: --count 200 --timeout 60s >/tmp/burst 2>&1 || fail "burst: $(cat /tmp/burst)"
 sed 's/^/measured: /' /tmp/burst
-# A program that follows another finds the accessory ready: the first cable leads to a connect, and the accessory does
-# not stay silent while it waits for the previous program.
+# A program that runs directly after another finds the accessory ready: its first cable leads to a connect.
 easim send usb: --text again --expect echo --timeout 30s >/tmp/again 2>&1 || fail "again: $(cat /tmp/again)"
 awk '/● connect/ { is_seen = 1 } /- unplugged/ { exit !is_seen }' /tmp/again || fail "it did not begin anew: $(cat /tmp/again)"
 kill -INT $plug $run

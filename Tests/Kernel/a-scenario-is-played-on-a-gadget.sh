@@ -1,5 +1,5 @@
-# The accessory's half of a scenario on this kernel's own device port, and the device's half through libusb. It ends by itself,
-# since the gadget notices that the host has left.
+# Plays the accessory's end of a scenario on this kernel's own device port, and the device's end through libusb. The
+# accessory ends by itself, because the gadget notices that the host has disconnected.
 . /easim/lib.sh
 easim run --scenario flicker --on gadget: >/tmp/run 2>&1 &
 run=$!

@@ -1,5 +1,6 @@
-# The accessory's half of a scenario as a USB device of this kernel, and the device's half through libusb: the flicker
-# is an unplug and a replug, and a session follows. This machine meets all requirements.
+# Plays the accessory's end of a scenario as a USB device of this kernel, and the device's end through libusb. The
+# flicker unplugs the device and plugs it in again, and a session follows. Also checks that this machine meets all
+# requirements.
 . /easim/lib.sh
 easim doctor | grep -q "^✓  usbip .*vhci_hcd" || fail "$(easim doctor)"
 easim run --scenario flicker --on usbip:127.0.0.1:3240 >/tmp/run 2>&1 &

@@ -17,7 +17,8 @@ kill -INT $monitor
 wait $monitor || fail "usbmon: $(cat /tmp/usbmon)"
 easim decode /tmp/own.pcapng >/tmp/own || fail "its own: $(cat /tmp/own)"
 easim decode /tmp/usb.pcap >/tmp/usb || fail "usbmon's: $(cat /tmp/usb)"
-# usbmon also sees what was still in transit when the host left, and identifies each side by the direction.
+# usbmon also sees bytes that were still in transit when the host disconnected, and identifies each end by the
+# direction.
 sed -n -e 's/^[0-9.]* A[0-9]* //p' /tmp/own >/tmp/own.in
 sed -n -e 's/^[0-9.]* D[0-9]* //p' /tmp/own | grep -v ' closed$' | grep -v '^closed' >/tmp/own.out
 sed -n -e 's/^[0-9.]* IN[0-9]* //p' /tmp/usb | head -n "$(wc -l </tmp/own.in)" >/tmp/usb.in

@@ -3,7 +3,7 @@
 . /easim/bluetooth.sh
 pair_once
 
-# wake_ups PID: how many times the threads of a process have gone to sleep so far.
+# wake_ups PID: prints how many times a process's threads have gone to sleep so far.
 wake_ups() { echo $(($(sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$1"/task/*/status | tr '\n' '+')0)); }
 
 # The program's standard input stays open after the command has been sent.

@@ -13,12 +13,12 @@ start_accessory bt:hci1 --fault stale,kind=noise,bytes=4000
 easim send bt:hci0 --10k --expect echo --timeout 30s >/tmp/send 2>&1 || fail "after noise: $(cat /tmp/send)"
 stop_accessory
 
-# Some manufacturers run their own protocols on this service, so nothing answers iAP2's detection.
+# Some manufacturers run their own protocols on this service, which do not answer iAP2's detection.
 start_accessory bt:hci1 --fault half-dead
 ends_with 6 easim send bt:hci0 --10k --timeout 20s
 ends_with 6 easim info bt:hci0 --timeout 20s
 grep -q 'did not take part in detection within 15s' /tmp/ended || fail "info: $(cat /tmp/ended)"
-# Such a device is listed as a near miss, with the reason.
+# A device that does not answer is listed as a near miss, with the reason.
 ends_with 3 easim list bt:hci0
 grep -q "$accessory.*(it connects and sends nothing for 5s" /tmp/ended || fail "list: $(cat /tmp/ended)"
 ends_with 3 easim list bt:hci0 --json

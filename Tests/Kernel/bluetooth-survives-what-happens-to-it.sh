@@ -31,7 +31,7 @@ for command in list "info --timeout 2s" "send --10k --timeout 2s" "burst --count
 done
 set_adapter hci0 Powered boolean:true
 
-# A second accessory is told that the service is taken.
+# A second accessory reports that the service is already in use.
 timeout 20 easim run echo --on bt:hci0 >/tmp/second 2>&1 && fail "a second one: $(cat /tmp/second)"
 grep -q 'BlueZ lets only one' /tmp/second || fail "a second one: $(cat /tmp/second)"
 

@@ -18,7 +18,7 @@ set_adapter() {
 
 address_of() { adapter_property "$1" Address | grep -o '[0-9A-F][0-9A-F]:[0-9A-F:]*'; }
 
-# The adapters that BlueZ has; a test that gives an adapter to another stack changes this variable.
+# The adapters that BlueZ uses; a test that gives an adapter to another stack changes this variable.
 adapters="hci0 hci1"
 has_adapters() { for adapter in $adapters; do adapter_property "$adapter" Address || return 1; done; }
 
@@ -82,7 +82,7 @@ start_accessory() {
   until_true 20 "the accessory is plugged in: $(cat /tmp/accessory.log)" grep -q 'plugged in' /tmp/accessory.log
 }
 
-# pair_machines: hci0 knows the accessory on hci1, and hci1 its host.
+# pair_machines: pairs the accessory on hci1 with the host on hci0.
 pair_machines() {
   easim pair "bt:hci0#$accessory" --yes --timeout 30s >/tmp/pair.log 2>&1 ||
     fail "pairing: $(cat /tmp/pair.log /tmp/accessory.log) $(tail -5 /tmp/bluetoothd.log)"
@@ -101,7 +101,7 @@ stop_accessory() {
   wait "$run" || fail "run ended with $?: $(cat /tmp/accessory.log)"
 }
 
-# ends_with CODE COMMAND...: the command ends with this exit code; the command's output is in /tmp/ended.
+# ends_with CODE COMMAND...: expects this exit code from the command; its output is in /tmp/ended.
 ends_with() {
   wanted=$1
   shift
@@ -110,7 +110,7 @@ ends_with() {
   [ $code = "$wanted" ] || fail "'$*' ended with $code and not $wanted: $(cat /tmp/ended)"
 }
 
-# start_bumble ROLE WORDS...: bumble, which is not BlueZ, takes hci1 before bluetoothd can; the address is in $other.
+# start_bumble ROLE WORDS...: lets bumble take hci1 before bluetoothd can; its address is in $other.
 start_bumble() {
   adapters=hci0
   other=$(hciconfig hci1 | sed -n 's/.*BD Address: \([^ ]*\).*/\1/p')

@@ -6,14 +6,14 @@ fail() {
   exit 1
 }
 
-# expect WHAT COMMAND...: the command succeeds.
+# expect WHAT COMMAND...: expects the command to succeed.
 expect() {
   what=$1
   shift
   "$@" || fail "$what: '$*' ended with $?"
 }
 
-# until_true SECONDS WHAT COMMAND...: waits for the command to succeed.
+# until_true SECONDS WHAT COMMAND...: waits until the command succeeds.
 until_true() {
   seconds=$1
   what=$2
@@ -26,8 +26,8 @@ until_true() {
   done
 }
 
-# suite MEDIUM NAME: a suite of ChannelsOnHardware passes; otherwise, prints which checks failed, and during which check
-# the suite stopped.
+# suite MEDIUM NAME: expects a suite of ChannelsOnHardware to pass; otherwise, prints which checks failed, and during
+# which check the suite stopped.
 suite() {
   ChannelsOnHardware "$@" >/tmp/suite 2>&1 || fail "$(sed -e '/^✔/d' -e '$!{/^…/d;}' /tmp/suite)"
   sed -n 's/^\([0-9]* checks\)/measured: \1/p' /tmp/suite

@@ -42,7 +42,7 @@ easim console usb: --timeout 30s </tmp/lines >/tmp/console 2>&1 || fail "console
 [ "$(grep -cE "^session (2 )?open on $frames" /tmp/console)" -eq 2 ] || fail "console: $(cat /tmp/console)"
 grep -q "sent 10000 bytes, received 10000 bytes" /tmp/console || fail "console: $(cat /tmp/console)"
 
-# One session at a time.
+# Only one session can be open at a time.
 easim burst usb: --protocol $frames --count 1 --sessions 2 --timeout 8s >/tmp/burst 2>&1 &&
   fail "two sessions were on one pair of endpoints: $(cat /tmp/burst)"
 grep -q "another session uses its native channel" /tmp/burst || fail "no reason was given: $(cat /tmp/burst)"
@@ -68,11 +68,11 @@ wait "$burst" || status=$?
 [ $status -eq 5 ] || fail "the burst ended with $status: $(cat /tmp/burst)"
 kill -INT "$run"
 
-# The accessory closes: it halts its endpoints.
+# The accessory closes the session by halting its endpoints.
 run --quirk session,close,delay=500ms
 easim burst usb: --protocol $frames --for 60s >/tmp/burst 2>&1 && fail "the burst went on: $(cat /tmp/burst)"
 grep -q "the accessory closed it" /tmp/burst || fail "no reason was given: $(cat /tmp/burst)"
-# The session opens again: alternate settings 0 and 1 select the endpoints again.
+# When the session opens again, alternate settings 0 and 1 are selected again, which resets the endpoints.
 easim burst usb: --protocol $frames --for 5s --reconnect --allow-lost >/tmp/burst 2>&1 || fail "it did not go on: $(cat /tmp/burst)"
 [ "$(grep -c '"event":"session.open"' /tmp/run)" -ge 4 ] || fail "it was not opened again: $(cat /tmp/burst)"
 stop

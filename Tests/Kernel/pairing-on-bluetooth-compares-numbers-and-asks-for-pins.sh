@@ -18,11 +18,11 @@ send_works() {
   easim send bt:hci0 --10k --expect echo --timeout 30s >/tmp/send 2>&1 || fail "send: $(cat /tmp/send)"
 }
 
-# A scan does not connect: name and service are in the EIR.
+# A scan does not connect, because the name and the service are in the EIR.
 easim pair bt:hci0 --timeout 6s >/tmp/scan 2>&1 || fail "scan: $(cat /tmp/scan)"
 grep "$accessory .* accessory .* 李未可 View" /tmp/scan >/dev/null || fail "scan: $(cat /tmp/scan)"
 
-# A near miss is seen but not paired.
+# A device that is a near miss is seen, but cannot be used, because it is not paired.
 easim list "bt:hci0#$accessory" >/tmp/list 2>&1 && fail "not paired, and listed: $(cat /tmp/list)"
 grep -q "pair it: easim pair bt:$accessory" /tmp/list || fail "list: $(cat /tmp/list)"
 code=0
@@ -30,7 +30,7 @@ easim send "bt:hci0#$accessory" --10k --timeout 3s >/tmp/send 2>&1 || code=$?
 [ $code = 3 ] || fail "not paired: exit code $code: $(cat /tmp/send)"
 grep -q "pair it: easim pair bt:$accessory" /tmp/send || fail "not paired: $(cat /tmp/send)"
 
-# There is a number to compare, because --pin means that somebody can type; without a terminal, only --yes can answer.
+# With --pin, the user can type, so there is a number to compare; without a terminal, only --yes can answer.
 pair_ends 6 --pin 4711
 grep -q 'show [0-9]\{6\}? To answer yes' /tmp/pair.log || fail "a number: $(cat /tmp/pair.log)"
 pair_ends 0 --pin 4711 --yes

@@ -12,7 +12,7 @@ python3 /easim/usb_host.py -k sessions >/tmp/pytest 2>&1 || fail "pytest ended w
 grep -q "1 passed" /tmp/pytest || fail "pytest: $(cat /tmp/pytest)"
 sed -n 's/^measured: /&/p' /tmp/pytest
 
-# A failed test shows what happened on the cable.
+# The output of a failed test shows what happened on the cable.
 if python3 /easim/usb_host.py -k wrong >/tmp/pytest 2>&1; then fail "a wrong test passed: $(cat /tmp/pytest)"; fi
 grep -q "easim timeline" /tmp/pytest || fail "there is no timeline: $(cat /tmp/pytest)"
 grep -q "device .*connect" /tmp/pytest || fail "the timeline: $(cat /tmp/pytest)"
@@ -22,6 +22,6 @@ easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after
 kill -INT "$run"
 wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"
 
-# Without an accessory the test fails and states the reason, because dead firmware must not pass the suite.
+# Without an accessory, the tests fail and state the reason, because dead firmware must not pass the suite.
 if python3 /easim/usb_host.py --easim-timeout 1 -k sessions >/tmp/pytest 2>&1; then fail "it passed: $(cat /tmp/pytest)"; fi
 grep -q "no accessory at usb: within 1 s" /tmp/pytest || fail "no reason: $(cat /tmp/pytest)"

@@ -4,8 +4,8 @@
 //   rfcomm_echo measure FROM TO CHANNEL COUNT     sends 10,000 bytes COUNT times, and reads each back
 //   rfcomm_echo connect FROM TO CHANNEL COUNT     connects COUNT times
 //
-// The same in iAP2's frames: each packet of at most 990 bytes, 12 of them for headers, is a separate frame, and each
-// echo is acknowledged with 9 bytes, which are not sent back.
+// The following commands do the same in iAP2's frames: each packet of at most 990 bytes, of which 12 are headers, is a
+// separate frame, and each echo is acknowledged with 9 bytes, which are not sent back.
 //
 //   rfcomm_echo serve-packets CHANNEL
 //   rfcomm_echo measure-packets FROM TO CHANNEL COUNT
@@ -41,8 +41,8 @@ static struct address address_of(const char *text, int channel) {
   return address;
 }
 
-// Sends the given bytes and reads as many back, at the same time, because neither end may wait for the other's full
-// buffer. If the frame size is limited, sends frame by frame.
+// Sends the given bytes and at the same time reads as many back; otherwise both ends could block with full buffers. If
+// the frame size is limited, sends one frame at a time.
 static void exchange(int line, const uint8_t *out, uint8_t *in, size_t size, size_t longest) {
   size_t sent = 0, received = 0;
   while (received < size) {
@@ -119,12 +119,13 @@ static double now(void) {
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-// Records when the successful attempt began.
+// Connects, and records when the successful attempt began.
 static int connect_to(char **words, double *began) {
   int line = socket(bluetooth, SOCK_STREAM, rfcomm);
   struct address here = address_of(words[2], 0), there = address_of(words[3], atoi(words[4]));
   if (bind(line, (struct sockaddr *)&here, sizeof here)) fail("bind");
-  // The kernel keeps the channel for some milliseconds after the last connection, and nothing reports when it is free.
+  // After the last connection, the kernel keeps the channel for some milliseconds, and does not report when it is free
+  // again.
   for (*began = now(); connect(line, (struct sockaddr *)&there, sizeof there); *began = now())
     if (errno != EBUSY || usleep(5000)) fail("connect");
   return line;

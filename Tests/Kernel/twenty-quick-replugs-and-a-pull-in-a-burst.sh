@@ -10,7 +10,7 @@ round=1
 while [ $round -le 20 ]; do
   easim plug usbip:127.0.0.1:3240 >/tmp/plug 2>&1 &
   plug=$!
-  # A device that is unplugged before its descriptors were read is not reported.
+  # A device that is unplugged before its descriptors have been read is not reported.
   until_true 60 "arrival $round" seen "plugged in" $round
   kill -INT $plug
   wait $plug || fail "plug ended with $?: $(cat /tmp/plug)"

@@ -1,4 +1,4 @@
-# Two processes find each other through the local directory, on another kernel.
+# Two processes find each other through the local directory, on the guest's kernel.
 . /easim/lib.sh
 easim run lawk-view --quirk flicker >/tmp/run &
 run=$!

@@ -1,6 +1,7 @@
 """A test with the fixture easim_host of the Python package, and pytest to run it: in a guest of the kernel lane."""
 
-# pytest imports these modules only when it needs them, so the archive for the guest does not find them by itself.
+# These modules are imported explicitly so that the guest's archive includes them; pytest imports them only when it
+# needs them.
 import concurrent.futures.thread
 import pdb
 import pickle

@@ -16,7 +16,8 @@ from webdriver import Browser
 EASIM = os.environ["EASIM"]
 LEGENDS = ("throughput", "map", "percentiles", "attachments")
 
-# What a page shows at the current width: the texts and shapes of each chart, and any layout mistakes.
+# JavaScript that returns what a page shows at the current width: the texts and shapes of each chart, and any layout
+# mistakes.
 READ = r"""
 const seen = e => e.getClientRects().length > 0 && getComputedStyle(e).display !== 'none';
 const box = e => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; };
@@ -107,7 +108,7 @@ def check_throughput(chart: dict, report: dict) -> None:
     bounds = [index * length for index in range(len(slices))]
     bounds.append(min(len(slices) * length, max(span(report), bounds[-1] + 1e6)))
     flows = [list(flow) for flow in series["flow"]]
-    # A short remainder at the end is drawn with the slice before it.
+    # A short slice at the end is drawn together with the slice before it.
     if len(flows) > 1 and bounds[-1] - bounds[-2] < length / 2:
         rest = flows.pop()
         flows[-1] = [one + other for one, other in zip(flows[-1], rest)]
@@ -177,7 +178,7 @@ def check_percentiles(chart: dict, report: dict) -> None:
                 near(dot["x"], x.place(nines(dot["quantile"])), f"{name} {dot['quantile']} across")
             near(dot["y"], y.place(dot["value"]), f"{name} {dot['quantile']}")
             near(dot["y"], point[1], "a dot is not on its line")
-            # The quantile's share of the values is at most this large.
+            # At least this fraction of all values must be at or below the dot's value.
             below = sum(count for value, count in figures["counts"] if value <= dot["value"])
             assert below >= dot["quantile"] * figures["total"] - 1e-6, f"{name}: {dot} has only {below} below"
         for earlier, later in zip(dots, dots[1:]):
@@ -355,7 +356,7 @@ def long_report(short: dict) -> dict:
     cells: dict[tuple[int, int], int] = {}
     completed = 0
     for index in range(columns):
-        # The slices do not contain the bursts of the warm-up.
+        # The slices contain no warm-up bursts.
         measured = (index + 1) * length > 600_000_000_000
         bursts = 4_000 + 300 * (index % 7) - (3_900 if index % 90 == 40 else 0) if measured else 0
         report["series"]["slices"].append([bursts, bursts * 10_000, 3 if index % 90 == 40 else 0])
@@ -369,7 +370,7 @@ def long_report(short: dict) -> dict:
     report["completed"] = completed
     report["bytes"] = completed * 10_000
     report["errors"] = [{"kind": "lost", "count": 40, "first": "a burst in flight was lost: the accessory went away"}]
-    # Three significant digits, as easim counts them.
+    # The values have three significant digits, as in easim's histograms.
     counts = [[1_048_576, completed // 2], [1_310_720, completed - completed // 2 - 900], [33_554_432, 900]]
     report["latency"] = {"total": completed, "min": 1_048_576, "max": 33_554_432, "counts": counts}
     report["sizes"] = {"total": completed, "min": 10_000, "max": 10_000, "counts": [[10_000, completed]]}
@@ -416,7 +417,7 @@ def make_reports(folder: str) -> list[str]:
     easim("burst", echo.address, "--count", "20", "--verify", "none", *targets("unanswered"))
     flicker = Accessory(folder, "--quirk", "flicker,empty=80ms,gap=80ms")
     easim("burst", flicker.address, "--count", "40", *targets("flicker-start"))
-    # The accessory leaves and returns while bursts are being sent.
+    # The accessory disconnects and returns while bursts are being sent.
     words = ["--rate", "100", "--for", "4s", "--reconnect", "--allow-lost", "--allow-overdue", *targets("flickering")]
     burst = subprocess.Popen([EASIM, "burst", flicker.address, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(1.5)

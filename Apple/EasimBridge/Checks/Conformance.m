@@ -1,4 +1,4 @@
-// The behaviors of docs/external-accessory.md that do not need Apple's run loop, tested through the bridge. Each
+// Tests, through the bridge, the behaviors in docs/external-accessory.md that do not need Apple's run loop. Each
 // process tests one behavior: `Conformance NAME`. Without a name it prints all names.
 
 #import "Watch.h"
@@ -364,7 +364,7 @@ BEHAVIOR(aTestThatFailsKeepsTheTimelineAndTheMisuses) {
   CHECK([[[world call:@"accessory.list" with:[NSDictionary dictionary]] objectForKey:@"accessories"] count] == 0);
 }
 
-// The script generates this list of all behaviors from the lines above.
+// check.py generates this list of all behaviors from the lines above.
 #include "behaviors.inc"
 
 int main(int count, char **words) {

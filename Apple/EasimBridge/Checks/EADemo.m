@@ -1,5 +1,5 @@
-// EADemo as a command-line program: it does what Apple's sample does with ExternalAccessory, and contains nothing of
-// easim. It reads commands from standard input and prints what a screen would show.
+// EADemo as a command-line program. It uses ExternalAccessory as Apple's sample does, and contains no code of easim. It
+// reads commands from standard input and prints what a screen would show.
 //
 //   list | open PROTOCOL [NAME] | send TEXT | send10k | close | background | foreground | quit
 
@@ -16,8 +16,8 @@ static void show(NSString *format, ...) {
   [text release];
 }
 
-/// Corresponds to EADSessionController: one session, its streams on the main run loop, and the bytes that have not been
-/// written yet.
+/// Corresponds to EADSessionController. Manages one session, with its streams on the main run loop, and the bytes that
+/// have not been written yet.
 @interface SessionController : NSObject <NSStreamDelegate> {
   EASession *_session;
   NSMutableData *_unsent;

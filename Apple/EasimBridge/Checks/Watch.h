@@ -1,4 +1,4 @@
-// What the behaviors of Conformance.m share: an app that observes, and its world.
+// Code that the behaviors in Conformance.m share: an observing app and its world.
 
 #import <ExternalAccessory/ExternalAccessory.h>
 #import <Foundation/Foundation.h>

@@ -120,7 +120,7 @@ def list_flicker_open_echo_pull_reopen(server):
     name = server.call("accessory.list")["accessories"][0]["name"]
     demo.wait(f"connect {name} []", f"disconnect {name}", f"delegate disconnect {name}", f"connect {name} [com.lawaken.iap2]")
     demo.say("open com.lawaken.iap2")
-    # The callback may come before or after opening has completed.
+    # The two lines may come in either order.
     demo.wait("input open", "output open")
     echo_10k(demo)
     server.call("accessory.pull", accessory=glasses)
@@ -194,7 +194,7 @@ def port_closed(server):
 # A network namespace that has only its own loopback interface, as a container does.
 CONTAINER = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
 
-# Imitates 'docker run -p': a listener outside forwards its connections to the inside.
+# Imitates 'docker run -p': a listener outside the namespace forwards its connections into the namespace.
 PUBLISHER = """
 import socket, sys, threading
 def copy(one, other):

@@ -6,8 +6,8 @@ final class Delegate: NSObject, EAAccessoryDelegate {
   func accessoryDidDisconnect(_ accessory: EAAccessory) { log("delegate: accessoryDidDisconnect \(line(accessory))") }
 }
 
-/// N5, N7, N9 to N16: what notifications contain, and in which order they are posted. Plug in and pull; switch from USB
-/// to Bluetooth and back.
+/// N5, N7, N9 to N16: what notifications contain, and in which order they are posted. Plug in and unplug; switch from
+/// USB to Bluetooth and back.
 func probeNotifications() {
   observe()
   let delegate = Delegate()
@@ -19,7 +19,7 @@ func probeNotifications() {
       let session = EASession(accessory: accessory, forProtocol: protocolName)
       log("N9: a session at once: \(session != nil)")
       log("the layout of a description: \(accessory)")
-      // N11, N12, N13: the accessory object of this connect, some time after its disconnect.
+      // N11, N12, N13: the accessory object from this connect, some time after its disconnect.
       later(60) { log("a minute later: \(line(accessory))") }
     })
   keep(

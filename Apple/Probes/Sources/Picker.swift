@@ -1,8 +1,8 @@
 import ExternalAccessory
 import Foundation
 
-/// P1 to P3, N6: the Bluetooth picker. Choose an accessory; run again and cancel; run again and choose one that is
-/// already connected.
+/// P1 to P3, N6: the Bluetooth picker. Choose an accessory; run the probe again and cancel; run it again and choose an
+/// accessory that is already connected.
 func probePicker() {
   observe()
   manager.registerForLocalNotifications()

@@ -4,13 +4,13 @@ import Foundation
 /// Set this to your accessory's protocol, and declare the same protocol in the app's Info.plist.
 let protocolName = "com.example.protocol"
 
-/// The log of the current probe: for each line the time in seconds, the thread, and what happened.
+/// The log of the current probe: each line has the time in seconds, the thread, and what happened.
 final class ProbeLog: @unchecked Sendable {
   static let shared = ProbeLog()
   private let lock = NSLock()
   private let begin = Date()
   private var list: [String] = []
-  /// Objects retained until the app ends: observers, sessions, delegates.
+  /// Objects that are retained until the app ends: observers, sessions, delegates.
   var kept: [Any] = []
 
   func add(_ text: String) {

@@ -1,12 +1,12 @@
 import ExternalAccessory
 import Foundation
 
-/// N1, N2, N3, N4, N8, N17: when notifications are posted, depending on the number of registrations. Plug in and pull
+/// N1, N2, N3, N4, N8, N17: when notifications are posted, depending on the number of registrations. Plug in and unplug
 /// once in each phase; a phase lasts 20 seconds.
 func probeRegistration() {
   observe()
   log("listed before any registration: \(manager.connectedAccessories.map(line))")
-  // N10: whether a delegate is called without a registration, in the first phase.
+  // N10: whether a delegate is called without a registration, which is the case in the first phase.
   let delegate = Delegate()
   keep(delegate)
   for accessory in manager.connectedAccessories { accessory.delegate = delegate }

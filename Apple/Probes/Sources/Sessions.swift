@@ -34,8 +34,8 @@ func openSession(for what: String, name: String = protocolName) -> EASession? {
   return session
 }
 
-/// E1 to E5, E7 to E14, F3, F8, F9: when a session is nil, and what ends it. Plug in before you start; pull when it
-/// says "pull now".
+/// E1 to E5, E7 to E14, F3, F8, F9: when a session is nil, and what ends it. Plug in before you start; unplug when the
+/// log says "pull now".
 func probeSessions() {
   observe()
   manager.registerForLocalNotifications()

@@ -1,7 +1,7 @@
 import ExternalAccessory
 import Foundation
 
-/// T1 to T5, T16, T17, T22 to T25: delegates, schedules, and events. Use an accessory that sends something by itself.
+/// T1 to T5, T16, T17, T22 to T25: delegates, schedules, and events. Use an accessory that sends bytes by itself.
 func probeStreams() {
   guard let session = openSession(for: "T3: each stream, events in order"), let input = session.inputStream else {
     return
@@ -20,7 +20,7 @@ func probeStreams() {
   }
 }
 
-/// T6, T7, T8, T18 to T21: how many bytes a write accepts. T18 shows best with an accessory that does not read.
+/// T6, T7, T8, T18 to T21: how many bytes a write accepts. To observe T18, use an accessory that does not read.
 func probeWrites() {
   guard let session = openSession(for: "T6: events of the output stream"), let output = session.outputStream else {
     return
@@ -34,7 +34,7 @@ func probeWrites() {
   }
 }
 
-/// T9 to T15: how streams end. Pull when the log says so.
+/// T9 to T15: how streams end. Unplug when the log says so.
 func probeEnds() {
   observe()
   manager.registerForLocalNotifications()

@@ -16,8 +16,8 @@ func probeSuspension() {
   keep(Timer.scheduledTimer(withTimeInterval: 1, repeats: true) { _ in log("runs") })
 }
 
-/// S10 to S13: what the next process finds. Run the probe, end the app in the app switcher without pulling the cable,
-/// start it, and run the probe again.
+/// S10 to S13: what the app's next process sees. Run the probe, end the app in the app switcher without unplugging,
+/// start the app, and run the probe again.
 func probeProcess() {
   log("S11: listed at launch: \(manager.connectedAccessories.map(line))")
   observe()

@@ -1,5 +1,5 @@
-// Counts allocations by interposing on the C library's allocator: an executable's own malloc is used by every library
-// that it loads, including the Swift runtime. This needs neither LD_PRELOAD nor linker flags.
+// Counts allocations by replacing the C library's allocator: every library that an executable loads, including the
+// Swift runtime, uses the executable's own malloc. This needs neither LD_PRELOAD nor linker flags.
 #include "BenchmarkFloors.h"
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-// An echo and its load over one stream (a socket or a terminal), as simple as possible. It has the shape of easim's
-// loop, without a protocol.
+// An echo and its load over one stream (a socket or a terminal), as simple as possible. It has the same structure as
+// easim's loop, but no protocol.
 #define _GNU_SOURCE
 #include "BenchmarkFloors.h"
 #include <errno.h>
@@ -92,7 +92,7 @@ int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight) {
 
   size_t total = size * bursts, sent = 0, received = 0;
   while (code == 0 && received < total) {
-    // Sends only whole bursts, and only as many as are allowed.
+    // Sends only whole bursts, and only as many as may be in flight.
     size_t allowed = (received / size + in_flight) * size;
     if (allowed > total) allowed = total;
     uint32_t interest = EPOLLIN;
@@ -153,7 +153,7 @@ size_t floor_memory_echo(size_t size, size_t bursts, size_t in_flight) {
   int epoll = epoll_create1(EPOLL_CLOEXEC);
   struct epoll_event event;
   for (size_t index = 0; index < room; index++) bytes[index] = (uint8_t)index;
-  // One loop turn for each direction: into the cable, and out of it.
+  // Each pass has one loop turn per direction: into the cable, and out of it.
   while (echoed < bursts) {
     size_t some = bursts - echoed < in_flight ? bursts - echoed : in_flight;
     memcpy(cable, bytes, some * size);

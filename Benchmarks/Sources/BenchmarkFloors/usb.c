@@ -1,5 +1,5 @@
-// Two hosts for an echoing USB device, both with libusb. The plain one waits for each transfer; the other does as
-// little as possible, with bursts going out and four reads always pending.
+// Two hosts for an echoing USB device, both with libusb. The plain host waits for each transfer; the other host does as
+// little as possible, and always has bursts going out and four reads pending.
 #include "BenchmarkFloors.h"
 #include <errno.h>
 #include <libusb-1.0/libusb.h>
@@ -8,8 +8,8 @@
 
 enum { READS = 4, READ_SIZE = 16 * 1024, IN = 0x81, OUT = 0x02 };
 
-// Created once. Creating a context enumerates all devices, and once easim's half of a pair has set
-// LIBUSB_OPTION_NO_DEVICE_DISCOVERY, a new context would no longer do so.
+// The context is created only once, because creating it enumerates all devices. After easim's half of a pair has set
+// LIBUSB_OPTION_NO_DEVICE_DISCOVERY, a new context would no longer enumerate them.
 static libusb_context *context;
 
 struct floor_usb {

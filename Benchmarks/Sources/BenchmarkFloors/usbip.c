@@ -1,4 +1,4 @@
-// USB/IP, as simple as possible: an echoing device on a connection whose other end is held by a kernel, and a client
+// USB/IP, as simple as possible: an echoing device on a connection whose other end belongs to a kernel, and a client
 // that drives a device with bulk transfers. Integers on the wire are big-endian, and every header has 48 bytes.
 #define _GNU_SOURCE
 #include "BenchmarkFloors.h"
@@ -23,7 +23,7 @@ static const uint8_t device_descriptor[] = {18, 1, 0, 2, 0, 0, 0, 64, 0x09, 0x12
 static const uint8_t configuration[] = {9, 2, 32,   0, 1, 1, 0, 0xC0, 50, 9, 4, 0,    0, 2, 0xFF, 0xF0,
                                         0, 0, 7,    5, 0x81, 2, 0, 2, 0,  7, 5, 0x02, 2, 0, 2,    0};
 
-// MARK: The device
+// MARK: Device
 
 struct device {
   int socket, is_plain;
@@ -133,7 +133,7 @@ int floor_usbip_serve(int socket, int is_plain) {
   return code == EPIPE ? 0 : code;
 }
 
-// MARK: The client
+// MARK: Client
 
 static void submit(uint8_t *at, int reads, uint32_t endpoint, size_t length) {
   struct header header = {.command = htonl(1), .device = htonl(DEVICE_ID), .direction = htonl(reads ? 1 : 0)};

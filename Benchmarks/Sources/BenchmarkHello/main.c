@@ -1,4 +1,4 @@
-// The smallest possible program: the baseline for starting easim.
+// The smallest possible program, which is the baseline for starting easim.
 #include <stdio.h>
 
 int main(void) {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Whether this runs in the guest of Scripts/bench --kernel, which has its own figures.
+/// Whether this process runs in the guest of Scripts/bench --kernel, which has its own figures.
 let isInGuest = CommandLine.arguments.contains("--in-guest")
 
 /// All figures, in the order in which they are measured.
@@ -30,7 +30,7 @@ let usage = """
   Exit code: 0 when every target is met, 1 when one is missed, 2 for a wrong command line.
   """
 
-/// Writes a whole line at once, because the next figure takes seconds and the line should not be delayed by it.
+/// Writes a whole line immediately, so that it is not delayed by the next figure, which takes seconds.
 func write(_ text: String, to descriptor: Int32) {
   var left = Array("\(text)\n".utf8)[...]
   while !left.isEmpty {

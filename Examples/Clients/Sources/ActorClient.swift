@@ -1,7 +1,7 @@
 import ExternalAccessory
 
-/// An actor that handles stream events. On Apple's systems it is an `NSObject`; on Linux an actor of that base compiles and
-/// does not link, and `StreamDelegate` asks for no base.
+/// An actor that handles stream events. On Apple's systems it is an `NSObject`; on Linux, an actor that inherits from
+/// `NSObject` compiles but does not link, and `StreamDelegate` does not require it.
 actor ActorClient: Client, StreamDelegate {
   private nonisolated let received = Guarded(Data())
   private nonisolated let session = Guarded<EASession?>(nil)
@@ -37,7 +37,7 @@ actor ActorClient: Client, StreamDelegate {
   }
 
   nonisolated func stream(_ stream: Stream, handle event: Stream.Event) {
-    // Bytes are read here, in the event, and only they go to the actor.
+    // The bytes are read here, while the event is handled, and only the bytes are passed to the actor.
     if event == .hasBytesAvailable, let input = stream as? InputStream {
       let data = input.readAvailable()
       Task { await keep(data) }

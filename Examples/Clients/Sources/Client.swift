@@ -1,12 +1,12 @@
 import ExternalAccessory
 
-/// What the clients of this folder have in common: each sends a message over a session and keeps what comes back.
+/// The common interface of the clients in this folder: each sends a message over a session and keeps the reply.
 public nonisolated protocol Client: AnyObject, Sendable {
-  /// Looks for an accessory with this protocol, and does its work with it.
+  /// Creates a client that looks for an accessory with this protocol, and sends its message to it.
   init(_ protocolName: String)
-  /// What came back, as text.
+  /// The bytes that came back, as text.
   var reply: String { get }
-  /// Ends its session.
+  /// Ends the client's session.
   func stop()
 }
 
@@ -20,7 +20,7 @@ public nonisolated enum Clients {
   ]
 }
 
-/// A value that several threads use.
+/// A value that several threads share.
 nonisolated final class Guarded<Value>: @unchecked Sendable {
   private let lock = NSLock()
   private var value: Value
@@ -33,7 +33,7 @@ nonisolated final class Guarded<Value>: @unchecked Sendable {
 }
 
 extension InputStream {
-  /// The connected accessories.
+  /// Reads the bytes that are available, up to a maximum number.
   nonisolated func readAvailable(atMost count: Int = 512) -> Data {
     var buffer = [UInt8](repeating: 0, count: count)
     let read = read(&buffer, maxLength: count)

@@ -1,7 +1,7 @@
 import ExternalAccessory
 
-/// Finds an accessory that offers a protocol: at the launch in the list, later by notifications. A connect without protocols
-/// is passed over, as is an accessory of another protocol.
+/// Finds an accessory that offers a protocol: at launch in the list of accessories, later through notifications.
+/// Connects without protocols and accessories with other protocols are ignored.
 nonisolated final class Discovery: @unchecked Sendable {
   private var tokens: [any NSObjectProtocol] = []
 

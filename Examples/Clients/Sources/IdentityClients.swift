@@ -35,7 +35,7 @@ nonisolated class IdentityClient: Client, @unchecked Sendable {
     old?.close()
   }
 
-  /// Whether it has a session.
+  /// Whether the client has a session.
   var isConnected: Bool { session.with { $0 != nil } }
 
   var reply: String { received.with { String(decoding: $0, as: UTF8.self) } }
@@ -46,7 +46,7 @@ nonisolated class IdentityClient: Client, @unchecked Sendable {
   }
 }
 
-/// The same, but any disconnect ends its session: another accessory's, too.
+/// A client with a common bug: any disconnect ends its session, even that of another accessory.
 nonisolated final class CarelessClient: IdentityClient, @unchecked Sendable {
   override func isMine(_ gone: Int, _ mine: Int) -> Bool { true }
 }

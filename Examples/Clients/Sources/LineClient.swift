@@ -1,6 +1,7 @@
 import ExternalAccessory
 
-/// Sends lines and reads lines. Replies come glued together and split anywhere, so whole lines are cut out of a buffer.
+/// Sends lines and reads lines. Replies may arrive joined together or split anywhere, so the client collects bytes and
+/// extracts whole lines.
 nonisolated final class LineClient: Client, @unchecked Sendable {
   private var discovery: Discovery?
   private let session = Guarded<MainLoopSession?>(nil)
@@ -21,7 +22,7 @@ nonisolated final class LineClient: Client, @unchecked Sendable {
     switch event {
     case .hasSpaceAvailable: session.writeOnce("one\ntwo\nthr")
     case .hasBytesAvailable:
-      // Three bytes at a time: the stream tells again while some are left.
+      // The client reads three bytes at a time, because the stream sends another event while bytes are left.
       guard let data = session.input?.readAvailable(atMost: 3) else { return }
       let whole = buffer.with { buffer -> [String] in
         buffer += data

@@ -1,6 +1,6 @@
 import ExternalAccessory
 
-/// A session on the main run loop, for the clients that differ in what they do with its bytes.
+/// A session on the main run loop, shared by clients that handle its bytes differently.
 nonisolated final class MainLoopSession: NSObject, StreamDelegate, @unchecked Sendable {
   let connectionID: Int
   private let session: EASession
@@ -24,7 +24,7 @@ nonisolated final class MainLoopSession: NSObject, StreamDelegate, @unchecked Se
   var input: InputStream? { session.inputStream }
   var output: OutputStream? { session.outputStream }
 
-  /// Writes a text, once: there is room again after each write.
+  /// Writes a text only once, although another event reports room after each write.
   func writeOnce(_ text: String) {
     let isFirst = hasWritten.with { hasWritten -> Bool in
       defer { hasWritten = true }

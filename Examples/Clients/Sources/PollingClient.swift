@@ -1,6 +1,6 @@
 import ExternalAccessory
 
-/// Has no delegate and no run loop: a queue of its own asks the streams every few milliseconds.
+/// A client without a delegate or run loop: its own queue checks the streams every few milliseconds.
 nonisolated final class PollingClient: Client, @unchecked Sendable {
   private var discovery: Discovery?
   private let received = Guarded(Data())

@@ -1,7 +1,7 @@
 import ExternalAccessory
 
-/// A queue of bytes to write, which goes on at each `hasSpaceAvailable` and keeps the tail of a short write. It notes how
-/// many of its 100,000 bytes came back as they were sent.
+/// A client with a queue of bytes to write. It continues at each `hasSpaceAvailable`, keeps the rest of a short write,
+/// and counts how many of its 100,000 bytes came back correctly.
 nonisolated final class QueueClient: Client, @unchecked Sendable {
   static let count = 100_000
 

@@ -1,6 +1,7 @@
 import ExternalAccessory
 
-/// Keeps the streams and lets the session go before it opens them, as clients do that wrap streams in a type of their own.
+/// A client that keeps only the streams, and releases the session before it opens them, as do clients that wrap streams
+/// in a type of their own.
 nonisolated final class StreamsOnlyClient: NSObject, Client, StreamDelegate, @unchecked Sendable {
   private var discovery: Discovery?
   private let streams = Guarded<[Stream]>([])
@@ -11,7 +12,7 @@ nonisolated final class StreamsOnlyClient: NSObject, Client, StreamDelegate, @un
     discovery = Discovery(protocolName) { [weak self] accessory in
       guard let self, let session = EASession(accessory: accessory, forProtocol: protocolName) else { return }
       streams.with { $0 = [session.inputStream, session.outputStream].compactMap { $0 } }
-      // The session object goes here. In a later turn the streams are opened.
+      // The session object is released here. The streams are opened in a later turn of the run loop.
       DispatchQueue.main.async { self.open() }
     } disconnected: { [weak self] _ in
       self?.close()

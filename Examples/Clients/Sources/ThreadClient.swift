@@ -1,6 +1,7 @@
 import ExternalAccessory
 
-/// A thread of its own for each session, with the streams on `RunLoop.current`, as Apple's engineers advise.
+/// A client that has a separate thread for each session, with the streams on `RunLoop.current`, as Apple's engineers
+/// recommend.
 nonisolated final class ThreadClient: NSObject, Client, StreamDelegate, @unchecked Sendable {
   private var discovery: Discovery?
   private let received = Guarded(Data())

@@ -1,6 +1,6 @@
 import ExternalAccessory
 
-// One client by its name, against whichever accessories are local: prints the reply, or fails after ten seconds.
+// Runs the named client with the accessories in the local directory: prints the reply, or fails after ten seconds.
 let arguments = CommandLine.arguments
 guard arguments.count == 4, let kind = Clients.all[arguments[1]] else {
   print("usage: CLIENTS NAME PROTOCOL REPLY; names: \(Clients.all.keys.sorted().joined(separator: " "))")

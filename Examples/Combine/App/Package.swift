@@ -1,5 +1,5 @@
 // swift-tools-version: 6.0
-// An app with Combine, as docs/in-your-package.md lays it out.
+// An app with Combine, structured as docs/in-your-package.md describes.
 import PackageDescription
 
 let package = Package(

@@ -1,6 +1,6 @@
 // swift-tools-version: 6.0
-// Stands in for OpenCombine, which easim's machines cannot fetch: the same names of the package, its products and modules, and
-// the same question to the compiler, but only what App uses.
+// A stand-in for OpenCombine, which easim's machines cannot fetch. It has the same names for the package, its products
+// and modules, and the same compile-time check, but contains only what App uses.
 import PackageDescription
 
 let package = Package(

@@ -1,6 +1,6 @@
 import ExternalAccessory
 
-// Every class is open, and so is what is in it.
+// Every class and all its members are open.
 class Mock: EAAccessory, @unchecked Sendable {
   override var isConnected: Bool { true }
   override var connectionID: Int { 7 }

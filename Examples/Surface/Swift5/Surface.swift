@@ -1,7 +1,8 @@
 import ExternalAccessory
 import ExternalAccessoryAppStandIns
 
-// Every name of the API as an app writes it: labels, optionality and types, in each language mode. Nothing here is run.
+// Uses every name in the API as an app would, to check labels, optionality and types in each language mode. This code
+// is not run.
 func constants() {
   let none: Int = EAConnectionIDNone
   let key: String = EAAccessoryKey, selected: String = EAAccessorySelectedKey
@@ -25,7 +26,7 @@ func accessory(_ a: EAAccessory) {
   _ = (object, isConnected, id, texts, protocols, set, "\(a)", a.hash, a.debugDescription)
 }
 
-// Clients add these themselves.
+// Clients add such conformances themselves.
 extension EAWiFiUnconfiguredAccessoryProperties: @retroactive Hashable {}
 protocol Named { var name: String { get } }
 extension EAAccessory: Named {}

@@ -17,7 +17,7 @@ from .states import AccessoryState, CaptureState, FaultState, HostState, ProxySt
 if TYPE_CHECKING:
     from .aio import World
 
-# pytest shows errors at the call in the test, not in this package.
+# Makes pytest show errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 
@@ -168,7 +168,7 @@ class Accessory:
             world.clock.now = max(world.clock.now, float(news["t"]))
         session = Session(world, news["session"], news["protocol"], accessory=self)
         session.task = asyncio.get_running_loop().create_task(self._play(behavior, session))
-        # From now on the task counts as running, so that no wait continues before the task has started.
+        # The task counts as running even before it has started, so that no wait ends too early.
         world.clock.begin(session.task)
         for tasks in (world.tasks, world.server.link.tasks):
             tasks.add(session.task)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._accessory import Accessory
     from .aio import World
 
-# pytest shows errors at the call in the test, not in this package.
+# Makes pytest show errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 
@@ -70,7 +70,8 @@ class App:
         limited(timeout)
         found = self._next(event)
         if found is None:
-            # All notices kept here have already been searched, and the server keeps fewer notices than this process.
+            # All notices in this list have already been searched, and the server keeps fewer notices than this process
+            # does.
             seen = max(self._waited, self.notices[-1]["number"] if self.notices else 0)
             notice = await self.world.find_notice(event, timeout, app=self.id, after=seen)
             found = self._next(event) or notice
@@ -123,7 +124,7 @@ class App:
                 if error.kind != "refused":
                     raise
                 refusal = error
-            # The error for a refused session does not contain the time.
+            # The server's error for a refused session does not contain the time.
             stopped = {} if not self.world.is_virtual else await self.world.call("time.now")
             return {"stopped": "limit", **stopped}
 

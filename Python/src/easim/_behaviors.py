@@ -14,7 +14,7 @@ from .errors import EasimError
 if TYPE_CHECKING:
     from ._session import Session
 
-# pytest shows errors at the call in the test, not in this package.
+# Makes pytest show errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 Reply = Optional[bytes]
@@ -91,7 +91,7 @@ class Clock:
         task = asyncio.current_task()
         assert task is not None
         if task is not session.task and task not in session.own_tasks:
-            # A task created by a behavior. The behavior itself waits for that task or for its session.
+            # This task was created by a behavior, which itself waits for this task or for its session.
             session.own_tasks.add(task)
             task.add_done_callback(self.end)
             if session.task is not None:
@@ -122,7 +122,7 @@ class Clock:
         """Wake the behaviors that are due."""
         while self._sleepers and self._sleepers[0][0] <= self.now + 1e-9:
             _, _, task, alarm = heapq.heappop(self._sleepers)
-            # From now on the task counts as busy, even before it runs.
+            # The task counts as busy from now on, even before it runs.
             self.begin(task)
             alarm.set()
 

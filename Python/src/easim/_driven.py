@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     _P = ParamSpec("_P")
 
-# pytest shows errors at the call in the test, not in this package.
+# Makes pytest show errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 _T = TypeVar("_T")

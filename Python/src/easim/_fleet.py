@@ -129,7 +129,7 @@ class Fleet:
         self._retried = self._stragglers = self._breaks_in_a_row = 0
         self._began = self._told = time.monotonic()
         workers = self.workers if self.workers is not None else workers_of(self.pool.executor)
-        # Queue one extra job for each worker, so that no worker is idle while its result is in transit.
+        # Queues one extra job for each worker, so that no worker is idle while a result is in transit.
         self.width = max(1, workers) * 2
 
     @property

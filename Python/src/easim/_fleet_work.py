@@ -45,7 +45,8 @@ def _run(job: dict[str, Any], arguments: list[str], codes: tuple[int, ...] = (0,
 def soak(job: dict[str, Any]) -> dict[str, Any]:
     """Run the worlds of one shard of a range of seeds."""
     arguments = ["soak", *([job["profile"]] if job["profile"] else []), "--json", "--jobs", "1"]
-    # The option is always passed: otherwise the environment of a worker in another job could divide the work again.
+    # --shard is always passed; otherwise a worker in a CI job could divide the work again, because of variables in its
+    # environment.
     arguments += ["--seed", str(job["first"]), "--seeds", str(job["seeds"]), "--shard", job["shard"]]
     for what in job["forbid"]:
         arguments += ["--forbid", what]

@@ -10,7 +10,7 @@ from ._program import RemoteServer, ServerProcess
 from ._wire import Answer, Notice, Wire
 from .errors import EasimError, ProgramError
 
-# pytest shows errors at the call in the test, not in this package.
+# Makes pytest show errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 PATIENCE = 30.0
@@ -106,7 +106,7 @@ class Link:
         """End the connection, and also the server if this process started it."""
         if self.is_foreign:
             return
-        # Without this, the server would continue a wait whose result is no longer needed.
+        # Otherwise, the server would continue to wait, although the result is no longer needed.
         self._cancel(list(self._waiting))
         self._fail(EasimError("the server was closed", kind="gone"))
         tasks = [*self._own, *self.tasks]
@@ -161,7 +161,7 @@ class Link:
 
     def _answer(self, answer: Answer) -> None:
         if answer.number is None:
-            # The server could not parse a line, so it does not know which request it was.
+            # The server could not parse a line, so the error does not identify a request.
             waiting, self._waiting = self._waiting, {}
             for future in waiting.values():
                 if not future.done():
@@ -175,7 +175,7 @@ class Link:
         else:
             found.set_result(answer.result or {})
 
-    # If the server does not answer
+    # Missing answers
 
     def take(self, data: bytes) -> None:
         """Process received data."""

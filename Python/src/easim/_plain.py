@@ -22,7 +22,7 @@ from ._session import payload
 from .errors import EasimError, SessionEnded, Timeout
 from .events import ConnectEvent, Event, Time
 
-# pytest shows errors at the call in the test, not in this package.
+# Makes pytest show errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 _T = TypeVar("_T")
@@ -475,7 +475,7 @@ class Session(InWorld[aio.Session], Context):
                 if not pieces[-1]:
                     raise self._ended(got)
         except BaseException:
-            # Bytes that have arrived can still be read.
+            # The bytes that have already arrived can still be read later.
             rest += b"".join(pieces)
             raise
         return b"".join(pieces)

@@ -54,7 +54,8 @@ class ServerProcess:
     def __init__(self, program: Union[str, os.PathLike[str], None] = None, arguments: tuple[str, ...] = ()) -> None:
         """Start the server."""
         self.path = find(program)
-        # The socket for the bytes of sessions. The server removes it when it ends, no matter how this process ends.
+        # This socket carries the bytes of sessions. The server removes it when the server ends, no matter how this
+        # process ends.
         folder = tempfile.gettempdir()
         name = f"easim-{secrets.token_hex(8)}.sock"
         self.control = str(Path(folder if len(folder) < 60 else "/tmp") / name)
@@ -66,7 +67,7 @@ class ServerProcess:
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=self._errors,
-                # Ctrl-C should reach only the tests; the server ends when its input ends.
+                # Ctrl-C should reach only the tests. The server ends when its input ends.
                 start_new_session=True,
             )
         except OSError as error:

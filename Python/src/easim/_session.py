@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._app import App
     from .aio import World
 
-# pytest shows errors at the call in the test, not in this package.
+# Makes pytest show errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 DEFAULT_TIMEOUT = 10.0
@@ -113,7 +113,7 @@ class Session:
             self.is_open = False
             self.reason = news.get("reason")
             self.forget()
-        # From now on the waiting behavior counts as busy, even before it runs.
+        # The waiting behavior counts as busy from now on, even before it runs.
         for task in self.waiting_tasks:
             self.world.clock.begin(task)
         self.waiting_tasks.clear()
@@ -229,7 +229,7 @@ class Session:
                 limit = None if self.timeout is None else max(0.0, self.timeout - passed)
                 if limit == 0:
                     raise self.timed_out("the other end accepted nothing")
-                # Time must pass before there is room to send.
+                # There is room to send only after virtual time has passed.
                 if self._is_behavior:
                     await self.world.clock.sleep(self, _ROOM if limit is None else min(limit, _ROOM))
                 else:

@@ -13,7 +13,7 @@ from typing import Any, Optional, TypeVar, Union
 
 from .errors import EasimError
 
-# pytest shows errors at the call in the test, not in this package.
+# Makes pytest show errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 _Time = TypeVar("_Time", float, Optional[float])

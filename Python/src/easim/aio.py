@@ -36,7 +36,7 @@ from ._wire import limited, seconds
 from .errors import EasimError, ProgramError, SessionEnded, Timeout
 from .events import Event, Time
 
-# pytest shows errors at the call in the test, not in this package.
+# Makes pytest show errors at the call in the test, not in this package.
 __tracebackhide__ = True
 
 __all__ = [
@@ -283,7 +283,7 @@ class World:
         """Launch an app that declares these protocols (default: all)."""
         declared = None if protocols is None else list(protocols)
         app = App(self)
-        # The world's notices may arrive together with the answer.
+        # The world's notices may arrive along with the answer.
         made = await self.call(
             "app.launch",
             protocols=declared,

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-// GNUstep uses these methods to create such pairs for the connections that a server stream accepts.
+// GNUstep uses these methods to create a pair of streams for each connection that a server stream accepts.
 @interface NSStream (AcceptedSockets)
 - (void)_setPassive:(BOOL)isPassive;
 - (void)_setSock:(int)socket;
@@ -12,7 +12,7 @@
 @end
 
 void CFStreamCreatePairWithSocket(CFAllocatorRef allocator, int socket, CFReadStreamRef *reading, CFWriteStreamRef *writing) {
-  // On Apple's systems, sockets have an option for this.
+  // On Apple's systems, a socket option prevents this signal.
   signal(SIGPIPE, SIG_IGN);
   NSStream *input = [[NSClassFromString(@"GSInetInputStream") alloc] init];
   NSStream *output = [[NSClassFromString(@"GSInetOutputStream") alloc] init];

@@ -19,8 +19,8 @@ NSString *const EABluetoothAccessoryPickerErrorDomain = @"EABluetoothAccessoryPi
 @end
 
 @implementation EAAccessoryManager
-// This creates the GNUstep classes that NSLog needs on the main thread: two threads that create the same class at the
-// same time can deadlock.
+// Creates the GNUstep classes that NSLog needs on the main thread, because two threads that create the same class at
+// the same time can deadlock.
 + (void)initialize {
   @autoreleasepool {
     [[NSCalendarDate calendarDate] descriptionWithCalendarFormat:@"%Y-%m-%d %H:%M:%S.%F"];

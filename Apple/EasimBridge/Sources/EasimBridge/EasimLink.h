@@ -22,10 +22,10 @@
   BOOL _isOpen;
 }
 
-/// `remote` is host:port#token. Returns nil if it has another form.
+/// `remote` has the form host:port#token. Returns nil if it has a different form.
 - (instancetype)initWithRemote:(NSString *)remote delegate:(id<EasimLinkDelegate>)delegate;
 
-/// Connects. Returns nil, or a description of the problem.
+/// Connects. Returns a description of the problem, or nil if there was none.
 - (NSString *)open;
 
 /// Whether the link is connected.

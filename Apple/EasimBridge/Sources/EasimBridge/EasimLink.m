@@ -18,7 +18,7 @@ static const NSTimeInterval pickerLimit = 3700;
 #define MSG_NOSIGNAL 0
 #endif
 
-// Connects, but waits no longer than the limit, whatever the other machine does.
+// Connects, but never waits longer than the limit, whatever the other machine does.
 static int connectTo(const struct addrinfo *place) {
   int made = socket(place->ai_family, SOCK_STREAM, 0);
   if (made < 0) return -1;

@@ -3,7 +3,7 @@
 #import "EasimLink.h"
 #import "EasimStreams.h"
 
-/// An easim accessory. It is the same object from its connect to its disconnect.
+/// An easim accessory. The object is the same from connect to disconnect.
 @interface EasimAccessory : EAAccessory {
   NSDictionary *_values;
   BOOL _isConnected;
@@ -22,7 +22,7 @@
 }
 @end
 
-/// The object that `+[EAAccessoryManager sharedAccessoryManager]` returns. It is the app's end of a remote app in
+/// The object that `+[EAAccessoryManager sharedAccessoryManager]` returns. It is this process's end of a remote app in
 /// easim.
 ///
 /// The server decides which accessories an app sees, when it is notified, and which sessions open. This object forwards
@@ -40,6 +40,6 @@
 + (EasimManager *)shared;
 /// Opens a session, or returns nil.
 - (EasimPipe *)openSessionWith:(EAAccessory *)accessory protocol:(NSString *)protocol;
-/// Called when both streams of a session are closed: what was written is still sent, and then the session ends.
+/// Called when both of a session's streams are closed. The written bytes are still sent, and then the session ends.
 - (void)finish:(EasimPipe *)pipe;
 @end

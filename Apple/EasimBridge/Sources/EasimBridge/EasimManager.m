@@ -20,7 +20,7 @@ static EasimManager *theManager;
   return theManager;
 }
 
-// Apple's own initializer raises an exception or talks to the system, so it is not called.
+// Apple's own initializer is not called, because it raises an exception or contacts the system.
 - (id)init {
   NSString *remote = [[[NSProcessInfo processInfo] environment] objectForKey:@"EASIM_REMOTE"];
   _link = [[EasimLink alloc] initWithRemote:remote delegate:self];
@@ -73,8 +73,8 @@ static EasimManager *theManager;
   [_lock unlock];
   for (NSInteger count = 0; count < registrations; count++) [self callApp:@"app.register"];
   [self say:@"connected"];
-  // Accessories that are present when the app is launched are only listed. If a server has accessories that appear
-  // later, or the server comes back, they connect.
+  // Accessories that are present when the app is launched are only listed. Accessories of a server that starts or
+  // returns later connect.
   if (_hasTried) [self performSelectorOnMainThread:@selector(listAgain) withObject:nil waitUntilDone:NO];
 }
 
@@ -133,7 +133,7 @@ static EasimManager *theManager;
     [self performSelectorOnMainThread:@selector(take:) withObject:params waitUntilDone:NO];
 }
 
-// The accessory with these values: either one that the app has already seen, or a new one.
+// Returns the accessory with these values: either one that the app has already seen, or a new one.
 - (EasimAccessory *)accessory:(NSDictionary *)values {
   NSNumber *number = [values objectForKey:@"connectionID"];
   EasimAccessory *accessory = [_known objectForKey:number];
@@ -225,7 +225,7 @@ static EasimManager *theManager;
 
 - (NSArray *)connectedAccessories {
   [self waitForConnection];
-  // If the app is registered, the list changes only with notifications.
+  // If the app is registered, the list changes only together with notifications.
   if (_registrations == 0) [self list];
   [_lock lock];
   NSArray *all = [NSArray arrayWithArray:_accessories];
@@ -256,7 +256,7 @@ static EasimManager *theManager;
   NSMutableArray *offered = [NSMutableArray array];
   NSDictionary *world = [NSDictionary dictionaryWithObject:@"main" forKey:@"world"];
   for (NSDictionary *state in [[_link call:@"accessory.list" with:world] objectForKey:@"accessories"]) {
-    // Connected accessories are not offered by the server, and choosing one gives a separate error.
+    // The server does not offer accessories that are already connected; choosing one results in a different error.
     if (!predicate || [predicate evaluateWithObject:[state objectForKey:@"name"]])
       [offered addObject:[state objectForKey:@"accessory"]];
   }
@@ -285,8 +285,8 @@ static EasimManager *theManager;
   }
 }
 
-// Calls the completion, which is a block, using the layout defined by the specification of blocks, so that compilers
-// without blocks accept this code, too.
+// Calls the completion, which is a block, through the layout that the block specification defines, so that compilers
+// without blocks also accept this code.
 - (void)complete:(NSArray *)ended {
   struct Block {
     void *isa;
@@ -335,7 +335,7 @@ static EasimManager *theManager;
   [_lock lock];
   [_pipes setObject:[NSValue valueWithNonretainedObject:pipe] forKey:session];
   [_lock unlock];
-  // The session may have ended meanwhile, with a notification that arrived before the pipe was added.
+  // The session may have ended in the meantime, and the notification may have arrived before the pipe was added.
   if (![[[_link call:@"session.state" with:one] objectForKey:@"open"] boolValue]) [pipe markGone];
   return pipe;
 }

@@ -9,7 +9,7 @@ const char EasimBridgeMark[] = "EASIM BRIDGE MUST NOT SHIP";
 
 @implementation EasimAccessory
 
-// Apple's own initializers raise exceptions, so they are not called.
+// Apple's own initializers are not called, because they raise exceptions.
 - (id)initWithValues:(NSDictionary *)values {
   _values = EASIM_RETAIN(values);
   _isConnected = YES;
@@ -53,8 +53,8 @@ const char EasimBridgeMark[] = "EASIM BRIDGE MUST NOT SHIP";
 
 @implementation EasimSession
 
-// When methods are replaced, this also becomes the initializer of EASession itself. Then self is an object of Apple's
-// class, which is released.
+// When methods are replaced, this method also becomes the initializer of EASession itself. Then `self` is an object of
+// Apple's class, and is released.
 - (id)initWithAccessory:(EAAccessory *)accessory forProtocol:(NSString *)protocolString {
   EasimPipe *pipe = [[EasimManager shared] openSessionWith:accessory protocol:protocolString];
   if (![self isKindOfClass:[EasimSession class]]) {
@@ -105,7 +105,8 @@ static BOOL isInstalled;
   const char *remote = getenv("EASIM_REMOTE");
   if (!remote || !remote[0]) return;
   isInstalled = YES;
-  // All other methods belong to the subclasses, because apps no longer get objects of Apple's classes.
+  // Only these methods of Apple's classes are replaced. All others are methods of the subclasses, because apps no
+  // longer get objects of Apple's classes.
   SEL shared = @selector(sharedAccessoryManager);
   Method ours = class_getClassMethod([EasimBridge class], shared);
   method_setImplementation(class_getClassMethod([EAAccessoryManager class], shared), method_getImplementation(ours));

@@ -1,15 +1,15 @@
-// The two streams of a session, which share one socket. Each wraps a stream from CFStreamCreatePairWithSocket, which
-// works with run loops, and adds what the streams of an accessory do but those of a socket do not: both end together, a
-// write without space accepts nothing, and a write after the end gives a broken pipe error.
+// A session's two streams, which share one socket. Each wraps a stream from CFStreamCreatePairWithSocket, which works
+// with run loops, and adds behavior that an accessory's streams have but a socket's streams do not: both streams end
+// together, a write without space accepts nothing, and a write after the end fails with a broken pipe error.
 
 #import "EasimPlatform.h"
 
 @class EasimStreamPart;
 
-/// What can currently be read from a session.
+/// What can be read from a session at the moment.
 typedef enum { EasimArrivedNothing, EasimArrivedBytes, EasimArrivedEnd } EasimArrived;
 
-/// The socket of a session. Both streams and the session retain it, and it is closed when the last of them is released.
+/// A session's socket. The session and both streams retain it, and it is closed when the last of them is released.
 @interface EasimPipe : NSObject {
  @public
   int _socket;
@@ -21,7 +21,7 @@ typedef enum { EasimArrivedNothing, EasimArrivedBytes, EasimArrivedEnd } EasimAr
 - (instancetype)initWithSocket:(int)socket session:(NSString *)session;
 /// Creates the streams.
 - (void)makeInput:(NSInputStream **)input output:(NSOutputStream **)output;
-/// The server reported that the session has ended: nothing can be written any more.
+/// Records that the server reported the end of the session, so that nothing more can be written.
 - (void)markGone;
 - (EasimArrived)arrived;
 - (BOOL)hasRoom;

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// What both streams have in common. It is the delegate of the wrapped stream.
+// The part that both streams have in common. It is the delegate of the wrapped stream.
 @interface EasimStreamPart : NSObject <NSStreamDelegate> {
  @public
   NSStream *_inner;
@@ -55,7 +55,8 @@
   if (!_isTold) [self tell:event];
 }
 
-// Both streams report the end, each on the thread that it is scheduled on, once everything that arrived has been read.
+// Makes both streams report their end, each on the thread on which it is scheduled, once all bytes that arrived have
+// been read.
 - (void)endBoth {
   if ([_pipe arrived] == EasimArrivedBytes) return;
   [_pipe markGone];
@@ -79,7 +80,7 @@
 }
 
 - (void)tell:(NSStreamEvent)event {
-  // What happens before the stream is scheduled is reported later, in a turn of its run loop.
+  // Events that happen before the stream is scheduled are reported later, in a turn of its run loop.
   if (!_thread) {
     _early |= event;
     return;
@@ -183,13 +184,13 @@ EASIM_STREAM
 
 - (NSInteger)read:(uint8_t *)buffer maxLength:(NSUInteger)length {
   if (!_part->_isOpen || _part->_isClosed) return -1;
-  // A socket would block until there are bytes.
+  // Reading from the socket would block until there are bytes.
   EasimArrived arrived = [_part->_pipe arrived];
   if (arrived == EasimArrivedNothing || _part->_isAtEnd) return 0;
   NSInteger count = [(NSInputStream *)_part->_inner read:buffer maxLength:length];
   if (count > 0) return count;
-  // Reported in a later turn, because the app is in the middle of reading. A socket that was reset has also reached its
-  // end.
+  // The end is reported in a later turn of the run loop, because the app is in the middle of reading. A socket that was
+  // reset has also reached its end.
   _part->_isAtEnd = YES;
   if (_part->_thread)
     [_part performSelector:@selector(endBoth) onThread:_part->_thread withObject:nil waitUntilDone:NO];
@@ -219,7 +220,7 @@ EASIM_STREAM
     [_part fail:EPIPE];
     return -1;
   }
-  // A socket would block until there is space.
+  // Writing to the socket would block until there is space.
   if (![_part->_pipe hasRoom]) return 0;
   NSInteger count = [(NSOutputStream *)_part->_inner write:buffer maxLength:length];
   if (count >= 0) {

@@ -26,7 +26,7 @@
 
 - (void)dealloc {
   [_link close];
-  // The thread of the link retains the link until the thread has ended.
+  // The link's thread retains the link until that thread has ended.
   EASIM_RELEASE(_link);
   EASIM_RELEASE(_plugs);
   EASIM_DEALLOC_SUPER;
@@ -75,7 +75,7 @@
                  : [NSDictionary dictionaryWithObjectsAndKeys:app, @"app", outcome, @"outcome", nil]];
 }
 
-// The lines of the timeline after a given number, followed by the number of the last line.
+// Returns the timeline's lines after a given number, followed by the number of the last line.
 - (NSArray *)notices:(NSUInteger)after {
   NSMutableArray *lines = [NSMutableArray array];
   NSArray *notices;

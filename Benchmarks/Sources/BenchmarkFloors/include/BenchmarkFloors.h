@@ -60,7 +60,7 @@ int floor_usb_drive(struct floor_usb *usb, size_t size, size_t bursts, size_t in
 void floor_usb_close(struct floor_usb *usb);
 
 /// Binds the calling process to the `index`-th of the processors that it may use; -1 removes the binding. Does nothing
-/// if it may use only one.
+/// if the process may use only one processor.
 void floor_stay_on(int index);
 
 /// Builds and parses `count` packets with `size` bytes of payload: one copy, one checksum when a packet is built, one
@@ -79,9 +79,9 @@ size_t floor_receive(const uint8_t *packets, size_t size, size_t count);
 /// Builds `count` consecutive data packets with `size` bytes of payload. Returns their total length.
 size_t floor_build(uint8_t *packets, size_t size, size_t count);
 
-/// Sends `count` packets with `size` bytes of payload under a window of 127, in each write as many as the window
-/// allows, and waits until the other end has acknowledged the last one. Includes the link's sequence numbers and
-/// checksums, and nothing else of the link. Returns 0 or an errno.
+/// Sends `count` packets with `size` bytes of payload under a window of 127, as many per write as the window allows,
+/// and waits until the other end has acknowledged the last one. Of the link's features, only sequence numbers and
+/// checksums are included. Returns 0 or an errno.
 int floor_stream_drive(int socket, size_t size, size_t count);
 
 /// Receives the packets of `floor_stream_drive` until the other end closes the socket: parses each one, copies its

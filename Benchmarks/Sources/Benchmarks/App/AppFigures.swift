@@ -4,8 +4,8 @@ import ExternalAccessorySimulation
 import Foundation
 
 // The cost for an app: ExternalAccessory's public API on the main run loop, in real time, with the accessories of a
-// world in the same process. The device and the accessories run on one thread, and the app on another. The baseline is
-// the C echo between two processes, as for the other echoes.
+// world in the same process. The device and the accessories run on one thread, the app on another. The baseline is the
+// C echo between two processes, as for the other echo figures.
 
 extension Figure {
   static var apps: [Figure] {
@@ -93,7 +93,7 @@ private final class AppUnderTest: @unchecked Sendable {
   init() throws {
     var settings = SimulatedWorld.Settings()
     settings.clock = .real
-    // A burst fits into one write, so that results remain comparable with earlier ones.
+    // A burst fits into one write, so that results remain comparable with earlier results.
     settings.sendBufferSize = 64 * 1024
     world = try SimulatedWorld(settings)
     for (name, step) in [(Notification.Name.EAAccessoryDidConnect, 1), (.EAAccessoryDidDisconnect, -1)] {
@@ -105,8 +105,8 @@ private final class AppUnderTest: @unchecked Sendable {
     EAAccessoryManager.shared().registerForLocalNotifications()
   }
 
-  /// Runs the main run loop until a condition holds, as an app does. There is no limit for each run of the loop,
-  /// because that would add the cost of a timer to every turn.
+  /// Runs the main run loop until a condition holds, as an app does. The runs of the loop have no time limit, because a
+  /// limit would add the cost of a timer to every turn.
   func run(until condition: () -> Bool) throws {
     // On Linux, a `Timer(timeInterval:)` that does not repeat fires immediately.
     let limit = Timer(fire: Date(timeIntervalSinceNow: 60), interval: 0, repeats: false) { _ in

@@ -7,21 +7,21 @@ import LinuxIO
 /// Work that takes the same number of instructions and allocations in every run of the same build.
 ///
 /// `Benchmarks --work NAME BATCHES` first does a fixed amount of work to warm up, and then BATCHES batches. It prints
-/// how many units of work these contained and how many allocations they took. `Scripts/counts` runs it under valgrind
-/// with two numbers of batches: the difference in instructions divided by the difference in units is the cost of one
-/// unit.
+/// how many units of work the batches contained and how many allocations they took. `Scripts/counts` runs it under
+/// valgrind with two different numbers of batches: the difference in instructions, divided by the difference in units,
+/// is the cost of one unit.
 enum CountedWork: String, CaseIterable {
   /// A packet with 16 bytes of payload that is written, sent, received, read and acknowledged.
   case smallPacket = "packet.16"
-  /// The same for a packet of 2,048 bytes.
+  /// The same as ``smallPacket``, for a packet of 2,048 bytes.
   case packet2048 = "packet.2048"
-  /// The same for a packet with 10,000 bytes of payload.
+  /// The same as ``smallPacket``, for a packet with 10,000 bytes of payload.
   case largePacket = "packet.10000"
   /// A packet of up to 2,048 bytes between two connections, including channels, the loop, timers and session handlers.
   case connectionPacket = "connection.2048"
   /// A load test's burst of 10,000 bytes, echoed and compared. Includes both ends, with in-memory cables.
   case burst = "burst.10000"
-  /// The same with four bursts in flight.
+  /// The same as ``burst``, with four bursts in flight.
   case burstsInFlight = "burst.10000.4"
   /// A complete flicker with the stub authenticator: two attachments, 28 packets.
   case flicker = "flicker.wire.stub"
@@ -29,7 +29,8 @@ enum CountedWork: String, CaseIterable {
   /// The first command-line word that makes the executable do this work instead of measuring.
   static let flag = "--work"
 
-  /// The units of work in a batch. A batch is a full cycle of the sequence numbers, so that every batch costs the same.
+  /// The number of units of work in a batch. A batch uses each sequence number equally often, so that all batches cost
+  /// the same.
   private var batch: Int {
     switch self {
     case .smallPacket, .packet2048, .largePacket: 256
@@ -39,7 +40,8 @@ enum CountedWork: String, CaseIterable {
     }
   }
 
-  /// Does two batches of the work to warm up, counts the allocations in `batches` more, and prints `UNITS ALLOCATIONS`.
+  /// Does two batches of the work to warm up, counts the allocations in another `batches` batches, and prints `UNITS
+  /// ALLOCATIONS`.
   func perform(batches: Int) throws {
     switch self {
     case .smallPacket: try carry(batches, burst: 16, maximumPacket: 65_535)

@@ -2,7 +2,7 @@ import Glibc
 
 // Many accessories in one process, including both ends: simulated accessories, one device into which all of them are
 // plugged, and an app that sees them. A unix socket connects each pair of ends. The figures show the cost of one
-// accessory, and whether the ten-thousandth costs more than the first.
+// accessory, and whether the ten-thousandth accessory costs more than the first.
 
 extension Figure {
   static var crowds: [Figure] {
@@ -66,7 +66,7 @@ private final class CrowdRuns {
   func pairs(_ plan: MeasuringPlan) throws -> [(ours: CrowdResult, floor: Double)] {
     if !measured.isEmpty { return measured }
     var plan = plan
-    // Ten thousand accessories take seconds, so there are fewer runs.
+    // Runs with ten thousand accessories take seconds, so there are fewer of them.
     if count > 1_000 { plan.pairs = 7 }
     let wanted = count
     measured = try plan.pairs(
@@ -76,7 +76,7 @@ private final class CrowdRuns {
     return measured
   }
 
-  /// This runs in a separate process, whose memory nothing else has used.
+  /// Plays a run in a separate process, whose memory has not been used for other work.
   static func play(_ count: Int, idleSeconds: Int) throws -> CrowdResult {
     try DescriptorLimit.raise(to: 2 * count + CrowdPart.spareDescriptors, atLeast: 1_000)
     let other = try OtherProcess([CrowdPart.ours.rawValue, String(count), String(idleSeconds)])

@@ -13,8 +13,8 @@ enum CrowdPart: String {
   case ours = "crowd"
   case floor = "crowd-floor"
 
-  /// Round trips on each pair of sockets of the baseline. The number equals the round trips for detection,
-  /// synchronization, authentication and identification.
+  /// The number of round trips on each of the baseline's pairs of sockets. It equals the number of round trips for
+  /// detection, synchronization, authentication and identification.
   static let rounds = 7
   /// How many accessories connect at a time, because a listener's backlog is limited.
   static let batch = 32
@@ -83,7 +83,8 @@ private final class Crowd: AppHandler {
     if idleSeconds > 0 {
       let turns = loop.turns
       loop.run(limit: .seconds(idleSeconds))
-      // The turn that ends the run at its limit is part of the measurement itself, and so is the sleep before it.
+      // One turn and one sleep are subtracted, because the measurement itself causes them when the run ends at its
+      // limit.
       result.wakeUps = max(loop.turns - turns - 1, try ProcessFacts().wakeUps - after.wakeUps - 1)
     }
     device.unplugAll()
@@ -119,7 +120,7 @@ private final class Crowd: AppHandler {
   }
 }
 
-/// An accessory's port at a path at which it listens together with others.
+/// An accessory's port at a path where several accessories listen.
 private final class SharedPort: Port {
   let place: String
   private var onEvent: ((PortEvent) -> Void)?
@@ -137,11 +138,11 @@ private final class SharedPort: Port {
 struct CrowdResult {
   /// The number of attached accessories.
   var count = 0
-  /// The processor time until all accessories were published, in microseconds.
+  /// The total processor time until all accessories were published, in microseconds.
   var attaching = 0.0
-  /// The total memory of the process.
+  /// The process's total memory in megabytes.
   var megabytes = 0.0
-  /// The memory added for each accessory, compared with the memory before the first accessory.
+  /// The memory that each accessory added, in kilobytes.
   var kilobytesEach = 0.0
   var wakeUps = 0
 

@@ -5,8 +5,8 @@ import AccessoryProfiles
 import AccessorySimulator
 import AccessoryWorlds
 
-/// Load tests on accessories in separate worlds, all on one loop. This does what `easim burst ADDR…` does, without
-/// processes.
+/// Load tests with accessories in separate worlds, all on one loop. They do the same as `easim burst ADDR…`, but in one
+/// process.
 final class BurstWorlds {
   private let runner: BurstRunner
   private var worlds: [World] = []
@@ -16,8 +16,8 @@ final class BurstWorlds {
   /// Runs the loop until a condition holds.
   typealias Running = (_ condition: () -> Bool) throws -> Bool
 
-  /// Creates the given number of accessories. With a `latency`, time passes while bursts are in flight, which is
-  /// required on a virtual loop.
+  /// Creates the given number of accessories. A `latency` is required on a virtual loop, so that time passes while
+  /// bursts are in flight.
   init(
     _ count: Int, _ plan: BurstPlan, latency: Duration = .zero, on loop: any EventLoop,
     behavior: (any AccessoryBehavior)? = nil
@@ -41,7 +41,7 @@ final class BurstWorlds {
     }
   }
 
-  /// Plugs in all accessories, up to the moment at which the first burst begins.
+  /// Plugs in all accessories, and returns when the first burst begins.
   func attach(_ run: Running) throws {
     runner.start()
     for accessory in accessories { try accessory.plugIn() }

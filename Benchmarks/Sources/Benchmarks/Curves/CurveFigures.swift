@@ -2,9 +2,9 @@ import AccessoryCore
 import AccessoryLoad
 import LinuxIO
 
-// Whether cost is proportional to work: the processor time for one burst of a load test, echoed and verified over
-// in-memory cables, with increasing numbers of bursts, sessions or accessories. It includes both ends, and no system
-// calls.
+// Shows whether cost is proportional to work: the processor time for one burst of a load test, echoed and verified over
+// in-memory cables, with increasing numbers of bursts, sessions or accessories. The time includes both ends, and no
+// system calls.
 
 extension Figure {
   static var curves: [Figure] {
@@ -21,7 +21,7 @@ extension Figure {
     var plan = BurstPlan()
     plan.extent = .bursts(bursts)
     plan.sessions = sessions
-    // In virtual time any rate is possible. Each burst begins long after the previous one is complete.
+    // In virtual time any rate is possible. At this rate, each burst begins long after the previous one is complete.
     if isPaced { plan.pace = .rate(burstsPerSecond: 1_000) }
     let what = isPaced ? "1,000 bursts a second" : "bursts one after the other"
     return Figure(

@@ -6,7 +6,7 @@ import IAP2
 /// The accessory's end of a measurement. It identifies itself, authenticates with bytes of realistic sizes, and either
 /// echoes or only reads.
 final class EchoAccessory: ConnectionOwner {
-  /// The only protocol that it offers.
+  /// The only protocol that the accessory offers.
   static let protocolName = "com.example.echo"
 
   private let connection: Connection<AccessoryRole>
@@ -68,14 +68,15 @@ private final class Reader: SessionHandler {
 }
 
 extension LinkParameters {
-  /// Packets of up to `maximumPacket` bytes and the largest window, so that it holds 16 bursts even in small packets.
+  /// Returns parameters for packets of up to `maximumPacket` bytes, with the largest window, which holds 16 bursts even
+  /// in small packets.
   static func echo(_ maximumPacket: UInt16) -> LinkParameters {
     LinkParameters(maximumOutstandingPackets: 127, maximumPacketLength: maximumPacket)
   }
 }
 
 extension Identification {
-  /// An accessory with one protocol.
+  /// The identification of an accessory with one protocol.
   static var echo: Identification {
     var identification = Identification()
     identification.name = "Echo"

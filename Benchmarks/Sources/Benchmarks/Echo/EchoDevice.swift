@@ -15,16 +15,16 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
   @exclusivity(unchecked) private var sent = 0
   @exclusivity(unchecked) private var received = 0
   @exclusivity(unchecked) private var isStream = false
-  /// Whether the measurement can start: the session is open, or no session is needed and the accessory is ready.
+  /// Whether the measurement can start: the session is open or, if no session is needed, the accessory is ready.
   private(set) var isReady = false
-  /// Why the device cannot continue; nil if it can.
+  /// Why the device cannot continue; nil if it can continue.
   @exclusivity(unchecked) private(set) var failure: String?
   /// Whether to record how long each burst takes. Use this only for bursts that are sent one at a time.
   var isTimed = false
   /// The durations of the last run's bursts, in nanoseconds.
   private(set) var times: [Int64] = []
   private var began = 0.0
-  /// Compares the echoes, if requested.
+  /// Compares the echoes; nil if they are not compared.
   @exclusivity(unchecked) private var verifier: ReplyVerifier?
   /// Called with the number of received bytes.
   var heard: (Int) -> Void = { _ in }
@@ -42,7 +42,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     connection.start(self)
   }
 
-  /// From now on, compares every byte that comes back.
+  /// Makes the device compare every byte that comes back from now on.
   func compare() {
     var plan = BurstPlan()
     plan.payload = .bytes(burst)
@@ -110,7 +110,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     began = now
   }
 
-  // MARK: The session
+  // MARK: Session
 
   func sessionIsReadable(_ session: Session) {
     session.read { bytes in
@@ -130,7 +130,7 @@ final class EchoDevice: ConnectionOwner, SessionHandler {
     failure = "the session ended: \(end)"
   }
 
-  // MARK: The connection
+  // MARK: Connection
 
   func connectionTold(_ event: PeerEvent) {
     switch event {

@@ -2,12 +2,14 @@ import AccessoryCore
 import BenchmarkFloors
 import Glibc
 
-// 10K bursts echoed between two processes through both peers, compared with a C echo between two processes. Both use
-// the same line, the same sizes, the same number in flight, and one epoll wait, one read and one write per turn.
+// Bursts of 10,000 bytes, echoed between two processes through both peers, compared with a C echo between two
+// processes. Both use the same line, the same sizes and the same number of bursts in flight, and one epoll wait, one
+// read and one write per turn.
 //
-// In both programs, each of the two processes is bound to its own processor. Otherwise the scheduler sometimes puts
-// both on one processor, which triples the baseline's rate. It rarely does so for both halves of a pair, so the ratios
-// in a single run varied from 0.2 to 2.9. The ratio of processor time shows the cost on a machine with one processor.
+// In both programs, each of the two processes is bound to its own processor. Otherwise, the scheduler sometimes puts
+// both processes on one processor, which triples the baseline's rate. It rarely does so in both halves of a pair, so
+// that the ratios in a single run varied from 0.2 to 2.9. The ratio of processor time shows the cost on a machine with
+// one processor.
 
 extension Figure {
   /// The number of bytes in EADemo's "10K".
@@ -19,8 +21,7 @@ extension Figure {
     }
   }
 
-  /// There are targets for unix sockets and TCP with the longest packets. The other figures show what short packets
-  /// cost.
+  /// Only unix sockets and TCP with the longest packets have targets. The other figures show the cost of short packets.
   private static func target(_ medium: LineMedium, _ packet: UInt16) -> Target {
     medium == .pty ? .none : .ratioAtLeast(packet == 65_535 ? 0.8 : 0.7)
   }
@@ -62,7 +63,7 @@ extension Figure {
 
   private typealias Cost = (wall: Double, processor: Double)
 
-  /// The cost of `work` in both processes.
+  /// Returns the cost of `work` in both processes.
   private static func cost(_ work: () throws -> Void, _ other: OtherProcess) rethrows -> Cost {
     let before = Stopwatch.processorTime + other.processorTime
     let wall = try Stopwatch.time(work)

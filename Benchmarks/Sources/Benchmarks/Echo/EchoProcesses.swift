@@ -15,8 +15,8 @@ final class OurEcho {
     other = try OtherProcess([part.rawValue, medium.rawValue, String(packet)], over: medium)
     loop = try EpollLoop(seed: 1)
     let channel = DescriptorChannel(taking: other.socket, as: medium.channelMedium, on: loop)
-    // The limits that an end announces apply to the bytes that it receives. Even with small packets, the identification
-    // must fit.
+    // The limits that an end announces apply to the bytes that it receives. The identification must fit into a packet
+    // even if packets are small.
     device = EchoDevice(
       maximumPacket: part == .reader ? 65_535 : packet, burst: burst, cable: Cable(main: channel), on: loop)
     device.start()

@@ -3,7 +3,7 @@ import BenchmarkFloors
 import LinuxIO
 
 extension Figure {
-  /// Both ends in one process, over an in-memory cable on a real loop.
+  /// Echoes with both ends in one process, over an in-memory cable on a real loop.
   static var loopbacks: [Figure] {
     [65_535, 2_048].flatMap { packet in [1, 16].map { loopback(packet: packet, inFlight: $0) } }
   }

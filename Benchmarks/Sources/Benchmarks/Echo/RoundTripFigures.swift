@@ -1,8 +1,8 @@
 import BenchmarkFloors
 
-// How long one small message takes to travel there and back, one message at a time, as with a person at a console or an
-// app that asks and waits. The median is compared with the median of the baseline, and the 99th percentile with its
-// 99th percentile. On a shared machine, the latter mostly reflects the machine.
+// How long the round trip of one small message takes, with one message at a time, as for a person at a console or an
+// app that asks and waits. The median is compared with the baseline's median, and the 99th percentile with the
+// baseline's 99th percentile. On a shared machine, the 99th percentile depends mostly on the machine's load.
 
 extension Figure {
   static var roundTrips: [Figure] {

@@ -10,7 +10,8 @@ import LinuxIO
 extension Figure {
   static var flickers: [Figure] { [publicationFlicker, wireFlicker, authenticatedFlicker] }
 
-  /// Only the publication machine: connect without protocols, disconnect, connect with all protocols, disconnect.
+  /// Measures only the publication machine: connect without protocols, disconnect, connect with all protocols,
+  /// disconnect.
   private static var publicationFlicker: Figure {
     Figure(
       name: "flicker.machine", summary: "flickers made by the publication machine alone", unit: "flickers/s",
@@ -77,9 +78,10 @@ extension Figure {
     return Double(count) / seconds
   }
 
-  /// Plays the given number of flickers. Returns how often the app was notified.
+  /// Plays the given number of flickers. Returns how many notifications the app received.
   static func playFlickers(_ count: Int, _ authentication: World.Settings.Authentication) throws -> Int {
-    // A world keeps every event. Creating a new world from time to time keeps this from measuring memory instead.
+    // A world keeps every event, so a new world is created from time to time; otherwise the figure would mostly measure
+    // memory.
     let perWorld = 100
     var profile = try ProfileLibrary().profile("lawk-view")
     profile.apply(.flicker(Flicker()))

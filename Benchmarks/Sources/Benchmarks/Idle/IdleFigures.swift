@@ -24,7 +24,7 @@ extension Figure {
     }
   }
 
-  /// The figures are measured in separate processes, whose memory nothing else has used.
+  /// Measures in separate processes, whose memory has not been used for other work.
   private static func idle(_ connections: Int, seconds: Int) throws -> IdleResult {
     try DescriptorLimit.raise(to: connections + 1_000, atLeast: connections + 100)
     let other = try OtherProcess([IdlePart.devices.rawValue, String(connections), String(seconds)])

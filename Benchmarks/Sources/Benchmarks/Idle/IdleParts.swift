@@ -3,14 +3,15 @@ import Glibc
 import LinuxIO
 
 /// The roles of the processes in the idle figures. The accessories are in one process and the devices in another. Unix
-/// sockets connect them, and all are ready and idle.
+/// sockets connect the accessories with the devices, and all of them are ready and idle.
 enum IdlePart: String {
   /// Listens at a path and gives each cable to an accessory. Ends when the parent closes its socket.
   case accessories = "idle-accessories"
   /// Connects, measures both processes, and reports the results to the parent.
   case devices = "idle-devices"
 
-  /// Connections made before memory is first measured, so that code, the loop and initial growth do not count.
+  /// The number of connections that are made before memory is first measured, so that code, the loop and initial growth
+  /// do not count.
   private static let warmUp = 64
   /// How many accessories connect at a time, because a listener's backlog is limited.
   private static let batch = 32
@@ -33,7 +34,8 @@ enum IdlePart: String {
       accessory.start()
     }
     defer { listener.close() }
-    // The socket's file exists before the socket listens, so the other process waits for this message instead.
+    // The other process waits for this message and not for the socket's file, because the file exists before the socket
+    // listens.
     try OtherProcess.tell("ready")
     let parent = ParentWatch(on: loop)
     try parent.begin(OtherProcess.socket)
@@ -69,7 +71,7 @@ enum IdlePart: String {
         if let failure = devices.lazy.compactMap(\.failure).first { throw MeasuringError.failed(failure) }
         guard reached else { throw MeasuringError.failed("the accessories did not get ready within a minute") }
       }
-      // Waits for the last acknowledgements, and for the messages that tell accessories that they are ready.
+      // Waits for the last acknowledgements, and for the last messages that make the accessories ready.
       loop.run(limit: .milliseconds(300))
     }
     guard try accessories.onEvent() == "ready" else { throw MeasuringError.failed("the accessories do not listen") }
@@ -79,7 +81,7 @@ enum IdlePart: String {
     let after = (try ProcessFacts(), try ProcessFacts(of: accessories.process))
     let turns = loop.turns
     if seconds > 0 { loop.run(limit: .seconds(seconds)) }
-    // The turn that ends the run at its limit is part of the measurement itself.
+    // One turn is subtracted, because the measurement itself causes it when the run ends at its limit.
     let ownTurns = seconds > 0 ? loop.turns - turns - 1 : 0
     let others = try ProcessFacts(of: accessories.process).wakeUps - after.1.wakeUps
     let bytes = after.0.residentBytes - before.0.residentBytes + after.1.residentBytes - before.1.residentBytes

@@ -1,13 +1,13 @@
 import Glibc
 
-/// What the system knows about a process.
+/// The operating system's figures about a process.
 struct ProcessFacts {
   /// Resident memory in bytes.
   let residentBytes: Int
   /// The number of voluntary context switches.
   let wakeUps: Int
 
-  /// Reads the figures from /proc.
+  /// Reads a process's figures from /proc.
   init(of process: pid_t = getpid()) throws(MeasuringError) {
     let pages = Self.words("/proc/\(process)/statm").dropFirst().first.flatMap { Int($0) }
     let status = Self.words("/proc/\(process)/status")

@@ -4,8 +4,8 @@ import Glibc
 import IAP2
 import LinuxIO
 
-// Heap allocations per packet, after buffers have grown to their final size. They are counted by a malloc that replaces
-// the C library's (see allocations.c).
+// Heap allocations per packet, after buffers have grown to their final size. They are counted by replacements for the C
+// library's allocation functions (see allocations.c).
 
 extension Figure {
   private static let bursts = 5_000
@@ -69,7 +69,7 @@ extension Figure {
     }
   }
 
-  /// Allocations per packet in `work`, which returns how many packets it moved.
+  /// Measures the allocations per packet in `work`, which returns how many packets it moved.
   private static func measure(_ plan: MeasuringPlan, _ work: () throws -> Int) throws -> Measurement {
     guard allocations_are_counted() == 1 else {
       throw MeasuringError.failed("this build does not count allocations: it needs glibc and no sanitizer")

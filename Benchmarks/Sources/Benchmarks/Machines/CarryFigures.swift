@@ -7,7 +7,7 @@ extension Figure {
 
   private static func carry(packet: UInt16) -> Figure {
     let burst = 10_000
-    // The number of bytes in each packet of a burst.
+    // The number of the burst's bytes in each packet.
     let payload = min(burst, Int(packet) - PacketHeader.overhead - 2)
     return Figure(
       name: "carry.\(packet)",

@@ -2,7 +2,7 @@ import BenchmarkFloors
 import IAP2
 
 extension Figure {
-  /// The cost of a single packet, which is built in a reused buffer and then found there.
+  /// The cost of a single packet, which is built in a reused buffer and then parsed from this buffer.
   static var packet: Figure {
     let size = 10_240
     return Figure(
@@ -37,7 +37,7 @@ extension Figure {
     return right
   }
 
-  /// Nanoseconds per packet in `work`, which returns how many packets it processed.
+  /// Returns the nanoseconds per packet in `work`, which returns how many packets it processed.
   static func perPacket(_ count: Int, _ work: () throws -> Int) throws -> Double {
     var done = 0
     let seconds = try Stopwatch.busyTime { done = try work() }

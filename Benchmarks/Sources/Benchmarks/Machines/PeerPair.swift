@@ -63,9 +63,9 @@ struct PeerPair: ~Copyable {
     return inbox.count
   }
 
-  /// Passes everything that the device has to send on to the accessory. Returns whether there was anything.
+  /// Passes everything that the device has to send on to the accessory. Returns true if there was anything to send.
   mutating func sendFromDevice() -> Bool {
-    // The buffer is moved out, because a span of it would borrow the whole pair.
+    // The buffer is moved into a local variable, because a span of the property would borrow the whole pair.
     var bytes: [UInt8] = []
     swap(&bytes, &wire)
     defer { swap(&bytes, &wire) }
@@ -76,9 +76,9 @@ struct PeerPair: ~Copyable {
     return true
   }
 
-  /// Passes everything that the accessory has to send on to the device. Returns whether there was anything.
+  /// Passes everything that the accessory has to send on to the device. Returns true if there was anything to send.
   mutating func sendFromAccessory() -> Bool {
-    // The buffer is moved out, because a span of it would borrow the whole pair.
+    // The buffer is moved into a local variable, because a span of the property would borrow the whole pair.
     var bytes: [UInt8] = []
     swap(&bytes, &wire)
     defer { swap(&bytes, &wire) }

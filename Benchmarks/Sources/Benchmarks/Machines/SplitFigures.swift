@@ -1,7 +1,6 @@
 import IAP2
 
-// A stream that is received one byte at a time, compared with the same stream received as a whole: the cost of reading
-// in the least favorable way.
+// Compares receiving a stream one byte at a time, which is the worst case, with receiving the same stream as a whole.
 
 extension Figure {
   private static let streamSize = 10_000_000
@@ -35,7 +34,7 @@ extension Figure {
     }
   }
 
-  /// The bytes that a device sends in 10K bursts on a new session, and the number of packets.
+  /// Returns the bytes that a device sends for bursts of 10,000 bytes in a new session, and the number of packets.
   private static func stream(packet: UInt16) throws -> (bytes: [UInt8], packets: Int) {
     var pair = try PeerPair(maximumPacket: packet)
     let burst = [UInt8](repeating: 7, count: 10_000)

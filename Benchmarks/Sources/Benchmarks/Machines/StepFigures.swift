@@ -1,9 +1,9 @@
 import BenchmarkFloors
 import IAP2
 
-// One step of a machine: for one small packet, the work between the system's read and the session, and between the
-// app's write and the system's. The step is measured in rounds of as many packets as the window allows. The time for
-// acknowledging a round does not count.
+// One step of a state machine: the work for one small packet between the read system call and the session, or between
+// the app's write and the write system call. Steps are measured in rounds of as many packets as the window allows. The
+// time for acknowledging a round does not count.
 
 extension Figure {
   private static let payload = 16
@@ -47,7 +47,8 @@ extension Figure {
     }
   }
 
-  /// Nanoseconds per packet in the median round. A round is short, so one that was interrupted is far off.
+  /// Measures the nanoseconds per packet in the median round. The median is used because rounds are so short that a
+  /// single interruption distorts a round.
   private static func measure(
     _ plan: MeasuringPlan, _ ours: (Int) throws -> [Double], floor: (Int) throws -> [Double]
   ) throws -> Measurement {
@@ -56,7 +57,7 @@ extension Figure {
     return Measurement(try plan.pairs({ nanoseconds(try ours(rounds)) }, { nanoseconds(try floor(rounds)) }))
   }
 
-  /// How many seconds it took to build and to receive each round's packets.
+  /// Returns how many seconds it took to build and to receive each round's packets.
   private static func steps(rounds: Int) throws -> (build: [Double], receive: [Double]) {
     var pair = try PeerPair(maximumPacket: 65_535)
     let bytes = [UInt8](repeating: 7, count: payload)

@@ -9,9 +9,9 @@ import AccessoryWorlds
 import BenchmarkFloors
 import LinuxIO
 
-// Whether bytes that are sent at a given rate arrive at that rate, in real time: 7,500 bytes per second, as reported
-// for apps over Bluetooth, and 100 KB/s. The time is measured from the first arrival to the last, so that only the pace
-// counts.
+// Shows whether bytes that are sent at a given rate arrive at that rate, in real time. The rates are 7,500 bytes per
+// second, as reported for apps over Bluetooth, and 100 KB/s. The time is measured from the first arrival to the last,
+// so that delays before the first byte do not count.
 
 extension Figure {
   static var pacings: [Figure] {
@@ -34,7 +34,7 @@ extension Figure {
   }
 
   private static func pacing(_ pace: Pace, _ rate: Int) -> Figure {
-    // The transfer is so long that 1 % of it exceeds the delay of a late timer, and takes at least a second.
+    // The transfer takes at least a second, so that 1 % of its time exceeds the delay of a late timer.
     let seconds = 1.0
     return Figure(
       name: "pacing.\(pace.rawValue).\(rate)",
@@ -43,7 +43,7 @@ extension Figure {
       target: .valueNear(Double(rate), within: 0.01)
     ) { plan in
       var plan = plan
-      // These run in real time, so there are seven pairs instead of eleven.
+      // The figures take real time, so there are seven pairs instead of eleven.
       plan.pairs = min(plan.pairs, 7)
       return Measurement(
         try plan.pairs(

@@ -2,43 +2,43 @@
 struct Figure {
   /// The target of a figure.
   enum Target {
-    /// easim's result divided by the baseline (the floor), as the median of the pairs.
+    /// The target applies to easim's result divided by the baseline's (the floor's), as the median of all pairs.
     case ratioAtLeast(Double)
     case ratioAtMost(Double)
-    /// easim's result alone, if no baseline could do the same work.
+    /// The target applies to easim's result alone, because no baseline could do the same work.
     case valueAtLeast(Double)
     case valueAtMost(Double)
-    /// easim's result alone, within this fraction of a number.
+    /// The target applies to easim's result alone, which must be within this fraction of a number.
     case valueNear(Double, within: Double)
-    /// No target.
+    /// The figure has no target.
     case none
   }
 
   /// The name on the command line. Figures of one kind share the part before the dot.
   let name: String
-  /// What is measured.
+  /// A description of what is measured.
   let summary: String
   /// The unit of the results.
   let unit: String
-  /// What the baseline does, in words.
+  /// A description of what the baseline does.
   let floor: String
   let target: Target
   /// The script that measures the figure.
   var runner = "Scripts/bench"
-  /// Takes the measurements.
+  /// Takes the figure's measurements.
   let measure: (MeasuringPlan) throws -> Measurement
 
   /// The command that measures the figure again.
   var command: String { "\(runner) \(name)" }
 
-  /// Whether a command-line word refers to this figure: it is the figure's name or the first part of it.
+  /// Returns true if a command-line word refers to this figure: it is the figure's name or the name's first part.
   func isMeant(by word: String) -> Bool {
     name == word || name.hasPrefix("\(word).")
   }
 }
 
 extension Figure.Target {
-  /// Whether the target is met; nil if there is no target.
+  /// Returns whether the target is met; nil if there is no target.
   func isMet(by measurement: Measurement) -> Bool? {
     switch self {
     case .ratioAtLeast(let limit): measurement.ratio.map { $0.median >= limit } ?? false

@@ -18,7 +18,7 @@ enum LineMedium: String, CaseIterable {
     self == .pty ? .terminal(hangUp: .closedByPeer) : .socket
   }
 
-  /// The name in words, for example "a unix socketpair".
+  /// A description, for example "a unix socketpair".
   var description: String {
     switch self {
     case .unix: "a unix socketpair"

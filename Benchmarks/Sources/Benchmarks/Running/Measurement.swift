@@ -1,7 +1,7 @@
 /// How many measurements to make, and how long each should take.
 struct MeasuringPlan {
-  /// The number of pairs, each with one measurement of easim and one of the baseline. There are at least seven, so that
-  /// one disturbed pair does not change the median.
+  /// The number of pairs, each of which has one measurement of easim and one of the baseline. There are at least seven,
+  /// so that one disturbed pair does not change the median.
   var pairs = 11
   /// The approximate duration of one measurement.
   var seconds = 0.15
@@ -10,7 +10,8 @@ struct MeasuringPlan {
     case ours
     case floor
   }
-  /// The half to measure twice instead of measuring both. A profile then shows nothing else, and the ratio must be 1.
+  /// The half that is measured twice instead of measuring both halves; nil for both. A profile then shows only that
+  /// half, and the ratio must be 1.
   var side: Side?
 }
 
@@ -59,7 +60,7 @@ struct Measurement {
 
 extension MeasuringPlan {
   /// Measures both halves alternately; each half comes first equally often. If the machine becomes slower or faster,
-  /// this affects both halves.
+  /// both halves are affected.
   func pairs<Value>(_ ours: () throws -> Value, _ floor: () throws -> Value) throws -> [(ours: Value, floor: Value)] {
     func measureOurs() throws -> Value { try side == .floor ? floor() : ours() }
     func measureFloor() throws -> Value { try side == .ours ? ours() : floor() }

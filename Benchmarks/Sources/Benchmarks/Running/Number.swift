@@ -1,6 +1,6 @@
 /// Formats numbers for a table of figures.
 enum Number {
-  /// Three significant digits with grouped thousands: "71,200", "0.83", "12.4".
+  /// Returns a number with three significant digits and grouped thousands: "71,200", "0.83", "12.4".
   static func text(_ value: Double) -> String {
     guard value.isFinite else { return "–" }
     if value == 0 { return "0" }
@@ -13,7 +13,7 @@ enum Number {
     return fixed(value, places: places)
   }
 
-  /// A number with this many decimal places: "0.830".
+  /// Returns a number with this many decimal places: "0.830".
   static func fixed(_ value: Double, places: Int) -> String {
     guard value.isFinite else { return "–" }
     var scale = 1

@@ -48,7 +48,7 @@ final class OtherProcess {
     return String(decoding: text.prefix(max(0, count)), as: UTF8.self)
   }
 
-  /// Called in the other process: sends a message to the process that started it.
+  /// Sends a message to the process that started this one. Called in the other process.
   static func tell(_ word: String) throws(MeasuringError) {
     let text = Array(word.utf8)
     guard send(socket, text, text.count, Int32(MSG_NOSIGNAL)) == text.count else {

@@ -18,22 +18,22 @@ enum Stopwatch {
     return clock_getcpuclockid(process, &clock) == 0 ? seconds(of: clock) : .nan
   }
 
-  /// How long `work` takes in real time. For work that waits.
+  /// Returns how long `work` takes in real time. Use this for work that waits.
   static func time(_ work: () throws -> Void) rethrows -> Double {
     let start = now
     try work()
     return now - start
   }
 
-  /// How much processor time `work` takes. For work that never waits. Other load on the machine then affects the result
-  /// as little as possible.
+  /// Returns how much processor time `work` takes. Use this for work that never waits, so that other load on the
+  /// machine affects the result as little as possible.
   static func busyTime(_ work: () throws -> Void) rethrows -> Double {
     let start = seconds(of: CLOCK_THREAD_CPUTIME_ID)
     try work()
     return seconds(of: CLOCK_THREAD_CPUTIME_ID) - start
   }
 
-  /// How often to repeat `work` for a measurement to take `seconds`. The number is found by doubling.
+  /// Returns how many times to repeat `work` so that a measurement takes `seconds`. The number is found by doubling.
   static func repetitions(for seconds: Double, _ work: (Int) throws -> Void) rethrows -> Int {
     var count = 1
     while true {

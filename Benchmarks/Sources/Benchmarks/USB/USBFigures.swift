@@ -4,10 +4,11 @@ import BenchmarkFloors
 import Glibc
 import LinuxIO
 
-// 10K bursts echoed over USB. The path consists of easim's host with libusb, the kernel's USB and vhci_hcd, and the
-// USB/IP server with easim's accessory; iAP2 runs between the two ends. The baselines are C clients with libusb and a C
-// device on USB/IP, over the same path. One client is a plain program with blocking calls; the other does as little as
-// possible. Both devices are plugged into the machine, so it should be a separate one: Scripts/bench --kernel.
+// Bursts of 10,000 bytes, echoed over USB. The path consists of easim's host with libusb, the kernel's USB and
+// vhci_hcd, and the USB/IP server with easim's accessory; iAP2 runs between the two ends. The baselines are C clients
+// with libusb and a C device on USB/IP, over the same path. One client is a plain program with blocking calls; the
+// other does as little as possible. The devices are plugged into the machine that measures, so use a separate one:
+// Scripts/bench --kernel.
 
 extension Figure {
   private static let size = 10_000
@@ -169,7 +170,7 @@ struct PluggedIn {
   /// Plugs in a device that is implemented in C.
   func serveInC(isPlain: Bool) throws {
     var record = [UInt8](repeating: 0, count: 312)
-    // Bus 1, device 2, high speed.
+    // The device is on bus 1, has number 2, and runs at high speed.
     (record[291], record[295], record[299]) = (1, 2, 3)
     guard let offer = try USBIPAnswers.imported([1, 0x11, 0, 3, 0, 0, 0, 0] + record) else {
       throw MeasuringError.failed("a record of 312 bytes is no device")
@@ -183,7 +184,7 @@ struct PluggedIn {
     close(kernels)
   }
 
-  /// Ends a process that plugged in a device. The kernel then removes the device, too.
+  /// Ends a process that plugged in a device. The kernel then also removes the device.
   static func end(_ process: OtherProcess) throws {
     kill(process.process, SIGKILL)
     close(process.socket)

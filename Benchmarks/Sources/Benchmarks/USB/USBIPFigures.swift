@@ -4,9 +4,9 @@ import BenchmarkFloors
 import Glibc
 import LinuxIO
 
-// Only the USB/IP server: a C client writes 10,000 bytes in one transfer and reads them back in another. The baseline
-// is a plain echo over a socket, with the same number of bytes in each direction, including the two headers of 48
-// bytes.
+// Measures only the USB/IP server: a C client writes 10,000 bytes in one transfer and reads them back in another. The
+// baseline is a plain echo over a socket, with the same number of bytes in each direction, including the two headers of
+// 48 bytes each.
 
 extension Figure {
   private static let burst = 10_000
@@ -50,7 +50,7 @@ extension Figure {
   }
 }
 
-/// The messages with which a host gets a device: it imports the device and selects its configuration.
+/// The messages with which a host imports a device and selects its configuration.
 enum USBIPBytes {
   static func importAndConfigure(_ socket: Int32) throws {
     var wait = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)

@@ -3,7 +3,7 @@ import AccessorySoak
 extension Figure {
   static var worlds: [Figure] { [seededWorlds] }
 
-  /// The rate of a long soak, and the cost of the random worlds in the tests.
+  /// The speed of a soak, which is also the cost of the random worlds in the tests.
   private static var seededWorlds: Figure {
     Figure(
       name: "worlds.seeded",

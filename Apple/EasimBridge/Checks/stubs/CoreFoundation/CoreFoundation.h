@@ -1,4 +1,4 @@
-// The only function of CoreFoundation that the bridge calls, implemented with GNUstep's socket streams.
+// The only CoreFoundation function that the bridge calls, implemented with GNUstep's socket streams.
 
 #ifndef EASIM_STUB_COREFOUNDATION
 #define EASIM_STUB_COREFOUNDATION

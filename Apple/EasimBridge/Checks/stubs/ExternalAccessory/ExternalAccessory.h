@@ -20,7 +20,7 @@ extern NSString *const EAAccessoryKey;
 extern NSString *const EAAccessorySelectedKey;
 extern NSString *const EABluetoothAccessoryPickerErrorDomain;
 
-// This is a block on Apple's systems; this compiler and runtime have no blocks.
+// On Apple's systems, the completion is a block; this compiler and runtime have no blocks.
 typedef id EABluetoothAccessoryPickerCompletion;
 
 @protocol EAAccessoryDelegate <NSObject>

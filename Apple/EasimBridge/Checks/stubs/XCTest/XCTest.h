@@ -1,5 +1,5 @@
-// The parts of XCTest that EasimTestCase uses, declared according to Apple's public documentation so that it compiles
-// and runs on Linux.
+// The parts of XCTest that EasimTestCase uses, declared according to Apple's public documentation so that EasimTestCase
+// compiles and runs on Linux.
 
 #import <Foundation/Foundation.h>
 

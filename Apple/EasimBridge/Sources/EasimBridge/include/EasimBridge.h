@@ -1,8 +1,8 @@
 // Connects an app to easim's accessories.
 //
-// There is nothing to call. If EASIM_REMOTE is set to the line that `easim serve --remote` prints (host:port#token), an
-// app that links this code, or that it is injected into, sees easim's accessories through ExternalAccessory. Without
-// the variable nothing is replaced.
+// An app does not need to call anything. If EASIM_REMOTE is set to the line that `easim serve --remote` prints
+// (host:port#token), an app that links this code, or into which this code is injected, sees easim's accessories through
+// ExternalAccessory. Without the variable, nothing is replaced.
 
 #import <Foundation/Foundation.h>
 

@@ -7,19 +7,19 @@
   id _world;
   NSString *_name, *_fault;
 }
-/// The accessory's id on the server, such as a1.
+/// The accessory's ID on the server, such as a1.
 @property(nonatomic, readonly) NSString *name;
 - (void)plugIn;
 - (void)unplug;
-/// Pulls the cable, whatever is happening at that moment.
+/// Pulls the accessory's cable, even in the middle of a transfer.
 - (void)pull;
 /// Unplugs the accessory and plugs it in again with a flicker: it connects without protocols, disconnects, and connects
 /// with all of them.
 - (void)flicker;
-/// Lets nothing through its cable until `flow` is called.
+/// Stops all bytes on the accessory's cable until `flow` is called.
 - (void)stall;
 - (void)flow;
-/// Makes it end its sessions; it stays plugged in.
+/// Makes the accessory end its sessions; it stays plugged in.
 - (void)closeSessions;
 @end
 
@@ -29,17 +29,18 @@
   NSMutableArray *_plugs;
   NSUInteger _begin;
 }
-/// Connects to the server that EASIM_REMOTE names. Returns nil and logs a line if it does not answer.
+/// Connects to the server that EASIM_REMOTE names. Returns nil and logs a line if the server does not answer.
 - (instancetype)init;
-/// Adds an accessory by the name of its profile. Further parameters, such as quirks, are those of accessory.add.
+/// Adds an accessory with the named profile. Further parameters, such as quirks, are the same as those of
+/// accessory.add.
 - (EasimPlug *)add:(NSString *)profile;
 - (EasimPlug *)add:(NSString *)profile with:(NSDictionary *)params;
-/// Moves the app that was launched last.
+/// Moves the most recently launched app to the background.
 - (void)moveAppToBackground;
 - (void)suspendApp;
 - (void)moveAppToForeground;
-/// Answers the Bluetooth picker that is shown, or the next one: with an accessory, or with nil and "cancelled",
-/// "notFound", "failed" or "alreadyConnected".
+/// Answers the Bluetooth picker that is shown or, if none is shown, the next one: with an accessory, or with nil and
+/// "cancelled", "notFound", "failed" or "alreadyConnected".
 - (void)choose:(EasimPlug *)accessory or:(NSString *)outcome;
 /// What has happened since this object was created, one line for each event, and the app's mistakes.
 - (NSString *)timeline;

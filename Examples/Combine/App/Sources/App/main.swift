@@ -6,6 +6,6 @@ let printing = names.sink { print("connected: \($0)") }
 let connecting = NotificationCenter.default.publisher(for: .EAAccessoryDidConnect).sink { note in
   names.send((note.userInfo?[EAAccessoryKey] as? EAAccessory)?.name ?? "none")
 }
-// What the framework posts, so that this needs no accessory.
+// Posts the framework's notification, so that no accessory is needed.
 NotificationCenter.default.post(name: .EAAccessoryDidConnect, object: nil)
 withExtendedLifetime((printing, connecting)) {}

@@ -1,13 +1,13 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// As in OpenCombine's sources: with a module of this name in the build folder, the types below would not exist.
+// As in OpenCombine's sources, the types below do not exist if the build folder contains a module with this name.
 #if canImport(Combine)
   @_exported import Combine
 #else
-  /// Ends what it stands for when it is released.
+  /// A subscription that ends when this object is released.
   public final class AnyCancellable {
     private let cancelled: () -> Void
-    /// Calls `cancelled` when it is released.
+    /// Creates an object that calls `cancelled` when it is released.
     public init(_ cancelled: @escaping () -> Void) { self.cancelled = cancelled }
     deinit { cancelled() }
   }
@@ -16,7 +16,7 @@
   public final class PassthroughSubject<Output, Failure: Error> {
     private var receivers: [Int: (Output) -> Void] = [:]
     private var count = 0
-    /// Without receivers.
+    /// Creates a subject without receivers.
     public init() {}
     /// Passes a value to all receivers.
     public func send(_ value: Output) { for receiver in receivers.values { receiver(value) } }

@@ -5,7 +5,7 @@ import OpenCombine
 
 #if !canImport(Combine)
   extension NotificationCenter {
-    /// Notifications with one name.
+    /// Publishes the notifications with one name.
     public struct Publisher {
       let center: NotificationCenter
       let name: Notification.Name
@@ -17,7 +17,7 @@ import OpenCombine
       }
     }
 
-    /// Notifications with one name.
+    /// Returns a publisher of the notifications with one name.
     public func publisher(for name: Notification.Name) -> Publisher { Publisher(center: self, name: name) }
   }
 #endif

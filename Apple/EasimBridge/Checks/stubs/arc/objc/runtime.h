@@ -1,5 +1,5 @@
-// Debian's runtime does not support ARC, and its header does not compile with ARC. These few declarations are enough
-// for the compiler to check the bridge with ARC, which is how it is compiled on Apple's systems.
+// Debian's runtime does not support ARC, and its header does not compile with ARC. With these few declarations, the
+// compiler can check the bridge with ARC, which is used on Apple's systems.
 #include <objc/objc.h>
 
 typedef struct objc_method *Method;
