@@ -69,8 +69,8 @@ public final class ReplayedAccessory {
 
   deinit { timer?.cancel() }
 
-  /// Returns the profile for an attachment. It contains the accessory's identification during that attachment or, if
-  /// there was none, during another attachment.
+  /// Returns the profile for an attachment. The profile contains the identification during that attachment or, if there
+  /// was none, during another attachment.
   public static func profile(of recording: Recording, attachment: Recording.Attachment? = nil) -> Profile? {
     (attachment?.identification ?? recording.identification).map(Profile.init(recorded:))
   }

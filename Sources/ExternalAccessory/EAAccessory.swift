@@ -33,7 +33,7 @@ open class EAAccessory: NSObject {
 
   /// Whether the accessory is still connected and visible to the app.
   open var isConnected: Bool { realm.isConnected(published.connectionID) }
-  /// The number of this connection. It stays the same after the disconnect.
+  /// The number of this connection, which stays the same after the disconnect.
   open var connectionID: Int { published.connectionID }
   /// The manufacturer.
   open var manufacturer: String { published.manufacturer }

@@ -9,7 +9,7 @@ import Foundation
 /// that is added to the main run loop while a world in virtual time exists is adopted: its date in the run loop is
 /// moved far into the future, and one of the world's timers fires it on the main thread instead. Adopted timers also
 /// work under Swift Testing, where the main run loop does not run and such a timer would otherwise never fire. When the
-/// world ends, the remaining timers get real dates again.
+/// world ends, the remaining timers fire in real time again.
 final class MainLoopTimers: @unchecked Sendable {
   private struct Adopted {
     let timer: Timer
@@ -17,7 +17,8 @@ final class MainLoopTimers: @unchecked Sendable {
     var deadline: Instant
   }
 
-  /// The object for the current world. The reference is weak, so that a world that is no longer used can be released.
+  /// The object that manages the current world's timers. The reference is weak, so that a world that is no longer used
+  /// can be released.
   private static let current = Locked(Weak())
   private struct Weak { weak var timers: MainLoopTimers? }
   private static let farAway = 4e9

@@ -2,8 +2,8 @@ import AccessoryCore
 import ExternalAccessory
 import Foundation
 
-/// Another SDK in the app's process, which shares `EAAccessoryManager.shared()` with the app. It has its own observers
-/// and can open sessions, and its registrations are counted together with the app's.
+/// Another SDK in the app's process, which shares `EAAccessoryManager.shared()` with the app. The SDK has its own
+/// observers and can open sessions, and its registrations are counted together with the app's.
 ///
 /// ```swift
 /// let sdk = SecondListener(opening: "com.example.other")

@@ -113,8 +113,8 @@ final class Sleepers: @unchecked Sendable {
   /// Whether tasks have been woken, and no call has waited for them since.
   var haveWoken: Bool { woken.withLock { $0.awake > 0 } }
 
-  /// Returns whether to keep waiting for a woken task that has not continued yet, or has not gone back to sleep, as
-  /// many tasks do repeatedly. `seconds` is how long the caller has waited.
+  /// Returns whether to keep waiting for a woken task, because the task has not continued yet, or may soon go back to
+  /// sleep. `seconds` is how long the caller has waited.
   func areBusy(after seconds: TimeInterval) -> Bool {
     woken.withLock { $0.resuming > 0 ? seconds < 1 : $0.awake > 0 && seconds < 0.1 }
   }

@@ -35,7 +35,7 @@ import Testing
       .replacing(/connectionID:[0-9]+/, with: "connectionID:")
   }
 
-  /// The accessory chooses its name, and easim prints it on every output channel.
+  /// The accessory chooses its name, and easim prints the name on every output channel.
   @Test func aNameGivesNoOrdersToATerminal() throws {
     let profile = #"{ version: 1, extends: "echo", accessory: { name: "Echo\u001B[2J\u0085\u000A" } }"#
     let path = local.place.write(profile, to: "rude.json5")

@@ -11,7 +11,7 @@ import Testing
     func stream(_ stream: Stream, handle event: Stream.Event) {}
   }
 
-  /// Checking whether there is a delegate retains it briefly, and this may be the last reference to it.
+  /// Checking for a delegate retains it briefly, and this may be the last reference to the delegate.
   @Test func aDelegateMayGoOnAnyThreadAtAnyMomentAndUseItsStreamAsItGoes() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  /// The app receives the end event of one stream, and writes before it receives the end event of the other. Both
+  /// The app receives the end event of one stream, and writes before it receives the end event of the other. Both end
   /// events are still delivered.
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
   func t10AWriteThatFailsBeforeTheEndIsToldDoesNotTakeItAway(event: SimulatedWorld.Settings.LossEvent) async throws {

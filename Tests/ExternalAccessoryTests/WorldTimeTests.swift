@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  /// The world's `patience` is an hour, so that only the wait's limit can end it.
+  /// The world's `patience` is an hour, so that only its limit can end the wait.
   @Test(.timeLimit(.minutes(10))) func whatMustNotComeTrueTakesNoLongerThanItsLimit() async throws {
     var settings = SimulatedWorld.Settings()
     settings.patience = .seconds(3_600)

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// The device's end of one cable. It records everything that is sent and received.
+/// The device's end of one cable, which records everything that is sent and received.
 ///
 /// The line makes no decisions: it passes each received piece to ``CheckDevice``, which decides what to send.
 final class CheckLine: ChannelHandler {

@@ -66,7 +66,7 @@ extension Checker {
         }
       }
     }
-    // The attack is repeated to record its bytes.
+    // The attack is repeated so that its bytes can be recorded.
     _ = try survives(best)
     return best
   }

@@ -6,7 +6,7 @@ import AccessoryFormats
 /// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?","data":{"kind":"method","advice":"…"}}
 /// ```
 public struct RPCError: Error, Equatable, Sendable {
-  /// The kinds of errors, for programs. The JSON-RPC code follows from the kind.
+  /// The kinds of errors, which programs can tell apart. The JSON-RPC code follows from the kind.
   public enum Kind: String, CaseIterable, Sendable {
     case parse
     /// The line is JSON, but not a request.

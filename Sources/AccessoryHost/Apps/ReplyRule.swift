@@ -175,7 +175,7 @@ package struct ReplyCollector: Equatable {
       case .pattern: isAsExpected
       }
     if !isDecided { return .waiting(nil) }
-    // The next request need not wait for a pause, because any further byte would be wrong whenever it arrived.
+    // The next request can be sent without a pause, because any further byte would be wrong whenever it arrived.
     if case .bytes(let bytes) = rule.expectation, reply == bytes { return .complete }
     return wait(until: lastByte + ReplyRule.pause, now)
   }

@@ -80,7 +80,7 @@ extension [PublishedAccessory] {
   }
 }
 
-/// The certificate's two lengths that Apple's description of an accessory shows.
+/// The two lengths from the certificate that Apple's description of an accessory shows.
 public struct CertificateSizes: Equatable, Sendable {
   /// The length of the serial number in bytes.
   public var serial = 0

@@ -29,7 +29,7 @@ public struct BurstPlanFile: Equatable, Sendable {
   public var sessions = 1
   /// The maximum number of bursts in flight in each session.
   public var inFlight = 1
-  /// The initial period in which bursts are not measured; this period is included in the phases.
+  /// The initial period in which bursts are not measured. The phases include this period.
   public var warmUp = Duration.zero
   /// Whether the run continues when an accessory returns.
   public var reconnects = false

@@ -73,7 +73,7 @@ package struct BurstRequest: Equatable, Sendable {
   }
 }
 
-/// The bursts of a plan whose bursts vary: a weighted mix, or a script.
+/// The bursts of a plan with varying bursts: a weighted mix, or a script.
 package struct BurstWorkload: Equatable, Sendable {
   package var requests: [BurstRequest] = []
   /// Whether each session sends the requests repeatedly in order; otherwise each burst is drawn at random.

@@ -148,7 +148,7 @@ extension SeededRandom {
       left -= weight
       last = index
     }
-    // Because of rounding, the loop may find no value; the last value is then used.
+    // If rounding leaves a remainder, the last value is drawn.
     return last
   }
 }

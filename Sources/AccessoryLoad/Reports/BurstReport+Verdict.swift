@@ -21,7 +21,7 @@ extension BurstReport {
       cause: holds ? nil : faultCause)
   }
 
-  /// The faults that explain why the run was slow; nil if there were no such faults.
+  /// The faults that explain why the run was slow; nil if no fault explains it.
   var faultCause: String? {
     if plan.faults.isEmpty { return nil }
     let (repeated, faults) = (link.retransmissions + link.hastened, plan.faults.joined(separator: "; "))
@@ -40,8 +40,8 @@ extension BurstReport {
 
   // MARK: Verdict
 
-  /// The outcome of the run. It depends only on the figures and the plan, so that it is the same when a run ends and
-  /// when its report is read.
+  /// The outcome of the run. The verdict depends only on the figures and the plan, so that it is the same when a run
+  /// ends and when its report is read.
   public var verdict: Verdict {
     var reasons = checks.filter { !$0.passed }.map(\.line) + wrongs
     let stops = stops

@@ -71,7 +71,7 @@ extension BurstReport {
   /// counts no longer rise.
   public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()
-    // The verdict is not known before the end of a run.
+    // The verdict is not known until the run ends.
     if ending == BurstRunner.stillRunning {
       metrics.gauge("easim_burst_running", "Whether the load test is still running.", "1")
     } else {

@@ -19,8 +19,8 @@ import IAP2
 ///
 /// The caller must retain the runner while its sites are in use.
 ///
-/// The run begins when every site has opened all its sessions. It ends when all bursts are done, when no session is
-/// left, or when it is stopped; in each case there is a report.
+/// The run begins when every site has opened all its sessions. The run ends when all bursts are done, when no session
+/// is left, or when the run is stopped; in each case there is a report.
 public final class BurstRunner {
   /// The outcome of a run.
   public enum Outcome: Equatable, Sendable {
@@ -105,7 +105,8 @@ public final class BurstRunner {
   /// The text of ``BurstReport/ending`` for an unfinished run.
   static let stillRunning = "still running"
 
-  /// Returns settings for an app whose handler is a site. They allow several simultaneous sessions for one protocol.
+  /// Returns settings for an app whose handler is a site. The settings allow several simultaneous sessions for one
+  /// protocol.
   public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
     var settings = settings
     settings.rules.secondSession = .sideBySide

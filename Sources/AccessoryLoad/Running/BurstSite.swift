@@ -4,8 +4,8 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// The app for one accessory of a run. It opens the sessions whenever the accessory connects with the protocol, and
-/// records the accessory's attachments.
+/// The app for one accessory of a run. The app opens the sessions whenever the accessory connects with the protocol,
+/// and records the accessory's attachments.
 ///
 /// A site is `waiting` until the accessory connects with the protocol, then `connected`. After a disconnect, the site
 /// is `gone` if the run does not wait for the accessory to return.

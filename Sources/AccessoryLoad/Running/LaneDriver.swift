@@ -6,9 +6,9 @@ import IAP2
 
 /// Carries out the decisions of one session's ``BurstLane``: writes, reads, and reports the results.
 ///
-/// The lane is `closed` before the session is opened and between two sessions. It is `over` after a wrong reply, or if
-/// the session is not reopened. After a wrong byte, no burst starts; once no bytes have arrived for ``quiet``, the lane
-/// diagnoses the mistake.
+/// The lane is `closed` before the session is opened and between two sessions. The lane is `over` after a wrong reply,
+/// or if the session is not reopened. After a wrong byte, no burst starts; once no bytes have arrived for ``quiet``,
+/// the lane diagnoses the mistake.
 final class LaneDriver: SessionHandler {
   private enum State {
     case closed

@@ -3,7 +3,7 @@ import AccessoryCore
 import AccessoryFaults
 import IAP2
 
-/// The packets on the cables of a world, as `packet.list` reports them.
+/// The packets on a world's cables, in the form that `packet.list` reports.
 ///
 /// Recording every packet takes time and memory, so it starts only when a client asks for it (`packet.record`). The
 /// first packets of each cable are always kept, because they show how the accessory connected, and because without the
@@ -18,8 +18,8 @@ package final class PacketLog {
     package var bytes = 32 << 20
     /// The number of packets kept for each cable even while recording is off.
     package var firstPackets = 96
-    /// The number of packets kept in a world in which recording was never on. It is small, because there may be a
-    /// thousand such worlds.
+    /// The number of packets kept in a world in which recording was never on. The number is small, because there may be
+    /// a thousand such worlds.
     package var quietPackets = 2_000
     package var quietBytes = 1 << 20
 

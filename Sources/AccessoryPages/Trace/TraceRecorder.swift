@@ -31,7 +31,7 @@ public final class TraceRecorder {
   private(set) var events = Queue<(time: Instant, json: String)>()
   private(set) var lostEvents = 0
   private var cableCount = 0
-  /// The newest cable with each name; a later cable with the same name has a different number.
+  /// The number of the newest cable with each name; a later cable with the same name has a new number.
   private var cables: [String: Int] = [:]
   private(set) var faults: [String] = []
   /// Whether attachments and sessions are derived from the packets, because no device or accessory reports them.

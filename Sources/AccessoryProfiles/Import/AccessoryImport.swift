@@ -2,10 +2,10 @@ import AccessoryFormats
 
 /// Turns pasted `EAAccessory` debug descriptions into profiles.
 ///
-/// The import reads all three generations of the layout, and any number of accessories in one text. It accepts log
-/// prefixes before each line, both kinds of line breaks, missing trailing spaces, and accessories printed as elements
-/// of an array (each on one line, with `\n` for line breaks). Text between accessories is skipped; an unknown line
-/// within an accessory's description is reported.
+/// The import reads all three generations of the layout, and any number of accessories in one text. The import accepts
+/// log prefixes before each line, both kinds of line breaks, missing trailing spaces, and accessories printed as
+/// elements of an array (each on one line, with `\n` for line breaks). Text between accessories is skipped; an unknown
+/// line within an accessory's description is reported.
 ///
 /// ```swift
 /// let imported = AccessoryImport.read(bytes, file: "standard input")

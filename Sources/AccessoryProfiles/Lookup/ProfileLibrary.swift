@@ -42,13 +42,14 @@ public struct ProfileLibrary: Sendable {
     return try made(wholeTree(source, chain: []), name: source.name)
   }
 
-  /// Reads a profile from text that is not in a file, such as standard input. The profile may extend others by name.
+  /// Reads a profile from text that is not in a file, such as standard input. The profile may extend other profiles by
+  /// name.
   public func template(text: [UInt8], file: String, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: file, origin: .text, bytes: text)
     return try made(wholeTree(source, chain: []), name: name)
   }
 
-  /// Reads a profile from a tree in another document. The profile may extend others by name.
+  /// Reads a profile from a tree in another document. The profile may extend other profiles by name.
   public func template(tree: JSON5Value, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: name, origin: .text, bytes: [])
     return try made(laid(tree, of: source, chain: []), name: name)

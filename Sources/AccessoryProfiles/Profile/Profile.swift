@@ -153,7 +153,7 @@ extension Profile {
 }
 
 extension Format<[Profile.SessionProtocol]> {
-  /// The format of the list of protocols. Its length is limited, because a protocol's ID is a byte.
+  /// The format of the list of protocols. The list's length is limited, because a protocol's ID is a byte.
   fileprivate static let protocols = list(of: Profile.SessionProtocol.format.format(orJust: "name"), count: 0...256) {
     Profile.SessionProtocol("", id: UInt8(truncatingIfNeeded: $0))
   }

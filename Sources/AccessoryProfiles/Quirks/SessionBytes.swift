@@ -140,7 +140,7 @@ public struct FailingTransactions: Equatable, Sendable {
     case close
   }
 
-  /// How many transactions succeed.
+  /// How many transactions succeed before the others fail.
   public var transactions: Int
   /// How later transactions fail.
   public var answer: Answer

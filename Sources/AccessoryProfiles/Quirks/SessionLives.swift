@@ -1,6 +1,7 @@
 import AccessoryFormats
 
-// Quirks that affect how long sessions last. Their state outlasts a session and, for some of them, unplugging.
+// Quirks that affect how long sessions last. The state of these quirks outlasts a session and, for some of them,
+// unplugging.
 
 extension Format<UInt64> {
   /// The format of a quirk's random seed; 0 means that the seed is derived from the run's seed.

@@ -191,7 +191,7 @@ public indirect enum MessageValue: Equatable, Sendable {
 }
 
 extension [Named<MessageValue>] {
-  /// Reads words on a command line, such as `battery-percent=50`, or `playback.status=2` in a group.
+  /// Parses command-line words such as `battery-percent=50` or, for a parameter in a group, `playback.status=2`.
   public init(words: [String]) throws(OptionError) {
     self = []
     for word in words {

@@ -126,7 +126,7 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
   /// The runs were divided into different numbers of shards.
   case otherDivision(Int, Int)
   case twice(Shard)
-  /// The reports belong to different runs; the text says how they differ.
+  /// The reports belong to different runs; the text states how they differ.
   case otherRun(String)
   case tooMuchCounted
   /// The merged report would have too many entries; the text explains why.

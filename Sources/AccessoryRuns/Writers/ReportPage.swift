@@ -20,7 +20,7 @@ public struct PageSection: Sendable {
 }
 
 /// A report for people: the verdict with its reasons, four figures, the charts, the checks, and the rest of the report.
-/// The page is one file without scripts or external resources. It fits narrow screens and paper, and follows the
+/// The page is one file without scripts or external resources. The page fits narrow screens and paper, and follows the
 /// reader's choice of light or dark mode.
 struct ReportPage {
   /// The number of figures at the top of the page; readers cannot take in more at a glance.

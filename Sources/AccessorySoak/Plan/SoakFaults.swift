@@ -2,8 +2,8 @@ import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Random faults of all kinds. Their parameters are chosen so that they have an effect in a world that lasts a few
-/// seconds.
+/// Random faults of all kinds. The faults' parameters are chosen so that each fault has an effect in a world that lasts
+/// a few seconds.
 enum SoakFaults {
   private enum Harm {
     /// The fault delays, splits or holds back bytes, but all bytes arrive.

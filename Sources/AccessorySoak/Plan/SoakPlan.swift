@@ -99,7 +99,7 @@ public struct SoakLinkChoices: Equatable, Sendable {
   public var keepsAhead = true
   /// Whether the accessory sends another SYN if the device answers with different retransmission values.
   public var offersAgain = false
-  /// Whether the device answers a SYN with retransmission values of its own.
+  /// Whether the device answers a SYN with its own retransmission values.
   public var answersOwnRecovery = false
   /// The maximum number of unread bytes in a session.
   public var receiveBound = 256 * 1024

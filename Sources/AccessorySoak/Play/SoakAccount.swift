@@ -74,8 +74,8 @@ final class SoakAccount {
 
   /// Returns what is wrong with the session's result; nil if nothing is wrong.
   ///
-  /// A link has no keep-alive, so an end with nothing to send cannot know that its peer has given up. Its session may
-  /// therefore stay open, as long as this end is not waiting for an acknowledgement.
+  /// A link has no keep-alive, so an end with nothing to send cannot know that its peer has given up. The session may
+  /// therefore stay open at an end that is not waiting for an acknowledgement.
   func fault(linkWentDown: Bool) -> SoakViolation? {
     for (half, other, names) in [
       (simulator, device, ("accessory", "device")), (device, simulator, ("device", "accessory")),

@@ -187,8 +187,8 @@ final class SoakWorld {
     made.start()
   }
 
-  /// Handles a session that the accessory accepted. Its record is the newest one with this session number that has not
-  /// been accepted yet.
+  /// Handles a session that the accessory accepted. The session's record is the newest one with this session number
+  /// that has not been accepted yet.
   private func handler(for session: Session, of number: Int) -> any SessionHandler {
     guard
       let account = sessions.last(where: { $0.accessory == number && $0.id == session.id && !$0.simulator.isOpen })

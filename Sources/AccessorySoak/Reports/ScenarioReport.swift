@@ -111,7 +111,7 @@ public struct ScenarioReport: Equatable, Sendable {
   /// The report as text: a line for each scenario, and the count.
   public var text: String { (runs.map(\.line) + [sentence]).joined(separator: "\n") }
 
-  /// The test cases: one for each scenario, and one for scenarios that were not played.
+  /// One test case for each scenario, and one for scenarios that were not played.
   public var suite: ReportSuite {
     let cases = runs.map { run in
       ReportCase(

@@ -187,8 +187,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return views + noted.withLock { $0.texts } + open.compactMap(\.lostRest?.description).sorted()
   }
 
-  /// Looks for streams that are scheduled on run loops that never run, and waits until it is certain whether there are
-  /// any.
+  /// Looks for streams on run loops that never run. If it is not certain yet whether there are any, waits.
   private func noteDeadLoops() {
     let ports = entrance.sync { pipes.values.flatMap { [$0.input, $0.output] } }
     while ports.contains(where: { $0.deadSince != nil }) {

@@ -8,8 +8,8 @@ internal import Certificates
 import Foundation
 internal import LinuxIO
 
-/// The realm of a program that no test controls. It contains the local accessories and those at the addresses in
-/// `EASIM_ENDPOINTS`, and runs in real time on its own thread.
+/// The realm of a program that no test controls. This realm contains the local accessories and those at the addresses
+/// in `EASIM_ENDPOINTS`, and runs in real time on its own thread.
 ///
 /// | variable | meaning |
 /// |---|---|

@@ -38,7 +38,7 @@ package final class MainDelivery: @unchecked Sendable {
 
   /// Makes `Thread.isMainThread` true on the main queue, as it is on Apple's systems. On Linux, with `dispatchMain()`,
   /// an async `main` or Swift Testing, the main queue does not run on the main thread but on arbitrary threads. An app
-  /// that checks `isMainThread` in an observer before it calls `DispatchQueue.main.sync` would then deadlock.
+  /// that calls `DispatchQueue.main.sync` only if `isMainThread` is false would then deadlock in an observer.
   private static let followsMainQueue: Void = MainThread.isAlso { DispatchQueue.getSpecific(key: mainQueueKey) == true }
 
   /// Creates a delivery with an empty queue.

@@ -106,7 +106,7 @@ extension OutputStream {
 }
 
 extension Stream.Status {
-  /// Whether reads and writes are allowed. They are allowed even after the stream has ended, and then return the
-  /// remaining bytes or the error.
+  /// Whether reads and writes are allowed. Reads and writes are allowed even after the stream has ended, and then
+  /// return the remaining bytes or the error.
   fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
 }

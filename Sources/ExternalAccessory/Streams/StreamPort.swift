@@ -306,8 +306,8 @@ final class StreamPort: @unchecked Sendable {
 
   @discardableResult
   private func deliver() -> Bool {
-    // The delegate and the stream are released outside the lock. These may be the last references to them, and a deinit
-    // may take the lock.
+    // The delegate and the stream are released outside the lock. The local references may be the last ones, and a
+    // deinit may take the lock.
     let isOwn = lock.withLock { listener == .stream && dueEvent != nil }
     if isOwn { noteOnce(.ownDelegate) }
     let next = lock.withLock { () -> (delegate: (any StreamDelegate)?, stream: Stream?, event: Stream.Event?) in

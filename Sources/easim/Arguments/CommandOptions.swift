@@ -157,7 +157,7 @@ enum OptionRule: Sendable {
     }
   }
 
-  /// Returns what is wrong with a command line; nil if it is valid.
+  /// Returns what is wrong with a command line; nil if the command line is valid.
   func complaint(given: Set<String>) -> String? {
     switch self {
     case .exclusive(let names, let reason):

@@ -53,7 +53,7 @@ enum EADemoChoice: Equatable {
   /// No accessory matches yet, but one may appear: an accessory that reconnects with protocols, or another accessory in
   /// a local directory.
   case notYet
-  /// The selection is wrong or incomplete; the text says why.
+  /// The selection is wrong or incomplete; the text explains why.
   case wrong(String)
 
   init(among accessories: [PublishedAccessory], protocolName name: String?, number: Int?) {

@@ -51,8 +51,8 @@ struct LineQueue {
   static let lineLimit = 4 << 20
   /// The total size of kept lines, in bytes, at which the queue counts as full.
   static let keptLimit = 1 << 20
-  /// The multiple of ``keptLimit`` at which the queue counts as overfull. It leaves room for lines that were already
-  /// being added when the queue became full.
+  /// The multiple of ``keptLimit`` at which the queue counts as overfull. The multiple leaves room for lines that were
+  /// already being added when the queue became full.
   private static let tooMuch = 32
 
   private struct Entry {

@@ -4,8 +4,8 @@ import AccessoryProfiles
 import Glibc
 import LinuxIO
 
-/// The folder of `easim serve --keep DIR`. It holds captures, which are written while they are recorded, and reports of
-/// runs.
+/// The folder of `easim serve --keep DIR`. The folder holds captures, which are written while they are recorded, and
+/// reports of runs.
 final class KeptFolder: KeptFiles {
   /// The maximum size of a file that a client can read back.
   private static let longestFile = 256 << 20

@@ -43,7 +43,7 @@ final class CaptureDoor {
     (self.offers, self.loop, self.warn) = (offers, loop, warn)
     let local = LocalDirectory.standard()
     try local.make()
-    // A killed process leaves its socket behind.
+    // A killed process leaves a stale socket.
     local.sweep()
     var options = TransportOptions()
     options.locksUnixPath = false

@@ -10,8 +10,8 @@ enum Profiles {
     return ProfileLibrary(userFolder: home.map { "\($0)/easim/profiles" })
   }
 
-  /// Returns the coprocessor that a profile requires. The same serial number gets the same coprocessor in every
-  /// process.
+  /// Returns the coprocessor that a profile requires. In every process, accessories with the same serial number have
+  /// the same coprocessor.
   static func coprocessor(for profile: Profile) -> SimulatedCoprocessor {
     SimulatedCoprocessor(
       seed: profile.identity.serialNumber.utf8.stableHash,

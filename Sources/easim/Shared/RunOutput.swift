@@ -6,7 +6,7 @@ import Glibc
 
 /// The common parts of all commands with a report: the shard, the baseline to compare with, and the report files.
 ///
-/// All three are checked before the run.
+/// The shard, the baseline and the files are checked before the run.
 struct RunOutput<Result: Report> {
   /// The placeholder for the firmware version in the path of a baseline of ``CheckReport``.
   fileprivate static var firmware: String { "{firmware}" }

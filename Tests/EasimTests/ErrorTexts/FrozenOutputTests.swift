@@ -87,7 +87,7 @@ import Testing
     try check("help.txt", ([overview] + pages).joined(separator: "\n"))
   }
 
-  /// Returns a page without its style sheet, which is the same on all pages and has a golden file of its own.
+  /// Returns a page without its style sheet, which is the same on all pages and has its own golden file.
   private func withoutStyle(_ page: String) throws -> String {
     let begin = try #require(page.firstRange(of: "<style>\n"))
     let end = try #require(page[begin.upperBound...].firstRange(of: "</style>\n"))

@@ -92,8 +92,8 @@ final class SoakRound: @unchecked Sendable {
     OpenDescriptors.targets.values.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
   }
 
-  /// The descriptors that are open in addition to `others`. A descriptor is listed as many times as it occurs more
-  /// often than in `others`.
+  /// The descriptors that are open in addition to `others`. A descriptor that occurs n more times than in `others` is
+  /// listed n times.
   static func descriptors(beside others: [String]) -> [String] {
     var rest = others
     return descriptors().filter { descriptor in

@@ -35,7 +35,7 @@ final class LocalFolder: @unchecked Sendable {
     _ name: String, _ arguments: [String], _ environment: [String: String] = [:]
   ) throws -> (status: Int32, output: String, errors: String) {
     let process = try start(name, arguments, environment)
-    // An app would wait for its accessory forever, but a test must not.
+    // The app would wait for its accessory forever, so the test limits the wait.
     let limit = DispatchWorkItem { kill(process.processIdentifier, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 30, execute: limit)
     let output = (process.standardOutput as? Pipe)?.fileHandleForReading.readDataToEndOfFile() ?? Data()

@@ -72,8 +72,8 @@ final class BehaviorRig: AppHandler {
   }
 }
 
-/// The app's end of a session. It records events and their times, writes the bytes that the test passes to it, and can
-/// stop reading.
+/// The app's end of a session. This handler records events and their times, writes the bytes that the test passes to
+/// it, and can stop reading.
 final class SessionEar: SessionHandler {
   let session: Session
   private(set) var heard: [UInt8] = []

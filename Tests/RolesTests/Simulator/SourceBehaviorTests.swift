@@ -85,7 +85,7 @@ import Testing
     try loop.advance(by: .milliseconds(100))
     #expect(recorder.end == nil)
     // The expected bytes are those of one second before the pause and a tenth of a second after it, plus the buffers at
-    // both ends. If the source made up for the five seconds, there would be twice as many.
+    // both ends. If the source made up for the five seconds, there would be twice as many bytes.
     let woken = recorder.heard.count
     #expect(woken < rate * 11 / 10 + 2 * 256 * 1_024 + 20_000)
     try loop.advance(by: .seconds(3))

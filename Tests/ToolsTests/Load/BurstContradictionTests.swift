@@ -6,8 +6,8 @@ import Testing
 
 /// A burst report whose figures contradict each other is refused, and the error names the contradicting key.
 @Suite struct BurstContradictionTests {
-  /// Returns a valid report of 100 bursts, of which 98 were measured and one was lost. It contains every part that has
-  /// counts of its own.
+  /// Returns a valid report of 100 bursts, of which 98 were measured and one was lost. The report contains every part
+  /// that has its own counts.
   private static func report(_ change: (inout BurstReport) -> Void = { _ in }) -> BurstReport {
     var report = VerdictTests.report { report in
       (report.begun, report.warmUp, report.completed, report.lost, report.allowsLost) = (100, 1, 98, 1, true)

@@ -108,7 +108,7 @@ import Testing
     #expect(report.errors[.different]?.first.contains("they are from another run") ?? false == !passes)
   }
 
-  /// A burst with EADemo's pattern proves less than a burst of unique bytes, and the verdict says so.
+  /// A burst with EADemo's pattern proves less than a burst of unique bytes, and the verdict states this.
   @Test func aCannedPatternPassesForAnEchoOfEADemosPatternAlone() throws {
     let canned = ClosureBehavior { bytes, session, _ in
       let answer = (0..<bytes.byteCount).map { UInt8(truncatingIfNeeded: $0) }
