@@ -102,8 +102,9 @@ public final class Device {
     return attachment
   }
 
-  /// Whether the device notices newly plugged-in cables. In the field, a real device that was replugged quickly stopped
-  /// noticing cables until it was restarted, and only then found the accessories that were plugged in (failure W15).
+  /// Whether the device notices newly plugged-in cables. In the field, a real device on which accessories were
+  /// replugged quickly stopped noticing cables until it was restarted; only then did it find the accessories that were
+  /// plugged in (failure W15).
   public var noticesCables = true {
     didSet {
       guard noticesCables else { return }
@@ -135,7 +136,7 @@ public final class Device {
     attachments.count { $0.say(id, parameters, ifSerialIs: serial) }
   }
 
-  /// Resets the link of every accessory with this serial number, so that the link starts again.
+  /// Resets and restarts the link of every accessory with this serial number.
   public func resetLinks(serial: String) {
     for attachment in attachments { attachment.resetLink(ifSerialIs: serial) }
   }
@@ -179,7 +180,7 @@ public final class Device {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject, worldNumber: worldNumber))
   }
 
-  /// Passes an action of the publication machine on to the apps. `subject` describes the accessory that the action is
+  /// Tells the apps about an action of the publication machine. `subject` describes the accessory that the action is
   /// about.
   func perform(_ action: PublicationMachine.Action, _ subject: TimelineEvent.Subject, worldNumber: Int?) {
     switch action {
@@ -315,8 +316,8 @@ public struct DeviceSettings {
     self.authenticator = authenticator
   }
 
-  /// The link settings for the device's end. If accessories are published early, identification comes first, because an
-  /// accessory's name is not known before it.
+  /// The link settings for the device's end. If accessories are published early, identification comes first, because it
+  /// provides the accessory's name.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
     // The profile's rules send these messages; see `DeviceAttachment+Messages`.
@@ -329,11 +330,11 @@ public struct DeviceSettings {
 
   private var isPublishedEarly: Bool { policy == .early || flicker?.maker == .device }
 
-  /// Whether the device finds out if the accessory needs authentication or identification first.
+  /// Whether the device has to find out whether the accessory needs authentication or identification first.
   var findsOrder: Bool { order == .auto && peer.asksForAuthentication && authentication != .skip && !isPublishedEarly }
 
-  /// How long to wait for an accessory's first response before trying identification before authentication, or the
-  /// reverse, if that has not been tried yet.
+  /// How long to wait for an accessory's first response before the order of authentication and identification is
+  /// reversed, if the reversed order has not been tried yet.
   var firstAnswerTimeout: Milliseconds { Milliseconds(min(peer.answerTimeout.count / 2, 10_000)) }
 }
 

@@ -4,8 +4,8 @@ import AccessorySessions
 import Certificates
 import IAP2
 
-/// The accessory at the other end of one cable, as the device sees it. The state machines for identification and
-/// authentication are inside the peer; the one for publication is here.
+/// The accessory at the other end of one cable, as the device sees it. The peer contains the state machines for
+/// identification and authentication; this class contains the one for publication.
 final class DeviceAttachment: ConnectionOwner {
   unowned let device: Device
   private let place: String
@@ -139,7 +139,7 @@ final class DeviceAttachment: ConnectionOwner {
     case .linkDown(let end):
       log(.link(isUp: false, end.description))
       withdraw()
-      // If the link was restarted within a single read, the first message on it has already been sent again.
+      // If the link was restarted within a single read, the first message has already been sent on the new link.
       if end != .restarted { tryOtherOrder(after: "the link ended") }
       if case .unusable(let error) = end { log(.refused(.synchronization(error))) }
     case .certificateReceived(let bytes): handleCertificate(bytes)

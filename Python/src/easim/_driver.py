@@ -85,7 +85,7 @@ class Driver:
         try:
             result = self._run_here(work) if self._take_turn(thread) else self._run_there(work)
         except EasimError as error:
-            # The part of the traceback inside the loop does not help the caller.
+            # The loop's part of the traceback would not help the caller.
             raise error.with_traceback(None) from error.__cause__
         if isinstance(result, _Exit):
             raise result.error

@@ -54,8 +54,8 @@ class ServerProcess:
     def __init__(self, program: Union[str, os.PathLike[str], None] = None, arguments: tuple[str, ...] = ()) -> None:
         """Start the server."""
         self.path = find(program)
-        # This socket carries the bytes of sessions. The server removes it when the server ends, no matter how this
-        # process ends.
+        # This socket carries the bytes of sessions. The server removes the socket when the server ends, no matter how
+        # this process ends.
         folder = tempfile.gettempdir()
         name = f"easim-{secrets.token_hex(8)}.sock"
         self.control = str(Path(folder if len(folder) < 60 else "/tmp") / name)

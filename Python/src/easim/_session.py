@@ -146,7 +146,7 @@ class Session:
         else:
             await self.world.advance(seconds)
 
-    # The socket, in real time
+    # Socket in real time
 
     async def connect(self, first_line: Optional[str] = None) -> None:
         """Open the session's socket, unless the session has ended; ask the server for the first line if necessary."""
@@ -249,7 +249,7 @@ class Session:
             self.world.raise_behavior_error(self.ended())
             raise self.ended() from None
         if not self._is_behavior:
-            # Once this returns, the behaviors have done everything that is currently due.
+            # After this call, the behaviors have done everything that is currently due.
             await self.world.settle(1.0)
 
     async def _write(self, view: memoryview, wait: float) -> dict[str, Any]:

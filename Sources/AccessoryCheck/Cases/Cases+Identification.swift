@@ -189,7 +189,7 @@ extension CheckCase {
     of parameter: UInt16, _ received: CheckDevice.Received, _ device: CheckDevice
   ) -> [Range<Int>] {
     let packet = device.record[received.packet]
-    // If a message spans several packets, the positions in this packet do not apply.
+    // If the message spans several packets, positions in a single packet do not apply.
     guard packet.payload.count == received.message.body.count + ControlMessage.headerSize else { return [] }
     let start = PacketHeader.size + ControlMessage.headerSize
     return ((try? ParameterReader.read(received.message.body)) ?? []).filter { $0.id == parameter }.map {

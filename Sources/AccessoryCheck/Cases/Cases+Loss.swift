@@ -173,7 +173,7 @@ extension CheckCase {
       let (device, mark) = try run.idle()
       let packets = device.record[mark...].filter { $0.isFromAccessory && $0.header != nil && !$0.isData }
       let needless = packets.filter { packet in
-        // A packet is justified if it acknowledges data that was received since then.
+        // A packet is justified if it acknowledges data that arrived during the silence.
         !device.record[mark..<packet.index].contains { !$0.isFromAccessory && $0.isData }
       }
       if let first = needless.first {
@@ -212,7 +212,7 @@ extension CheckCase {
   ]
 }
 
-/// The behavior of an accessory whose first packet was never acknowledged.
+/// How an accessory behaved whose first packet was never acknowledged.
 struct Surrender {
   let device: CheckDevice
   let copies: [WirePacket]

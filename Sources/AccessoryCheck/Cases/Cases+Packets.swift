@@ -76,7 +76,7 @@ extension CheckCase {
         guard packet.isData, let before = last else { return nil }
         let distance = header.sequence &- before
         if distance == 1 { last = header.sequence }
-        // A packet whose sequence number is not the newest is a retransmission.
+        // A packet that does not have the newest sequence number is a retransmission.
         return distance > 1 && distance < 128
           ? ("It is \(Hex.number(header.sequence)) after \(Hex.number(before)).", WirePacket.Part.sequence) : nil
       }
@@ -97,7 +97,7 @@ extension CheckCase {
           wasAcknowledgement = header.control.contains(.syn)
           return nil
         }
-        // The answer to the SYN+ACK has its own case (214).
+        // A separate case (214) covers the answer to the SYN+ACK.
         defer { wasAcknowledgement = false }
         guard let last, !wasAcknowledgement, header.sequence != last else { return nil }
         return ("It is \(Hex.number(header.sequence)) after \(Hex.number(last)).", WirePacket.Part.sequence)
@@ -335,7 +335,7 @@ extension CheckCase {
 }
 
 enum CheckBytes {
-  /// Returns bytes that count from 0 to 255 repeatedly, as EADemo sends.
+  /// Returns bytes that count from 0 to 255 repeatedly, as EADemo's bytes do.
   static func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0) } }
 
   /// Returns pseudo-random bytes; the same seed gives the same bytes.
@@ -360,7 +360,8 @@ extension CheckRun {
     return session.device
   }
 
-  /// Judges every complete packet that the accessory sent in the survey; throws a failure at the first objection.
+  /// Checks every complete packet that the accessory sent in the survey; throws a failure for the first packet that
+  /// breaks the rule.
   func eachPacket(_ judge: (CheckDevice, WirePacket, PacketHeader) throws -> (String, Range<Int>)?) throws {
     let device = try survey().device
     for packet in device.record where packet.isFromAccessory {
@@ -400,7 +401,7 @@ extension CheckRun {
   }
 
   /// Expects that no packet had to be retransmitted, because the accessory should have understood each one at once. An
-  /// accessory that understands a packet only if it arrives in one piece needs the retransmission.
+  /// accessory that understands a packet only if the packet arrives in one piece needs the retransmission.
   func expectNoRepetition(_ device: CheckDevice, after mark: Int, _ condition: String) throws {
     guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
     else { return }

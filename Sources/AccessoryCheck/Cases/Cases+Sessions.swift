@@ -317,7 +317,7 @@ extension CheckRun {
     let text = Array("once more".utf8)
     try session.send(text)
     if knownEcho?.isEcho ?? false {
-      // Another case (713) covers bytes of the previous session.
+      // Another case (713) checks for bytes of the previous session.
       _ = try device.wait(within: stepLimit) { session.received.suffix(text.count) == text[...] }
       if session.received.suffix(text.count) != text[...] {
         try expect(text, on: session, after: before, mark: mark)

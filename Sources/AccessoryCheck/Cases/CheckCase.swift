@@ -14,11 +14,11 @@ public struct CheckCase: Sendable, Equatable {
     case error
     /// The accessory works with some devices, on some lines, or most of the time.
     case warning
-    /// The violation has no effect, but is worth knowing.
+    /// The violation has no effect, but is worth knowing about.
     case note
   }
 
-  /// The case's number, used by ``CheckSelection`` and reports. The hundreds digits select the ``CheckGroup``.
+  /// The case's number, used by ``CheckSelection`` and reports. The number divided by 100 selects the ``CheckGroup``.
   public let number: Int
   /// The case's short name, such as "detection-repeat".
   public let name: String
@@ -47,7 +47,7 @@ public struct CheckCase: Sendable, Equatable {
     detection + synchronization + packets + loss + authentication + identification + sessions + data + plugging
     + components
 
-  /// The first number of the user's own cases, which is above the numbers of all easim cases.
+  /// The lowest number of the user's own cases; all of easim's cases have lower numbers.
   static let firstOwn = 100_000
   /// The numbers that users may give to their own cases.
   static let ownIDs = 0...99_999
@@ -58,7 +58,8 @@ public struct CheckCase: Sendable, Equatable {
   /// The case's name in text output: "902", or "own-902" for one of the user's own cases.
   public var label: String { isOwn ? name : String(number) }
 
-  /// The label, followed by the name of an easim case, such as "902 replug-in-detection".
+  /// The case's title in text output: the label and, for one of easim's cases, the name, such as "902
+  /// replug-in-detection".
   public var title: String { isOwn ? name : "\(number) \(name)" }
 
   /// Returns true if the cases have the same number.
@@ -68,7 +69,7 @@ public struct CheckCase: Sendable, Equatable {
   public var group: CheckGroup { isOwn ? .own : CheckGroup(rawValue: number / 100) ?? .detection }
 }
 
-/// The group of a case, given by the hundreds part of the case's number.
+/// The group of a case, which is the case's number divided by 100.
 public enum CheckGroup: Int, Sendable, CaseIterable {
   case detection = 1
   case synchronization
@@ -80,7 +81,7 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
   case data
   case plugging
   case components
-  /// The user's own cases; their numbers are above all others.
+  /// The user's own cases, which have the highest numbers.
   case own
 
   /// A heading for the group.
@@ -106,7 +107,7 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
 public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   /// Several independent sources agree.
   case agreed
-  /// Captured packets with verified checksums show the rule.
+  /// Captured packets with verified checksums demonstrate the rule.
   case captured
   /// A single source states the rule.
   case seenOnce

@@ -8,10 +8,10 @@ public struct CheckResult: Sendable, Equatable {
   public let outcome: CheckOutcome
   /// How long the case took.
   public let time: Duration
-  /// Whether a broken rule fails the check regardless of its severity.
+  /// Whether a broken rule makes the check fail regardless of the rule's severity.
   public var isStrict = false
 
-  /// Whether the result fails the check.
+  /// Whether this result makes the check fail.
   public var fails: Bool { hasFailed && (isStrict || rule.severity == .error) }
 
   /// Whether the rule is broken.

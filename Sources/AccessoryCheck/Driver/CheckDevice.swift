@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// An Apple device's side of one attachment. The device does exactly what a case tells it to do.
+/// An Apple device's end of one attachment. The device does exactly what a case tells it to do.
 ///
 /// By default the device behaves like an Apple device: it answers detection, repeats the accessory's values in its
 /// SYN+ACK, acknowledges each packet, and retransmits what is not acknowledged. A case can change details with
@@ -20,7 +20,7 @@ final class CheckDevice {
     var acknowledges = true
     /// Whether the device automatically retransmits packets that are not acknowledged in time.
     var repeats = true
-    /// Changes the SYN+ACK after the accessory's values have been copied into it.
+    /// Modifies the SYN+ACK, into which the accessory's values have been copied.
     var alters: (inout LinkParameters) -> Void = { _ in }
     var detectionAnswer: [UInt8] = PacketWriter.detection
     /// Selects the accessory's packets that are treated as lost.
@@ -57,7 +57,8 @@ final class CheckDevice {
   private(set) var framingProblems: [(text: String, packet: Int)] = []
   private(set) var data: [UInt16: [UInt8]] = [:]
   private(set) var dataPackets: [UInt16: [Int]] = [:]
-  /// The packets whose payload is for an undeclared link session, or is too short to name an EA session.
+  /// The packets with a payload for an undeclared link session, or with one that is too short to identify an EA
+  /// session.
   private(set) var strays: [Int] = []
   private var unacknowledged: [Unacknowledged] = []
   private var ahead: [UInt8: WirePacket] = [:]

@@ -48,7 +48,7 @@ final class CheckLine: ChannelHandler {
     return index
   }
 
-  /// Records bytes that ``push(_:)`` sends in pieces.
+  /// Only records bytes; ``push(_:)`` sends them in pieces.
   @discardableResult
   func write(_ bytes: [UInt8], as kind: WirePacket.Kind, remark: String = "") -> Int {
     let index = note(bytes, kind, .fromDevice)

@@ -15,7 +15,7 @@ struct WirePacket {
     case detection
     /// An iAP1 frame other than the detection sequence.
     case legacy
-    /// Bytes outside packets; `bytes` contains up to the first 16 of `count`.
+    /// Bytes outside packets. Their number is `count`; `bytes` contains up to 16 of them.
     case garbage(count: Int)
     /// Bytes that the device sent, which are deliberately not a packet.
     case raw

@@ -3,7 +3,7 @@ import AccessoryRuns
 import IAP2
 
 extension CheckReport: Report {
-  /// The word that identifies the format of report files.
+  /// The word that identifies report files of this format.
   public static let kind = "check report"
   /// The limits for report files; they are generous, because each failure includes its packets.
   public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
@@ -91,7 +91,7 @@ extension CheckReport.Accessory {
 }
 
 extension CheckResult {
-  /// The result as one JSON object: a line of `--json`, and an entry of a report.
+  /// The result as one JSON object, which is a line of `--json` and an entry in a report.
   public var json: JSONObject { JSONObject(CheckEntry.format.tree(CheckEntry(self))) }
 }
 
@@ -211,7 +211,7 @@ extension HostileReport.Failure {
 // MARK: - Values
 
 extension Format<Duration> {
-  /// The format of seconds as a number, exact to the nanosecond.
+  /// The format of a duration, as a number of seconds that is exact to the nanosecond.
   fileprivate static let figure = Format(.number(0...1e9)) { value, place in
     guard case .number(let number) = value.content, 0...1e9 ~= number.value else {
       return place.expected("a number of seconds", value)

@@ -5,7 +5,7 @@ extension CheckReport {
   /// The verdict: passed if every case was tried, at least one was judged, and none failed.
   public var verdict: Verdict { verdict(since: nil) }
 
-  /// The verdict, ignoring failures that the earlier run also had.
+  /// The verdict, which ignores failures that the earlier run also had.
   public var outcome: Verdict { verdict(since: comparison) }
 
   private func verdict(since comparison: CheckComparison?) -> Verdict {
@@ -21,7 +21,7 @@ extension CheckReport {
     return Verdict(wrong: reasons, stoppedBy: signal, gap: gap, nothing: isEmpty && !allowsEmpty ? nothing : nil)
   }
 
-  /// An explanation for a run in which nothing was judged.
+  /// An explanation of why nothing was judged in the run.
   var nothing: String {
     results.isEmpty
       ? "no case is in \(shards.text.isEmpty ? "the run" : shards.text)"

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 
 extension CheckCase {
-  /// The case on one line: number, name, rule, sources.
+  /// The case on one line, with its number, name, rule and sources.
   public var line: String {
     let hostile = isHostile ? " (--hostile)" : ""
     return
@@ -89,7 +89,7 @@ extension CheckReport {
 }
 
 extension String {
-  /// This text, which the accessory sent, on a single line and without terminal control characters.
+  /// This text on a single line and without terminal control characters, because the accessory chose the text.
   fileprivate var singleLine: String { spelledOut(keeping: []) }
 
   fileprivate func indented(by count: Int) -> String {

@@ -42,7 +42,7 @@ public struct CheckReport: Sendable, Equatable {
   public var order: DevicePeer.Settings.Order?
   /// How the run ended.
   public var ending = Ending.complete
-  /// Whether a run in which no case was judged passes.
+  /// Whether the run passes even if no case was judged.
   public var allowsEmpty = false
   /// The changes since an earlier run; not restored when a report is read from a file.
   public var comparison: CheckComparison?

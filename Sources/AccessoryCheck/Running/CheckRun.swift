@@ -151,7 +151,7 @@ final class CheckRun {
   }
 
   /// Waits while an accessory connects and disconnects repeatedly, so that the next steps use the accessory in its
-  /// final state. An accessory that does this only when first plugged in stays connected afterwards.
+  /// final state. An accessory that does this only when it is first plugged in stays connected afterwards.
   private func passDepartures() throws {
     guard let survey = surveyed, flickersEachTime else { return }
     for _ in survey.departures {
@@ -200,7 +200,7 @@ final class CheckRun {
         departures = []
         continue
       }
-      // An accessory that disconnects during a session is not merely one that connects twice.
+      // An accessory that disconnects during a session does more than connect twice.
       if !device.line.isOpen, !survey.hadSession, departures.count < Self.mostDepartures {
         departures.append(Survey.Departure(device: device, reached: survey.reached, reason: device.endText))
         continue
@@ -227,7 +227,7 @@ final class CheckRun {
     return true
   }
 
-  /// Exchanges a few bytes in a session, so that the record contains every kind of packet; then waits in silence.
+  /// Exchanges a few bytes in a session, so that the record contains every kind of packet, and then waits in silence.
   private func exchange(_ survey: inout Survey) throws {
     let device = survey.device
     let empty = survey.identification?.reading.identification.protocols.isEmpty ?? true

@@ -12,7 +12,7 @@ public struct CheckSettings {
   public var quiet = Duration.milliseconds(500)
   /// The protocol to open sessions for; nil means the first protocol whose sessions use the link.
   public var protocolName: String?
-  /// Whether the accessory sends back what it receives in sessions of that protocol.
+  /// Whether the accessory echoes the bytes in its sessions.
   public var echo = Echo.tried
   /// Whether to run cases in which the device does what no Apple device does.
   public var isHostile = false
@@ -20,7 +20,8 @@ public struct CheckSettings {
   public var isStrict = false
   /// Whether cases about undeclared parts of the accessory are omitted instead of skipped.
   public var leavesOutUndeclared = false
-  /// The step with which the device begins; ``HostOrder/auto`` tries identification first if AA00 is not answered.
+  /// The step with which the device begins. With ``HostOrder/auto``, the device tries identification first if AA00 is
+  /// not answered.
   public var order = HostOrder.auto
   /// The authenticator that verifies signatures.
   public var verifier: any DeviceAuthenticator

@@ -173,7 +173,7 @@ public final class OwnCases: ChildProcessHandler {
     }
   }
 
-  /// Passes on the lines that the cases print.
+  /// Passes on the lines that the user's cases print.
   public func child(_ child: ChildProcess, complained bytes: RawSpan) { errors.take(bytes, note) }
 
   /// Sends the remaining bytes of an answer.
@@ -182,7 +182,7 @@ public final class OwnCases: ChildProcessHandler {
   /// Does nothing, because the process exits next.
   public func childClosedInput(_ child: ChildProcess) {}
 
-  /// Remembers why there are no more requests.
+  /// Records why there will be no more requests.
   public func child(_ child: ChildProcess, endedWith ending: ProcessEnding) {
     errors.end(note)
     end = end ?? ending.description

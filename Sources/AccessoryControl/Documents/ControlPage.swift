@@ -81,7 +81,7 @@ public enum ControlPage {
       + "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\(result)}\n```\n\n"
   }
 
-  /// The methods whose requests cause no `change` notification.
+  /// The methods that do not send a `change` notification.
   public static var silent: String {
     let names = ControlMethods.all.filter { $0.effect == .reads }.map { "`\($0.name)`" }
     return "Requests without it: \(names.joined(separator: ", ")).\n"

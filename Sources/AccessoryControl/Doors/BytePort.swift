@@ -99,7 +99,7 @@ public enum SecretToken {
     return Hex.plain(bytes)
   }
 
-  /// Compares tokens; the time that this takes does not depend on where they differ.
+  /// Compares tokens in constant time, so that the time does not reveal where they differ.
   public static func areEqual(_ left: some Collection<UInt8>, _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

@@ -62,7 +62,7 @@ public final class DescriptorDoor {
     if client.wantsToRead { stream.resumeReading() } else { stream.pauseReading() }
   }
 
-  /// Ends the client from this side; answers that are not sent yet are lost.
+  /// Ends the client; answers that have not been sent yet are lost.
   public func close(_ reason: String) {
     client.close(reason)
     isEnding = true
@@ -109,7 +109,7 @@ extension DescriptorDoor: ByteStreamHandler {
   package func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?) {
     if let reason { return fail("its answers could not be written: \(reason)") }
     if isStandard { return close("its output was closed") }
-    // A client on a socket may have sent its last requests and disconnected.
+    // A client on a socket may have sent its last requests before it disconnected, so reading continues.
     isOutputClosed = true
     if isEnding || inputEnded || !client.wantsToRead { return close("the connection was closed") }
     flush()

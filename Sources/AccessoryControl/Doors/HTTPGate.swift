@@ -136,7 +136,7 @@ public struct HTTPGate: Equatable, Sendable {
     return .success(route)
   }
 
-  /// Returns true if the token was needed to admit the request.
+  /// Returns true if the request could be admitted only because of the token.
   public func hasToken(_ decision: Result<Route, RefusedRequest>) -> Bool {
     if case .success(let route) = decision { !route.isOpen && !isForMetrics } else { false }
   }

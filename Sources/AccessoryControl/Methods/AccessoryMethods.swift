@@ -8,7 +8,7 @@ import AccessoryReplay
 import AccessorySimulator
 
 extension ControlMethods {
-  /// The methods for accessories. In the documents, the methods that concern sessions come last.
+  /// The methods for accessories. In the documentation, the methods that concern sessions come last.
   static let accessories: [ControlMethod] =
     adding + accessoryActions.prefix { $0.name != "accessory.closeSessions" } + others
     + accessoryActions.drop { $0.name != "accessory.closeSessions" }

@@ -43,8 +43,7 @@ public struct ControlMethod: Sendable {
       exampleResult: exampleResult
     ) { call, params, answer in
       let made = try body(call, params)
-      // The result does not count if some of the method's files have not been read yet; the method is then called
-      // again.
+      // If some of the method's files have not been read yet, the result is ignored and the method is called again.
       if !call.files.isMissing { answer(.success(made)) }
     }
   }
@@ -116,7 +115,7 @@ struct Nothing: Equatable, Sendable {
 
 /// The methods of the control protocol.
 public enum ControlMethods {
-  /// All methods, in the order of the documents.
+  /// All methods, in the order in which the documentation lists them.
   public static let all: [ControlMethod] =
     server + library + worlds + accessories + faults + apps + sessions + packets + time + hosts + proxies + captures
     + traces

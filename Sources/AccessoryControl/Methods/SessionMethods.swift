@@ -127,7 +127,7 @@ extension ControlWait.End {
 }
 
 private struct Writing: Equatable, Sendable {
-  /// The maximum number of bytes that may wait for room in one session.
+  /// The maximum number of bytes that may wait in one session until there is room.
   static let mostWaiting = 4 << 20
 
   var session = ""

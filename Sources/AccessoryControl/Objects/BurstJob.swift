@@ -97,7 +97,7 @@ final class BurstJob: AppHandler {
   }
 }
 
-/// The counters of all load tests that a server has run, grouped by accessory, for metrics.
+/// The counters of all load tests that a server has run, by accessory; they are shown as metrics.
 struct BurstTallies {
   struct Tally {
     var bursts = 0

@@ -151,8 +151,8 @@ struct ChangeNews {
   init(_ request: String, _ params: JSON5Value, _ result: JSON5Value, of shape: RecordShape, at time: Instant) {
     (self.request, self.time) = (request, time)
     self.params = Self.line(params)
-    // If the result describes an object's whole state, the notice contains only the IDs in it. A result with a single
-    // key is the ID of a new object.
+    // If the result describes an object's whole state, the notice contains only the IDs from the result. A result with
+    // a single key is the ID of a new object.
     guard case .object(let members) = result.content, !members.isEmpty else {
       self.result = nil
       return

@@ -119,7 +119,7 @@ final class ControlWorld {
 
   // MARK: Waiting
 
-  /// Waits for a notice or a condition. `done` is called once, no later than the limit.
+  /// Waits for a notice or a condition. `done` is called once, at the deadline or earlier.
   func wait(_ wait: ControlWait) {
     if let failure { return wait.end(.failed(failure)) }
     if wait.isDone?() ?? false { return wait.end(.reached(nil)) }
@@ -209,7 +209,7 @@ final class ControlWorld {
   var proxies: [ControlledProxy] { server.proxies.all.filter { $0.world === self } }
   var captures: [ControlledCapture] { server.captures.all.filter { $0.world === self } }
 
-  /// Adds the world's new cables to its captures and its list of packets.
+  /// Adds an owner's cables to the world's captures and to its list of packets.
   func record(_ taps: CableTaps, of owner: String, _ name: String) {
     packets.watch(taps, of: owner)
     for capture in captures { capture.include(taps, name) }

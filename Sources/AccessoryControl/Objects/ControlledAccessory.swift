@@ -139,7 +139,7 @@ final class ControlledAccessory {
       throw RPCError(
         .state, "another client has taken the sessions of '\(id)'", advice: "it must call accessory.release first")
     }
-    // The client keeps the protocols that it has already taken over; nil means all protocols.
+    // The client also keeps the protocols that it has already taken over; nil means all protocols.
     var all = protocols
     if let taker { all = taker.protocols.flatMap { had in protocols.map { had + $0 } } }
     taker = (client.isTransient ? nil : client, all)

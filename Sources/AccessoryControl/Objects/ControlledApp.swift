@@ -71,14 +71,14 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app. The app's sessions are closed, or left open, as some systems leave them; the accessory then sees no
-  /// change, but nothing reads what it sends.
+  /// Ends the app. The app's sessions are closed or, as on some systems, left open. If they are left open, the
+  /// accessory sees no change, but its bytes are not read.
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil
     if leavingSessions, hasSessions {
       killed = ended
-      // Like the sockets of a process that exits, the separate connections are closed.
+      // The separate connections are closed, as are the sockets of a process that exits.
       for session in world.server.sessions.all where session.app === self { session.port = nil }
       world.keep(killed: self)
     } else {

@@ -22,7 +22,7 @@ final class ControlledJob {
   /// Stops the run early, so that it ends with the results so far.
   var stop: () -> Void = {}
   private var result: (any Report)?
-  /// Reports in a format specific to the job, which is kept for existing programs.
+  /// Reports in a format specific to the job; existing programs still read this format.
   private var ownForms: [ReportForm: String] = [:]
   var figures: () -> JSON5Value? = { nil }
   /// The trace recorder for the run's own world; nil if the run uses ``world``.

@@ -3,7 +3,7 @@ public protocol KeptFiles: AnyObject {
   /// The current time, as a prefix that sorts file names by time.
   var stamp: String { get }
 
-  /// Creates a file that must not exist yet; `name` is a path relative to the folder.
+  /// Creates a file, which must not exist yet; `name` is a path relative to the folder.
   func makeFile(_ name: String) throws -> any KeptFile
 
   /// Writes a complete file.

@@ -7,8 +7,8 @@ import AccessoryWorlds
 
 /// Plays a scenario's accessories and cables in one of the server's worlds, for an app in that world.
 ///
-/// The scenario does not change the world's device: steps for the device, other apps and other SDKs are not played, and
-/// the result lists them. At the end, the scenario's accessories are removed.
+/// The scenario does not change the world's device. Steps for the device, for other apps and for other SDKs are not
+/// played; the result lists them. At the end, the scenario's accessories are removed.
 final class LiveScenario {
   private static let period = Duration.milliseconds(500)
 

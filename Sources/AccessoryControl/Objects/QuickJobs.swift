@@ -8,7 +8,7 @@ import LinuxIO
 
 /// Runs that need no real time: a scenario in virtual time, and seeded worlds.
 extension ControlledJob {
-  /// How many turns of virtual time run before other clients get their turn.
+  /// How many turns the loop in virtual time runs before other clients are served.
   private static let turnsAtOnce = 2_000
   /// The maximum size of a run's trace in bytes; it is limited because a server keeps many traces.
   private static let mostTraced = 1 << 20

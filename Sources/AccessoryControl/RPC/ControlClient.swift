@@ -25,7 +25,7 @@ public final class ControlClient {
   private var waiting = 0
   /// Waiting calls that can be cancelled, by request ID.
   private var waits: [RPCID: ControlCall] = [:]
-  /// The worlds whose events the client receives; nil for none.
+  /// The worlds whose events the client receives; nil if it receives none.
   var subscription: ControlSubscription?
   /// Whether the client connected through a ``ControlPort``, which also accepts connections that carry session bytes.
   var cameByPort = false
@@ -133,7 +133,7 @@ public final class ControlClient {
     subscription = ControlSubscription(others: .init())
   }
 
-  /// Ends the client with its connection; apps that it launched end as if killed.
+  /// Ends the client, because its connection ended; apps that it launched end as if killed.
   public func close(_ reason: String) {
     guard !isClosed else { return }
     isClosed = true
@@ -143,7 +143,7 @@ public final class ControlClient {
 }
 
 struct ControlSubscription {
-  /// The events of one world that the client receives; nil means all.
+  /// The events of one world that the client receives; nil means all events.
   struct Choice {
     var names: Set<String>?
     var accessories: Set<String>?
@@ -154,9 +154,9 @@ struct ControlSubscription {
     }
   }
 
-  /// The events of worlds not listed in ``worlds``; nil means none.
+  /// The events that the client receives from worlds not listed in ``worlds``; nil means no events.
   var others: Choice?
-  /// The events of each named world; nil means none.
+  /// The events that the client receives from each named world; nil means no events.
   var worlds: [String: Choice?] = [:]
 
   func includes(_ notice: ControlNotice) -> Bool {

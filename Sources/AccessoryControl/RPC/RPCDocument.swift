@@ -38,7 +38,7 @@ extension ControlClient {
   }
 }
 
-/// A parsed JSON-RPC document: one request, several, or an error.
+/// A parsed JSON-RPC document: one request, several requests, or an error.
 enum RPCDocument {
   /// A response; it is ignored, because a server sends no requests.
   case none

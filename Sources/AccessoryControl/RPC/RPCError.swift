@@ -1,12 +1,12 @@
 import AccessoryFormats
 
-/// The reason why a request of the control protocol failed; this becomes the `error` in the answer.
+/// The reason why a request of the control protocol failed, which becomes the `error` in the answer.
 ///
 /// ```json
 /// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?","data":{"kind":"method","advice":"…"}}
 /// ```
 public struct RPCError: Error, Equatable, Sendable {
-  /// The kinds of errors, which programs can tell apart. The JSON-RPC code follows from the kind.
+  /// The kinds of errors, which programs can tell apart. The kind determines the JSON-RPC code.
   public enum Kind: String, CaseIterable, Sendable {
     case parse
     /// The line is JSON, but not a request.

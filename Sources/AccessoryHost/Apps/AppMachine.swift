@@ -21,20 +21,20 @@ struct AppMachine: Equatable {
     case post(AccessoryNotice)
     case tellDelegate(PublishedAccessory)
     case closeSessions
-    /// Start or stop holding back the events of sessions.
+    /// Start or stop holding back session events.
     case hold(Bool)
     case alert(String)
     case explain(String)
-    /// Record that the app did something it must not do.
+    /// Record that the app did something that it must not do.
     case misuse(String)
   }
 
   private let manifest: AppManifest
   private let rules: AppRules
   private let filterSwitch: String
-  /// There is one counter for the whole process, as in the shared manager: if one object unregisters too many times,
-  /// every observer in the process stops getting notifications. It is unknown whether Apple's counter can go below
-  /// zero. This counter stops at zero and records the misuse.
+  /// The number of registrations in the whole process, as in Apple's shared manager: if one object unregisters too many
+  /// times, every observer in the process stops getting notifications. It is unknown whether Apple's counter can go
+  /// below zero. This counter stops at zero and records the misuse.
   private(set) var registrationCount: Int
   private var lifecycle: AppLifecycle
   private var queue = NoticeQueue()
@@ -186,8 +186,8 @@ struct AppMachine: Equatable {
 
   // MARK: Sessions
 
-  /// Decides whether a session may be opened. `isOpenElsewhere` is true if another app has a session for the same
-  /// protocol of the same accessory.
+  /// Decides whether a session may be opened. `isOpenElsewhere` is true if another app has a session with the accessory
+  /// for this protocol.
   func decide(
     _ connectionID: Int, _ protocolName: String, isOpenElsewhere: Bool, now: Instant
   ) -> AppSessionTable.Decision {

@@ -3,8 +3,8 @@
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {
-    /// Apps see accessories that offer a protocol declared in the app's Info.plist, and accessories that do not offer
-    /// any protocol yet.
+    /// An app sees accessories that offer a protocol declared in its Info.plist, and accessories that do not offer any
+    /// protocol yet.
     case declared
     /// Apps see all accessories, as on older systems.
     case all
@@ -18,18 +18,18 @@ public struct AppRules: Equatable, Sendable {
     case allowed
   }
 
-  /// What happens when an app opens a second session for the same protocol of an accessory.
+  /// What happens when an app opens a second session for one of an accessory's protocols.
   public enum SecondSession: String, CaseIterable, Sendable {
     /// The first session is closed, and then the second is opened, as documented by Apple.
     case closesFirst
-    /// No session is opened while the first is open, as reported from the field since iOS 11.
+    /// No second session is opened while the first is open, as reported from the field since iOS 11.
     case refused
     /// Both sessions are open. iAP2 allows this, but no known system does. This setting is for testing accessories, not
     /// apps.
     case sideBySide
   }
 
-  /// What happens when an app opens a session for a protocol for which another app already has a session.
+  /// What happens when another app already has a session for the protocol.
   public enum OtherApps: String, CaseIterable, Sendable {
     /// Both apps get a session. This setting is for accessories that serve several apps.
     case shared
@@ -49,7 +49,7 @@ public struct AppRules: Equatable, Sendable {
     case connectOnly
   }
 
-  /// Which connect notifications are never posted, even though the list of accessories is correct.
+  /// Which connect notifications are lost, although the list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
     case none
     /// All connect notifications are lost. An iOS 11 beta never posted any.
@@ -65,7 +65,7 @@ public struct AppRules: Equatable, Sendable {
   /// Whether an app with the background mode `external-accessory` keeps its accessories and sessions, as in iOS 5 and
   /// later.
   public var honorsBackgroundMode = true
-  /// What happens when the same app opens a second session for one protocol of one accessory.
+  /// What happens when an app opens a second session for one of an accessory's protocols.
   public var secondSession = SecondSession.closesFirst
   /// What happens when another app already has a session for the protocol.
   public var otherApps = OtherApps.shared
@@ -76,7 +76,7 @@ public struct AppRules: Equatable, Sendable {
   public var settlingTime = Duration.zero
   /// Whether bytes for a suspended app wake it up. On iOS 11, bytes sometimes did not wake the app.
   public var wakesForBytes = true
-  /// How long an app runs after bytes have woken it up, before it is suspended again.
+  /// How long an app that bytes have woken up runs before it is suspended again.
   public var wakeTime = Duration.seconds(10)
   /// Whether an accessory's delegate is notified of the disconnect even if the app never registered for notifications.
   public var tellsDelegateUnregistered = true

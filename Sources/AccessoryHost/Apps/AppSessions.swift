@@ -98,7 +98,7 @@ public enum ProtocolChoice {
     public let description: String
   }
 
-  /// Returns the wanted protocol or, if none is given, the only one that is offered.
+  /// Returns the wanted protocol or, if `wanted` is nil, the only protocol that is offered.
   ///
   /// ```swift
   /// try ProtocolChoice.choose(nil, among: ["com.lawaken.iap2"])   // "com.lawaken.iap2"

@@ -42,7 +42,7 @@ public final class AppView {
 
   // MARK: Registration
 
-  /// The number of registrations minus the number of unregistrations.
+  /// The number of registrations that have not been undone.
   public var registrationCount: Int { machine.registrationCount }
 
   /// Registers for notifications. Each call needs a matching ``unregister()``.
@@ -135,7 +135,7 @@ public final class AppView {
   func sessionEnded(_ session: Session) {
     guard let key = sessions.first(where: { $0.value === session })?.key else { return }
     machine.ended(key)
-    // If a session's events are held back, the session is kept, because it must still deliver them.
+    // A session whose events are held back is kept, because it must still deliver them.
     if !session.isHeld { sessions[key] = nil }
   }
 

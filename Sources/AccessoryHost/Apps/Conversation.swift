@@ -140,7 +140,7 @@ public final class Conversation: SessionHandler {
     timer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether every reply was as expected, and the conversation is only watching for extra bytes after the last one.
+  /// Whether every reply was as expected, and the conversation is only watching for extra bytes after the last reply.
   public var isSettling: Bool { onEvent != nil && current == exchanges.count }
 
   private func readRest() {

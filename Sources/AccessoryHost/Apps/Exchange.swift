@@ -19,7 +19,7 @@ public final class Exchange: SessionHandler {
   /// The result of an exchange.
   public enum Outcome: Equatable, Sendable {
     case verified(sent: Int, received: Int)
-    /// The reply differs from the stream that was sent, in these ways.
+    /// The reply differs from the stream that was sent; the findings describe how.
     case wrong([StreamFinding])
     /// The reply differs at this position.
     case different(at: Int, expected: UInt8, got: UInt8, window: String)
@@ -108,7 +108,8 @@ public final class Exchange: SessionHandler {
     settleTimer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether everything was as expected, and the exchange is only watching for extra bytes after the last one.
+  /// Whether everything was as expected, and the exchange is only watching for extra bytes after the last expected
+  /// byte.
   public var isSettling: Bool { done != nil && settleTimer != nil && received == expected.count }
 
   /// Stops watching for extra bytes.

@@ -26,7 +26,7 @@ public struct FrameworkSettings: Sendable {
     case minusOne = -1
   }
 
-  /// The order of events after a choice in the picker.
+  /// The order of events after the user has chosen an accessory in the picker.
   public enum PickerOrder: Sendable, CaseIterable {
     /// The connect notification comes first, then the completion.
     case connectFirst
@@ -75,8 +75,8 @@ public struct FrameworkSettings: Sendable {
   public init() {}
 }
 
-/// Decides when a session that the app has released is closed. The decision depends on three objects: the session and
-/// its two streams.
+/// Decides when a session that the app has released is closed. Three objects determine this: the session and its two
+/// streams.
 ///
 /// Some apps keep the session object, and some keep only its streams. According to reports, a session whose streams
 /// were not both closed can block the next session, even if the output stream was never opened.

@@ -51,7 +51,8 @@ public struct ReplyRule: Equatable, Sendable {
     (self.expectation, self.extent) = (expectation, extent)
   }
 
-  /// A message that shows the actual and the expected reply, both as text or as hex, and the first byte that differs.
+  /// Returns a message that shows the actual and the expected reply (both as text, or both as hex) and the first byte
+  /// that differs.
   func complaint(of reply: [UInt8]) -> String {
     func differing(_ wanted: [UInt8]) -> String {
       let place = zip(reply, wanted).enumerated().first { $0.element.0 != $0.element.1 }?.offset
@@ -137,7 +138,8 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// How the reply differs from the expected reply, without a period; nil if it does not differ.
+  /// A description of how the reply differs from the expected reply, without a period; nil if the reply does not
+  /// differ.
   package var complaint: String? { isAsExpected ? nil : rule.complaint(of: reply) }
 
   /// Whether the reply counts as complete if the session ends now.
@@ -199,8 +201,8 @@ package enum ReplyWord: Equatable, Sendable {
   /// The valid forms, for use in messages.
   package static let forms = "echo, none, text:…, hex:…, prefix:…, regex:… or file:…"
 
-  /// Parses a word. Plain hex digits mean the same as with `hex:`. The error's text states what is wrong with the word;
-  /// it continues a message that quotes the word.
+  /// Parses a word. Hex digits mean the same with or without `hex:`. The error's text states what is wrong with the
+  /// word; it continues a message that quotes the word.
   package init(_ word: String, forms: String = ReplyWord.forms) throws(OptionError) {
     let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let value = parts.count == 2 ? String(parts[1]) : ""

@@ -3,7 +3,7 @@ import AccessoryFormats
 import AccessoryProfiles
 import IAP2
 
-/// Decides when an accessory is shown to apps, and with which protocols. This machine is the only source of connects
+/// Decides when an accessory is visible to apps, and with which protocols. This machine is the only source of connects
 /// and disconnects.
 ///
 /// ```
@@ -13,9 +13,9 @@ import IAP2
 ///   early (no protocols) ──ready, and `empty` has passed──▶ withdrawn ──`gap` has passed──▶ published, or early again
 /// ```
 ///
-/// With the policy `early` and no flicker, the early publication is withdrawn as soon as the accessory is ready, and
-/// the accessory is published again at the same instant. If the device causes a flicker, the flicker determines both
-/// `empty` and `gap`.
+/// With the policy `early` and without a flicker, the early publication is withdrawn as soon as the accessory is ready,
+/// and the accessory is published again at the same instant. If the device causes a flicker, the flicker determines
+/// both `empty` and `gap`.
 ///
 /// Invariants: each connect is followed by a disconnect; no publication has protocols before authentication; each
 /// connection ID is issued only once.
@@ -28,7 +28,7 @@ public struct PublicationMachine {
     case early
   }
 
-  /// Changes to report to apps.
+  /// The changes that apps are notified of.
   public enum Action: Equatable, Sendable {
     case connect(PublishedAccessory)
     /// The accessory disappeared; the value is its last published state.

@@ -21,8 +21,8 @@ public final class PublishedAccessory: Equatable, Sendable {
   public let hardwareRevision: String
   /// The product plan's identifier, if the accessory names one.
   public let productPlanUID: String?
-  /// The protocols that can be used now. The list is empty until the accessory is authenticated, whatever its
-  /// identification contains.
+  /// The protocols that can be used now. The list is empty until the accessory is authenticated, even if the
+  /// identification contains protocols.
   public let protocols: [String]
   /// Whether the accessory asks the device to look for an app if no installed app declares any of its protocols.
   public let asksForApp: Bool
@@ -87,12 +87,12 @@ public struct CertificateSizes: Equatable, Sendable {
   /// The length of the certificate in bytes.
   public var whole = 0
 
-  /// Creates the sizes before a certificate has arrived.
+  /// Creates the sizes that apply before a certificate has arrived.
   public init() {}
 }
 
-/// Issues the connection IDs of publications. Real connection IDs are large, differ from boot to boot, and count up; 0
-/// means none.
+/// Issues the connection IDs of publications. Real connection IDs are large, start at a different number after each
+/// boot, and count up; 0 means no connection.
 public struct ConnectionIDs: Equatable, Sendable {
   private var next: Int
 

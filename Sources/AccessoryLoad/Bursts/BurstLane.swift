@@ -12,8 +12,9 @@ import AccessoryHost
 /// If the plan's requests differ, each burst has its own size and expected reply. A reply that is judged by a rule is
 /// collected until it is complete; for some rules, a reply is complete when nothing more arrives for a while.
 ///
-/// Invariants: at most `inFlight` bursts are in flight. At most one of them is partly sent, and only the oldest can be
-/// partly answered. A byte that arrives while no reply is expected is unsolicited, and is not counted for any burst.
+/// Invariants: at most `inFlight` bursts are in flight. At most one burst in flight is partly sent, and only the oldest
+/// can be partly answered. A byte that arrives while no reply is expected is unsolicited, and is not counted for any
+/// burst.
 public struct BurstLane {
   /// One burst in flight.
   public struct Flight: Equatable, Sendable {
@@ -36,7 +37,8 @@ public struct BurstLane {
     case different(Flight, ReplyDifference)
     /// The reply is wrong; the text gives the reason. The session becomes unusable.
     case wrong(Flight, String)
-    /// The reply is wrong, but it is not known how yet: later bytes are collected until `BurstLane.conclude()`.
+    /// The reply is wrong in a way that is not known yet; later bytes are collected until `BurstLane.conclude()` is
+    /// called.
     case suspicious
     /// Unsolicited bytes arrived; the value is how many. `BurstLane.conclude()` identifies the bytes.
     case unexpected(Int)
@@ -76,7 +78,7 @@ public struct BurstLane {
   private var streamEnd = 0
   private static let numbersKept = 64
 
-  /// Creates the lane of a newly opened session. Unique bursts are cut from `stream`.
+  /// Creates the lane of a newly opened session. Unique bursts are consecutive parts of `stream`.
   public init(_ plan: BurstPlan, verifier: ReplyVerifier, stream: UniqueStream, scratch: UniqueScratch) {
     payloadCount = plan.payload.size
     inFlight = plan.inFlight
@@ -112,11 +114,12 @@ public struct BurstLane {
     flights.append(Flight(ticket: ticket, began: now, size: size, request: request, awaited: awaited))
     guard requests.isEmpty || requests[request].sizes != nil else { return }
     note(ticket.number, size)
-    // No echo is expected for the bytes of this burst.
+    // The bytes of this burst are not expected to be echoed.
     if judging != .stream { echo?.skip(size) }
   }
 
-  /// Prepares to judge the reply to a request. If requests are judged differently, only one is in flight at a time.
+  /// Prepares to check the reply to a request. If replies are checked in different ways, only one request is in flight
+  /// at a time.
   private mutating func prepare(_ request: BurstRequest, _ now: Instant) {
     collector = nil
     switch request.reply {

@@ -34,7 +34,7 @@ extension BurstPlan {
 }
 
 extension BurstReport {
-  /// Marks this report as a shard's report, and gives it the pace and limits of the whole plan.
+  /// Turns this report into a shard's report with the pace and limits of the whole plan.
   public mutating func isShard(_ shard: Shard, of plan: BurstPlan) {
     if shard.isWhole { return }
     let whole = BurstReport(plan)

@@ -6,8 +6,8 @@ import AccessoryCore
 /// plan have started or the plan's time is over. Sessions call ``next(lane:of:now:)`` whenever they have room.
 ///
 /// With a rate, the run's start determines when each burst is due: burst n at n ÷ rate after the start, or later
-/// because of the ramp and pauses. A late burst is measured from this time. In a closed loop, a burst is due when it
-/// starts.
+/// because of the ramp and pauses. Even a late burst is measured from the time when it was due. In a closed loop, a
+/// burst is due when it starts.
 ///
 /// Invariants: bursts are numbered without gaps in the order in which they start, and no number is used twice; bursts
 /// are due in the order of their numbers; bursts before the end of the warm-up are not measured.
@@ -22,7 +22,7 @@ public struct BurstSchedule: Equatable, Sendable {
     public let isMeasured: Bool
   }
 
-  /// The answer to a session that asks for a burst.
+  /// The schedule's answer to a session that asks for a burst.
   public enum Next: Equatable, Sendable {
     case begin(Ticket)
     case wait(until: Instant)
@@ -41,7 +41,7 @@ public struct BurstSchedule: Equatable, Sendable {
   private var state = State.waiting
   /// The number of bursts that sessions have been told to begin.
   public private(set) var begun = 0
-  /// How many of these bursts are measured.
+  /// The number of measured bursts that sessions have been told to begin.
   public private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?
@@ -50,8 +50,7 @@ public struct BurstSchedule: Equatable, Sendable {
   /// The number of bursts that began only after the last burst was due, so that the rate was not kept. This count is
   /// used only if the plan has a number of bursts and a rate.
   public private(set) var late = 0
-  /// A burst that is due at the very end of a run is not overdue if it waits no longer than this for the previous
-  /// burst.
+  /// How long a burst that is due at the very end of a run may wait for the previous burst without being overdue.
   static let slack = Duration.milliseconds(100)
 
   /// Creates a schedule for a plan. The schedule is not started.
@@ -85,7 +84,7 @@ public struct BurstSchedule: Equatable, Sendable {
     state = .running(since: now)
     guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
     let last = dueSeconds(firstDue(after: plan.warmUp.inSeconds, from: 0) + count - 1, rate)
-    // The limit avoids overflow: a schedule this long is never late.
+    // Longer schedules are skipped to avoid overflow; their bursts are never late.
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 

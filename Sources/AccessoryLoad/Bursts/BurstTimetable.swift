@@ -16,7 +16,7 @@ public struct BurstPhase: Equatable, Sendable {
   public init() {}
 
   var start: Double { from ?? rate }
-  /// The number of bursts due in this phase, including fractions.
+  /// The number of bursts that are due in this phase, which may be a fraction.
   var bursts: Double { (start + rate) / 2 * length.inSeconds }
 
   /// Text such as "0 to 50 bursts/s for 10s".

@@ -12,9 +12,9 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
   case fixed(Value)
   case uniform(Uniform)
   case normal(Normal)
-  /// Many values around a median, and a few much greater ones.
+  /// Most values are near the median, and a few are much greater.
   case lognormal(Lognormal)
-  /// The time between independent events.
+  /// Values are distributed like the times between independent events.
   case exponential(Exponential)
   case list(Choices)
 
@@ -35,7 +35,8 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
 
   package struct Lognormal: Equatable, Sendable {
     package var median = Value.drawStandard
-    /// The standard deviation of the natural logarithm; with 1, one value in 44 is more than 7.4 times the median.
+    /// The standard deviation of the value's natural logarithm; at 1, one value in 44 is more than 7.4 times the
+    /// median.
     package var sigma = 1.0
     package var bounds = Bounds()
 
@@ -139,7 +140,7 @@ extension SeededRandom {
     }
   }
 
-  /// Draws an index according to the weights; nil if all weights are zero.
+  /// Draws an index with probabilities given by the weights; nil if all weights are zero.
   mutating func index(weights: some Collection<Double>) -> Int? {
     var left = unit * weights.reduce(0, +)
     var last: Int?

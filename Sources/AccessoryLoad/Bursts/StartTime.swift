@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// The time of day at which load generators on several machines begin, as in `--start-at`.
+/// The time of day given by `--start-at`, at which load generators on several machines begin.
 ///
 /// ```swift
 /// try StartTime("2026-11-23T01:30:00Z")   // RFC 3339, also with +02:00 and parts of a second

@@ -1,5 +1,5 @@
-/// Counts how many times each value occurred, with values distinguished to three significant digits. Latencies are
-/// stored in this form.
+/// Counts how many times each value occurred, to a precision of three significant digits. Latencies are stored in this
+/// form.
 ///
 /// The histogram is modelled on HdrHistogram. Values below 2,048 are counted individually. Above that, every doubling
 /// of the value is divided into 1,024 steps, so that a step is never wider than a thousandth of the values in it.
@@ -75,8 +75,8 @@ public struct Histogram: Equatable, Sendable {
 
   // MARK: Reading
 
-  /// Returns the value that `percentile` per cent of the values do not exceed, rounded up to the highest value of its
-  /// step but never above ``maximum``; 0 if nothing was recorded.
+  /// Returns the value that `percentile` per cent of all values do not exceed. The result is rounded up to the highest
+  /// value of its step, but never above ``maximum``; it is 0 if nothing was recorded.
   public func value(atPercentile percentile: Double) -> Int {
     guard let minimum, let maximum else { return 0 }
     let share = min(max(percentile, 0), 100) / 100

@@ -28,7 +28,8 @@ public struct LatencyMap: Equatable, Sendable {
   /// Returns how many bursts in this column have a latency in this row.
   public func count(_ column: Int, _ row: Int) -> Int { counts[column * Self.rows + row] }
 
-  /// The lowest latency of a row, in nanoseconds; for the row after the last, the upper bound of the last row.
+  /// Returns the lowest latency in a row, in nanoseconds; for the row after the last, returns the last row's upper
+  /// bound.
   public static func lowest(_ row: Int) -> Int { (4 + row & 3) << (row >> rowBits + lowestBit - rowBits) }
 
   static func row(of nanoseconds: Int) -> Int {
@@ -53,14 +54,14 @@ public struct LatencyMap: Equatable, Sendable {
     counts[column * Self.rows + row] += count
   }
 
-  /// Adds the counts of another run, as if that run had begun later by `shift`.
+  /// Adds the counts of another run as if that run had begun `shift` later.
   mutating func merge(_ other: LatencyMap, after shift: Duration = .zero) {
     while length < other.length { halve() }
     let (unit, begin) = (other.length.wholeNanoseconds, max(0, shift.wholeNanoseconds))
     for cell in other.cells { add(cell[2], row: cell[1], at: Int64(cell[0]) * unit + begin) }
   }
 
-  /// Returns the counts that the run would have if it had begun earlier by `shift`.
+  /// Returns the counts that this run would have if it had begun `shift` earlier.
   func delayed(by shift: Duration) -> LatencyMap {
     var map = LatencyMap()
     map.merge(self, after: shift)

@@ -48,7 +48,7 @@ public struct ThroughputSeries: Equatable, Sendable {
   /// Whether the series shows when bytes were sent and received, which reports from earlier versions do not contain.
   public var hasFlow: Bool { slices.contains { $0.sent > 0 || $0.received > 0 } }
 
-  /// Applies `change` to the slice that contains `time`, counted from the start of the run.
+  /// Applies `change` to the slice that contains `time`, which is counted from the start of the run.
   mutating func add(at time: Duration, _ change: (inout Slice) -> Void) {
     let nanoseconds = max(0, time.wholeNanoseconds)
     while nanoseconds / length.wholeNanoseconds >= Self.limit { halve() }
@@ -63,13 +63,13 @@ public struct ThroughputSeries: Equatable, Sendable {
     return .nanoseconds((max(0, time.wholeNanoseconds) / unit + 1) * unit)
   }
 
-  /// Adds the slices of another run, as if that run had begun later by `shift`.
+  /// Adds the slices of another run as if that run had begun `shift` later.
   mutating func merge(_ other: ThroughputSeries, after shift: Duration = .zero) {
     while length < other.length { halve() }
     for (index, slice) in other.slices.enumerated() { add(at: other.length * index + shift) { $0.add(slice) } }
   }
 
-  /// Returns the slices that the run would have if it had begun earlier by `shift`.
+  /// Returns the slices that this run would have if it had begun `shift` earlier.
   func delayed(by shift: Duration) -> ThroughputSeries {
     var series = ThroughputSeries()
     series.merge(self, after: shift)

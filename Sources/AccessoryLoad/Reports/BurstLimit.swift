@@ -143,7 +143,7 @@ public struct BurstLimit: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension BurstLimit {
-  /// Whether the limit is one that a fault that delays bytes could break.
+  /// Whether delays caused by a fault could break this limit.
   private var isAboutTime: Bool {
     switch figure {
     case .percentile, .mean, .most, .bursts, .bytes: true

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstReport {
-  /// Figures that cannot have been measured, because they contradict other figures. Each comes with its key and an
-  /// explanation. Counts must add up to less than ``CountSum/most``.
+  /// Figures that cannot have been measured, because they contradict other figures. Each of these figures has its key
+  /// and an explanation. The sum of the report's counts must be less than ``CountSum/most``.
   var contradictions: [(key: String, text: String)] {
     var found: [(key: String, text: String)] = []
     func require(_ holds: Bool, _ key: String, _ text: @autoclosure () -> String) {

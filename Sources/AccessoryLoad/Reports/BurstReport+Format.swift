@@ -4,7 +4,7 @@ import AccessoryRuns
 import IAP2
 
 extension BurstReport: Report {
-  /// The word that identifies the format of report files.
+  /// The word that identifies report files of this format.
   public static let kind = "burst report"
   /// The formats in which a report can be written, including the tables of load tests.
   public static let forms = ReportForm.allCases.filter { $0 != .text }
@@ -374,7 +374,7 @@ private struct SeriesSection: Equatable {
       slices: slices.indices.map { index in
         var slice = ThroughputSeries.Slice(
           bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
-        // Reports from earlier versions have no flow.
+        // Reports from earlier versions do not show when bytes were sent and received.
         if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
         return slice
       })

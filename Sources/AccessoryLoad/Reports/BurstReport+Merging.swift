@@ -65,7 +65,7 @@ extension BurstReport {
   }
 
   /// How this run ended, in the form that a merged report shows. If this run failed, the merged report fails too, even
-  /// if the reason does not show in the merged figures. However, a shard's limits apply only to the merged totals.
+  /// if the merged figures do not show the reason. However, a shard's limits apply only to the merged totals.
   private var endingInASum: String {
     ending == Self.doneEnding && shards.isComplete && !passed
       ? "\(ending); one of the runs did not pass" : ending

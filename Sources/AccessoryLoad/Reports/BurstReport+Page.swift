@@ -52,7 +52,7 @@ extension BurstReport {
     func add(_ name: String, _ failure: String?, _ note: String = "") {
       cases.append(ReportCase("burst", name, time: measured, failure.map { .failed($0) } ?? .passed, note: note))
     }
-    // A broken limit fails its own test case, so this case lists only other reasons.
+    // A broken limit makes its own test case fail, so this test case lists only other reasons.
     let verdict = verdict
     let others = ErrorKind.allCases.contains { failing($0) != nil } || checks.contains { !$0.passed }
     let isOver = ending == Self.doneEnding && others

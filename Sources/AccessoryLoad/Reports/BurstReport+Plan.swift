@@ -6,7 +6,7 @@ extension BurstReport {
   public struct Plan: Equatable, Sendable {
     /// The number of bytes per burst; 0 if bursts differ.
     public var size = 0
-    /// The distribution of the sizes, or the kinds of bursts; empty if all bursts are the same.
+    /// The distribution of sizes, or a list of the kinds of bursts; empty if all bursts are the same.
     public var bursts: [String] = []
     /// Whether ``bursts`` are sent in order.
     public var isScript = false
@@ -26,9 +26,9 @@ extension BurstReport {
     public var pattern = "fixed"
     /// The faults on the channels, in the notation of `--fault`.
     public var faults: [String] = []
-    /// The number of bursts to complete; nil if the duration is fixed, and in old reports.
+    /// The number of bursts to complete; nil if the duration is fixed instead, and in old reports.
     public var count: Int?
-    /// The time to measure; nil if the number of bursts is fixed, and in old reports.
+    /// How long to measure; nil if the number of bursts is fixed instead, and in old reports.
     public var time: Duration?
 
     init(_ plan: BurstPlan) {

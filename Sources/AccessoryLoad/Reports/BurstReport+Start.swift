@@ -10,7 +10,7 @@ extension BurstReport {
 
     /// The time given by `--start-at`.
     public var planned = 0
-    /// The time at which the first run began; later than planned if its sessions were not open in time.
+    /// The time at which the first run began, which is later than planned if its sessions were not open in time.
     public var first = 0
     /// The time at which the last run began.
     public var last = 0

@@ -5,7 +5,7 @@ import AccessoryRuns
 extension BurstReport {
   /// The checks of everything except the received bytes.
   public var checks: [ReportCheck] {
-    // Limits apply to all bursts of a run, and a shard has only some of them.
+    // Limits apply to all bursts of a run, but a shard has only some of the bursts.
     (plan.hasRate ? [rateCheck] : []) + judgedLimits.map { $0.check(self) }
   }
 
@@ -71,7 +71,7 @@ extension BurstReport {
   private var stops: [Substring] {
     endings.filter { $0.hasPrefix(Self.stopPrefix) }.map { $0.dropFirst(Self.stopPrefix.count) }
   }
-  /// The endings other than success and a stop.
+  /// The run's endings that count as failures.
   private var otherEndings: [String] {
     endings.filter { $0 != Self.doneEnding && !$0.hasPrefix(Self.stopPrefix) }.map(String.init)
   }
@@ -119,7 +119,7 @@ extension BurstReport {
 }
 
 extension BurstReport.Plan {
-  /// Whether received bytes are not compared with anything.
+  /// Whether the received bytes are ignored.
   var ignoresReplies: Bool { verification == "none" || bursts.contains { $0.contains("→ none") } }
 
   var hasRate: Bool { pace != Self.closedLoop }

@@ -21,7 +21,7 @@ public struct BurstReport: Equatable, Sendable {
     case gone
   }
 
-  /// Errors of one kind.
+  /// All errors of one kind.
   public struct ErrorTally: Equatable, Sendable {
     /// The number of errors of this kind.
     public var count = 0
@@ -31,13 +31,13 @@ public struct BurstReport: Equatable, Sendable {
 
   /// The plan: size, sessions, pace and expected reply.
   public var plan: Plan
-  /// Why the run ended; a phrase, not a sentence.
+  /// Why the run ended, as a phrase without a period.
   public var ending = ""
   /// The number of merged runs.
   public var runs = 1
   /// The shards that the report contains.
   public var shards = ShardSet.whole
-  /// The time at which bursts began in simultaneous runs; nil for other runs.
+  /// When bursts began, if several runs were started at the same time; nil for other runs.
   public var start: Start?
   /// The duration of the measurement.
   public var measured = Duration.zero
@@ -55,7 +55,7 @@ public struct BurstReport: Equatable, Sendable {
   public var bytes = 0
   /// The number of bytes that arrived when no reply was expected.
   public var unaskedBytes = 0
-  /// How many times an accessory returned after a disconnect and its sessions were reopened.
+  /// How many times sessions were reopened because an accessory returned after a disconnect.
   public var reconnections = 0
   /// The time between a burst's scheduled start and its completion, in nanoseconds.
   public var latency = Histogram()
@@ -66,7 +66,8 @@ public struct BurstReport: Equatable, Sendable {
   public var series = ThroughputSeries()
   /// The errors by kind.
   public var errors: [ErrorKind: ErrorTally] = [:]
-  /// In what ways returned bytes were wrong, if bursts are unique, with counts; one error may have several kinds.
+  /// How many times returned bytes were wrong in each way, if bursts are unique; one error may be wrong in several
+  /// ways.
   public var mismatches: [StreamFinding.Kind: Int] = [:]
   /// The results of each accessory.
   public var sites: [Site] = []

@@ -22,7 +22,7 @@ package struct MetricsText: Sendable {
     family(name, "gauge", help, [([], value)])
   }
 
-  /// Adds latencies in seconds, from a histogram in nanoseconds for each set of labels.
+  /// Adds latencies in seconds; each set of labels has a histogram in nanoseconds.
   package mutating func histogram(
     _ name: String, _ help: String, _ samples: [(labels: [(String, String)], times: Histogram)]
   ) {
@@ -67,8 +67,8 @@ extension BurstReport {
   /// Returns the report as metrics. `isOpen` adds the end marker that OpenMetrics requires; Prometheus and
   /// node_exporter's text files do not need it.
   ///
-  /// All metrics are gauges and histograms, which both formats write in the same way: a report is finished, so its
-  /// counts no longer rise.
+  /// A report is finished, so its counts no longer rise. All metrics are therefore gauges and histograms, which both
+  /// formats write in the same way.
   public func metrics(isOpen: Bool) -> String {
     var metrics = MetricsText()
     // The verdict is not known until the run ends.

@@ -18,7 +18,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
     /// Bytes other than an echo came back; the values are their number and the first few of them.
     case reply(count: Int, first: [UInt8])
     case nothing
-    /// The session ended, or was never opened, for this reason.
+    /// The session ended or was never opened; the value is the reason.
     case failed(String)
   }
 
@@ -87,7 +87,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
       bytes.extracting(0..<kept).withUnsafeBytes { received += $0 }
       return bytes.byteCount
     }
-    // An endless stream is not a reply; the bytes received so far are reported.
+    // A stream that does not end is not a reply, so the bytes received so far are reported.
     if receivedCount > Self.limit { conclude() } else { timer?.arm(at: loop.now + Self.quiet) }
   }
 
@@ -115,7 +115,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
 }
 
 extension BurstProbe.Finding {
-  /// The options of `easim burst` that suit the accessory; nil if no options do.
+  /// The options of `easim burst` that suit the accessory; nil if there are none.
   public var options: String? {
     switch self {
     case .echo: "--verify echo"

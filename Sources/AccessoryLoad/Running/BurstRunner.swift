@@ -27,14 +27,14 @@ public final class BurstRunner {
     /// Every burst in the plan was answered as expected, not counting bursts lost in a brief disconnect when
     /// ``BurstPlan/reconnects`` is set.
     case done
-    /// The received bytes were not the expected reply.
+    /// The received bytes differed from the expected reply.
     case failed
     case timedOut
     /// An accessory disconnected, and the plan does not wait for accessories to return.
     case gone
     /// A site never opened all its sessions; the text describes how far the site got.
     case notReached(String)
-    /// The run was stopped from outside for this reason.
+    /// The run was stopped from outside; the value is the reason.
     case stopped(String)
   }
 
@@ -62,7 +62,7 @@ public final class BurstRunner {
   private let onEvent: (TimelineEvent) -> Void
   /// A single shared schedule or, if accessories have their own rates, one schedule per accessory.
   private var schedules: [BurstSchedule]
-  /// Whether the plan's bursts vary. Stored, because every burst needs this value.
+  /// Whether the plan's bursts vary. This value is stored, because it is needed for every burst.
   let hasWorkload: Bool
   private let hasRate: Bool
   let watchesDelivery: Bool
@@ -120,7 +120,7 @@ public final class BurstRunner {
     return site
   }
 
-  /// Starts to wait for the sites to open their sessions.
+  /// Starts the run, which first waits until all sites have opened their sessions.
   public func start() {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
@@ -221,7 +221,7 @@ public final class BurstRunner {
   }
 
   private func schedule(of lane: LaneDriver) -> Int { schedules.count == 1 ? 0 : lane.siteIndex }
-  /// Whether no more bursts will begin; the bursts of a lost accessory never begin.
+  /// Whether no more bursts will begin. The bursts for a lost accessory never begin.
   private var hasBegunAll: Bool {
     if schedules.count == 1 { return schedules[0].isFinished }
     return zip(schedules, sites).allSatisfy { $0.isFinished || $1.isOver }
@@ -369,7 +369,7 @@ public final class BurstRunner {
 
   private func pumpAll() {
     guard laneCount > 0 else { return }
-    // With a rate, the first lane that is tried gets the burst, so a different lane is tried first each time.
+    // A different lane is tried first each time, because with a rate, the first lane that is tried gets the burst.
     nextLane = (nextLane + 1) % laneCount
     for offset in 0..<laneCount {
       let number = (nextLane + offset) % laneCount

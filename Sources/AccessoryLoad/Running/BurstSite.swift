@@ -55,7 +55,7 @@ public final class BurstSite: AppHandler {
 
   // MARK: Services for the runner
 
-  /// The names that plans may use for the accessory.
+  /// The names by which plans may refer to the accessory.
   var names: [String] { [name, record.serial, record.accessory] }
 
   var isReady: Bool { lanes.allSatisfy(\.isOpen) }

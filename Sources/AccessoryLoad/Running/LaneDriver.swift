@@ -4,7 +4,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Carries out the decisions of one session's ``BurstLane``: writes, reads, and reports the results.
+/// Carries out the decisions of one session's ``BurstLane``: writes and reads bytes, and reports the results.
 ///
 /// The lane is `closed` before the session is opened and between two sessions. The lane is `over` after a wrong reply,
 /// or if the session is not reopened. After a wrong byte, no burst starts; once no bytes have arrived for ``quiet``,

@@ -24,7 +24,7 @@ package struct LoggedPacket: Equatable, Sendable {
   /// The protocol of the native channel, if the packet is a transfer on a native channel.
   package var channel: String?
   package var header: PacketHeader?
-  /// What the packet's session carries; this is known only if the link's SYN was seen.
+  /// What the packet's link session carries; nil if the link's SYN was not seen.
   package var kind: LinkSession.Kind?
   /// The fault that acted on the packet, in the notation of `--fault`.
   package var fault: String?

@@ -39,10 +39,10 @@ package final class PacketLog {
 
   package init(_ limits: Limits = Limits()) { self.limits = limits }
 
-  /// The number of the oldest packet kept; one more than the last number if none is kept.
+  /// The number of the oldest packet that is kept; if none is kept, the number after the last one.
   package var firstNumber: Int { lastNumber - packets.count + 1 }
 
-  /// The key under which this log observes a channel; captures use the keys from 1 up.
+  /// The key under which this log observes a channel; captures use keys starting at 1.
   private static let key = 0
   /// How many of an owner's cables are remembered, so that native channels can be assigned to the right cable.
   private static let cables = 64

@@ -9,7 +9,7 @@ import IAP2
 /// bytes were cut off, and an object with properties that few packets have: messages, fields, the external session, and
 /// so on.
 struct TraceData {
-  /// If not all packets fit within the limit, long packets are cut to this many bytes.
+  /// The length to which long packets are cut if not all packets fit within the limit.
   private static let shortest = 64
 
   private let recorder: TraceRecorder
@@ -19,8 +19,8 @@ struct TraceData {
 
   init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
 
-  /// The whole JSON object. If `runs` is not empty, the object contains those runs instead of this recorder's own. `<`
-  /// is escaped, so that no text can close the element that contains it.
+  /// The whole JSON object. If `runs` is not empty, the object contains those runs instead of this recorder's own. The
+  /// character `<` is escaped, so that no text can close the HTML element that contains it.
   static func json(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) -> String {
     var object = JSONObject()
     object.add("easim", "trace")
@@ -89,7 +89,7 @@ struct TraceData {
     return Array(lines[first...])
   }
 
-  /// A sentence that states what is missing from the file; empty if the file contains everything.
+  /// A sentence that states what was left out of the file; empty if the file contains everything.
   private var left: String {
     var parts: [String] = []
     if droppedCount > 0 { parts.append("the \(droppedCount.counted("oldest packet", "oldest packets"))") }

@@ -116,12 +116,13 @@ public final class TraceRecorder {
 public struct TracedRun {
   let recorder: TraceRecorder
   let verdict: TraceVerdict
-  /// The runs of one group are shown side by side; a page with several groups shows one of them at a time.
+  /// The name of the run's group. The runs in one group are shown side by side; a page with several groups shows one
+  /// group at a time.
   let group: String
   /// What distinguishes the run from the others in its group.
   let name: String
 
-  /// Creates a run that is over.
+  /// Creates a run that has ended.
   public init(_ recorder: TraceRecorder, _ verdict: TraceVerdict, in group: String, named name: String) {
     (self.recorder, self.verdict, self.group, self.name) = (recorder, verdict, group, name)
   }

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Derives events (plug-ins, identifications and sessions) from the control messages on cables about which only the
-/// packets are known, such as those in a capture.
+/// Derives events (plugging in, identification and sessions) from control messages. This is used for cables of which
+/// only the packets are known, such as those in a capture.
 struct TracedLinks {
   private struct Link {
     var begun: Instant

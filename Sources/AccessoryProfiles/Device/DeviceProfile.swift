@@ -26,11 +26,11 @@ public struct DeviceProfile: Equatable, Sendable {
   public var power = Power()
   /// The device's Wi-Fi network.
   public var wifi = WiFi()
-  /// The item that the device plays.
+  /// The item that the device is playing.
   public var nowPlaying = NowPlaying()
   /// The report that a HID accessory receives once it has started (6801); nil for none.
   public var hidReport: [UInt8]? = [0]
-  /// What the device requests from a location receiver (FFFA).
+  /// The data that the device requests from a location receiver (FFFA).
   public var location: [Sentence] = [.gga, .rmc]
   /// The key that the device sends in out-of-band pairing (00B2).
   public var linkKey: [UInt8] = [UInt8](repeating: 0xEA, count: 16)
@@ -53,7 +53,7 @@ public struct DeviceProfile: Equatable, Sendable {
   static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
   private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
 
-  /// How a device phrases its answers; real devices have been observed to do this differently.
+  /// How a device phrases its answers. Real devices have been observed to differ.
   public enum Manners: String, CaseIterable, Sendable {
     /// The device sends all requested values in one message.
     case brief
@@ -65,7 +65,7 @@ public struct DeviceProfile: Equatable, Sendable {
 
   /// The contents of a power update (AE01).
   public struct Power: Equatable, Sendable {
-    /// The maximum current that the accessory may draw, in mA.
+    /// The maximum current in mA that the accessory may draw.
     public var maximumCurrent: UInt16 = 100
     /// Whether the battery charges when power is available.
     public var willCharge = false
@@ -100,7 +100,7 @@ public struct DeviceProfile: Equatable, Sendable {
 
   /// The Wi-Fi network that message 5701 describes.
   public struct WiFi: Equatable, Sendable {
-    /// The status in message 5701.
+    /// The status that message 5701 contains.
     public var status: UInt8 = 0
     /// The network's name.
     public var ssid = "easim"

@@ -46,8 +46,8 @@ public struct AccessoryImport: Equatable, Sendable {
 
 /// A state machine that reads debug descriptions line by line.
 ///
-/// Between accessories, the reader looks for an opening `<EAAccessory: 0x`. Within an accessory, it reads fields up to
-/// the closing brace, and within the field `protocols`, it reads the elements of the list. If another opening comes
+/// Between accessories, the reader looks for an opening `<EAAccessory: 0x`. Within an accessory, the reader takes
+/// fields up to the closing brace and, within the field `protocols`, the elements of the list. If another opening comes
 /// before the brace, the first accessory ends there, so that the import still reads what a truncated log contains.
 struct DumpReader {
   struct Draft {
@@ -172,7 +172,8 @@ struct DumpProfile {
     self.taken = taken
   }
 
-  /// Returns the accessory. If it lacks a field that every accessory has, reports a problem and returns nil.
+  /// Returns the accessory. If the description lacks a field that every accessory has, reports a problem and returns
+  /// nil.
   mutating func accessory() -> AccessoryImport.Accessory? {
     let needed = ["name", "manufacturer", "modelNumber", "serialNumber", "firmwareRevisionActive", "hardwareRevision"]
     let missing = needed.filter { draft.fields[$0] == nil }
@@ -234,7 +235,7 @@ struct DumpProfile {
     typealias Authentication = Profile.Authentication
     let data = number("certData", suffix: " bytes")
     let serial = number("certSerial", suffix: " bytes")
-    // Hosts also use the certificate's length to tell the two coprocessor generations apart.
+    // The certificate's length tells the two coprocessor generations apart, as it does for hosts.
     var authentication = Authentication((data ?? 0) > 800 ? .older : .current)
     if let data = within(Authentication.certDataRange, data, "certData") { authentication.certData = data }
     if let serial = within(Authentication.certSerialRange, serial, "certSerial") { authentication.certSerial = serial }
@@ -269,8 +270,8 @@ struct DumpProfile {
 
   // MARK: The profile's name
 
-  /// Returns the model in lower case with dashes, or the name if the model has no Latin letters; with a number appended
-  /// if the name is taken.
+  /// Returns a profile name: the model in lower case with dashes or, if the model has no Latin letters, the accessory's
+  /// name. If the name is taken, a number is appended.
   private func name(for identity: Profile.Identity) -> String {
     let candidates = [identity.modelNumber, identity.name, identity.manufacturer].map(Self.slug)
     let base = candidates.first { $0.contains { $0.isLetter } } ?? "imported"

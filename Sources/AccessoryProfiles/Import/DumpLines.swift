@@ -55,8 +55,8 @@ enum DumpLines {
   }
 }
 
-/// Splits a line of a debug description into its parts. A log may add any prefix to a line, so the parts are found by
-/// the known field names and by the last word.
+/// Splits a line of a debug description into its parts. A log may add any prefix to a line, so the line's parts are
+/// found by the known field names and by the last word.
 enum DumpLine {
   static let fields = [
     "connected", "connectionID", "name", "manufacturer", "modelNumber", "serialNumber", "ppid", "regioncode",
@@ -76,8 +76,9 @@ enum DumpLine {
     lastWord(of: line) == "}"
   }
 
-  /// Returns the field in a line and the text after its colon. Because a log may lose the indentation, the field name
-  /// may follow two spaces, as in the layout, or one space, or begin the line; they are tried in this order.
+  /// Returns the field in a line and the text after its colon. The field name may follow two spaces, as in the layout;
+  /// if the log has lost indentation, it may follow one space or begin the line. These positions are tried in this
+  /// order.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?

@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// Finds profiles in the user's folder, among the shipped ones, or at a path.
+/// Finds profiles in the user's folder, among the shipped profiles, or at a path.
 ///
 /// A reference that contains a `/` or ends in `.json5` or `.json` is a path. Anything else is a name: `NAME.json5` in
 /// the user's folder if that file exists, otherwise the shipped profile with that name. A user's file may extend the
@@ -36,7 +36,7 @@ public struct ProfileLibrary: Sendable {
     try template(reference).instance()
   }
 
-  /// Returns the profile that a reference names, before instances are numbered.
+  /// Returns the template that a reference names, in which instances are not numbered yet.
   public func template(_ reference: String) throws(SourceProblems) -> ProfileTemplate {
     let source = try find(reference)
     return try made(wholeTree(source, chain: []), name: source.name)

@@ -96,7 +96,7 @@ package enum TextFile {
   }
 
   /// Returns why programs named in a file are not run: someone other than this user and root could have written the
-  /// file. Returns nil if they may be run.
+  /// file. Returns nil if the programs may be run.
   ///
   /// As in ssh and git, the file and its folder must belong to this user or to root, and neither the group nor others
   /// may write to them.

@@ -15,7 +15,7 @@ public enum Behavior: Equatable, Sendable {
   case source(Source)
   /// Answers requests according to rules.
   case script(Script)
-  /// Passes the bytes to a program's standard input, and sends the program's output.
+  /// Passes the bytes to a program's standard input, and sends what the program writes to standard output.
   case exec(Program)
 
   /// The format used in profiles and for `--behavior`.
@@ -172,7 +172,7 @@ extension Behavior {
       if object.value("command")?.content == .text("") { object.error("command", "the command is empty") }
     }
 
-    /// Returns true if both are equal, ignoring their origins.
+    /// Returns true if both programs are equal, ignoring their origins.
     public static func == (one: Program, other: Program) -> Bool {
       one.command == other.command && one.arguments == other.arguments && one.environment == other.environment
     }
@@ -207,7 +207,7 @@ extension Behavior.Program {
     /// Why the file is not trusted to run programs; nil if it is trusted.
     public var objection: String?
 
-    /// Creates an origin on the command line or in an app's code, which is trusted.
+    /// Creates the origin of a program that was named on the command line or in an app's code, which is trusted.
     public init() {}
   }
 }

@@ -95,7 +95,7 @@ extension Profile {
         fillIn = { $0[keyPath: path] = TemplateText.filled($0[keyPath: path], index: $1) }
       }
 
-      /// Describes a string that may be `null`, which Apple's dump prints as `(null)`.
+      /// Creates the description of a string that may be `null`, which Apple's dump prints as `(null)`.
       init(_ key: String, _ path: Property<Identity, String?>, _ summary: String) {
         field = Field(
           key, path, .nullable(.identification(mayBeBlank: true)), "\(summary), or null", isAlwaysWritten: true)

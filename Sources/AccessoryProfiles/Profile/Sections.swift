@@ -110,7 +110,7 @@ extension Profile {
     /// The messages that the accessory receives: by default the start and the stop of a session (0xEA00, 0xEA01).
     public var received: [MessageName] = [.id(0xEA00), .id(0xEA01)]
 
-    /// Creates the messages that every accessory with External Accessory sessions declares.
+    /// Creates a declaration of the messages that every accessory with External Accessory sessions needs.
     public init() {}
 
     static let format = Record("messages", "the control messages that the accessory declares", Messages()) {
@@ -208,11 +208,11 @@ extension Profile {
     public var vendor: UInt16 = 0x1209
     /// The product ID; the default is the first ID that pid.codes reserves for tests.
     public var product: UInt16 = 0x0001
-    /// The manufacturer string; nil means the identity's manufacturer.
+    /// The manufacturer string; nil means the manufacturer in the identity.
     public var manufacturerString: String?
-    /// The product string; nil means the identity's name.
+    /// The product string; nil means the name in the identity.
     public var productString: String?
-    /// The serial string; nil means the identity's serial number.
+    /// The serial string; nil means the serial number in the identity.
     public var serialString: String?
     /// The accessory's maximum speed.
     public var speed: Speed = .high

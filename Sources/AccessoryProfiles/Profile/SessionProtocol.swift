@@ -48,7 +48,7 @@ extension Profile {
       expected: "a protocol name: expected reverse DNS, such as 'com.example.echo'",
       { fault(inName: $0) == nil ? $0 : nil }, text: { $0 })
 
-    /// The maximum number of native-transport protocols on one USB device: each of these protocols needs one endpoint
+    /// The maximum number of native-transport protocols on one USB device. Each of these protocols needs one endpoint
     /// number, and iAP2 needs two.
     static let mostNative = 13
 

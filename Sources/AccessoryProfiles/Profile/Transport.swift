@@ -124,7 +124,7 @@ extension Profile {
     public var cumulativeAcknowledgementTimeout: Duration = .milliseconds(50)
     /// How many times a packet is retransmitted before the accessory gives up the link.
     public var maximumRetransmissions: UInt8 = 30
-    /// How many packets one acknowledgement may confirm.
+    /// How many packets a single acknowledgement may cover.
     public var maximumCumulativeAcknowledgements: UInt8 = 8
     /// The number of the link session that carries control messages.
     public var controlSession: UInt8 = 1

@@ -50,7 +50,7 @@ public enum PropertyList: Equatable, Sendable {
     }
   }
 
-  /// Returns the value of a key, if this is a dictionary that has it.
+  /// Returns the value of a key, if this is a dictionary that has the key.
   public subscript(key: String) -> PropertyList? {
     guard case .dictionary(let members) = self else { return nil }
     return members[key]
@@ -220,7 +220,7 @@ struct BinaryPropertyList {
     return object
   }
 
-  /// Returns a big-endian number; nil if the number lies outside the bytes or is larger than any position in a file.
+  /// Returns a big-endian number; nil if its bytes lie beyond the end, or if it is larger than any position in a file.
   private static func number(_ bytes: [UInt8], _ place: Int, _ size: Int) -> Int? {
     guard place >= 0, place <= bytes.count - size else { return nil }
     var value: UInt64 = 0

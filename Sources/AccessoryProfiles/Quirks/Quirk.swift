@@ -14,8 +14,8 @@ public enum Quirk: Equatable, Sendable, CustomStringConvertible {
   /// The accessory identifies itself late or never.
   case identification(OddIdentification)
   case session(OddSession)
-  /// The accessory never sends a session's status. Many real accessories never do, so a device must not wait for the
-  /// status.
+  /// The accessory never sends a session's status. Many real accessories never send a session's status, so a device
+  /// must not wait for it.
   case noStatus
   /// At the start of each session except the first, the accessory first sends up to this many bytes from the previous
   /// session (field failure W17).
@@ -92,7 +92,7 @@ public struct OddAuthentication: Equatable, Sendable {
   /// With the answer `slow`, how long the certificate and the signature are each delayed.
   public var delay: Duration
 
-  /// Creates a quirk that gives this answer.
+  /// Creates a quirk with this answer.
   public init(_ answer: Answer = .refuse, delay: Duration = .seconds(5)) {
     self.answer = answer
     self.delay = delay
@@ -125,7 +125,7 @@ public struct OddIdentification: Equatable, Sendable {
   /// How long a slow answer is delayed.
   public var delay: Duration
 
-  /// Creates a quirk that gives this answer.
+  /// Creates a quirk with this answer.
   public init(_ answer: Answer = .slow, delay: Duration = .seconds(12)) {
     self.answer = answer
     self.delay = delay
@@ -137,7 +137,7 @@ public struct OddIdentification: Equatable, Sendable {
   }.example("identification,never")
 }
 
-/// Incorrect handling of sessions (field failures W6, W8 and W12, and behavior F11).
+/// Incorrect session handling (field failures W6, W8 and W12, and behavior F11).
 public struct OddSession: Equatable, Sendable {
   /// How a session goes wrong.
   public enum Answer: String, CaseIterable, Sendable {
@@ -157,7 +157,7 @@ public struct OddSession: Equatable, Sendable {
   /// How many sessions are affected; later sessions work. 0 means all sessions.
   public var times: Int
 
-  /// Creates a quirk that gives this answer.
+  /// Creates a quirk with this answer.
   public init(_ answer: Answer = .refuse, delay: Duration = .seconds(1), times: Int = 0) {
     self.answer = answer
     self.delay = delay
@@ -180,15 +180,15 @@ public struct OddSession: Equatable, Sendable {
 }
 
 extension [Quirk] {
-  /// The flicker among these quirks, if there is one.
+  /// The flicker, if there is one among these quirks.
   public var flicker: Flicker? { first { if case .flicker(let flicker) = $0 { flicker } else { nil } } }
 
-  /// The authentication quirk, if there is one.
+  /// The authentication quirk, if there is one among these quirks.
   public var authentication: OddAuthentication? {
     first { if case .authentication(let odd) = $0 { odd } else { nil } }
   }
 
-  /// The session quirk, if there is one.
+  /// The session quirk, if there is one among these quirks.
   public var session: OddSession? { first { if case .session(let odd) = $0 { odd } else { nil } } }
 
   /// How many bytes from the previous session may be sent at the start of a session; nil for none.

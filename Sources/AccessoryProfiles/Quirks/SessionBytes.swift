@@ -2,7 +2,7 @@ import AccessoryFormats
 
 // Quirks that affect the bytes of sessions: lost requests, and replies that are late or split.
 
-/// The accessory waits for a user before it replies, and cannot be cancelled (field failure W22).
+/// The accessory waits for the user's touch before it replies, and the request cannot be cancelled (field failure W22).
 public struct BusyAfterCancel: Equatable, Sendable {
   /// What happens to the reply if the session has ended since the request.
   public enum Reply: String, CaseIterable, Sendable {
@@ -11,7 +11,7 @@ public struct BusyAfterCancel: Equatable, Sendable {
     case none
   }
 
-  /// How long after a request the user touches the accessory.
+  /// How long after a request the simulated user touches the accessory.
   public var touch: Duration
   /// How long a cancelled request keeps the accessory busy, counted from the request.
   public var busy: Duration
@@ -65,7 +65,7 @@ public struct ReplyChunking: Equatable, Sendable {
   public enum Pieces: String, CaseIterable, Sendable {
     /// Each byte is sent separately.
     case bytes
-    /// Everything that is written within a period is sent at once.
+    /// All bytes that are written within a period are sent at once.
     case glued
     /// Pieces have a random length.
     case split
@@ -132,7 +132,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   }.example("obeys-first-settings-only,prefix=SET,end=lf")
 }
 
-/// The accessory serves one transaction and fails every later one (field failure W30).
+/// The accessory serves the first transactions and fails every later one (field failure W30).
 public struct FailingTransactions: Equatable, Sendable {
   /// How a transaction fails.
   public enum Answer: String, CaseIterable, Sendable {

@@ -132,7 +132,7 @@ public struct GoesSilent: Equatable, Sendable {
 public struct PhantomSession: Equatable, Sendable {
   /// A session counts as cut off if its last byte was transferred less than this time before the session ended.
   public var within: Duration
-  /// How soon, at the latest, a new session is ended.
+  /// The maximum time after which a new session is ended.
   public var ends: Duration
   /// How long the accessory must be unplugged before it forgets the session that was cut off.
   public var rest: Duration

@@ -30,7 +30,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
     self.send = send
   }
 
-  /// The format of a rule in files.
+  /// The format of message rules in files.
   public static let format = Record(
     "message rule", "a control message that is sent automatically: as an answer, on connecting, or repeatedly",
     Self(send: .unread)
@@ -130,12 +130,12 @@ extension Duration {
 /// parameter; see ``MessageParameters``.
 public indirect enum MessageValue: Equatable, Sendable {
   /// A string: the value of a text parameter or, for other parameters, a number, or bytes in hex. `=name` copies a
-  /// parameter of the message being answered, and `=time` is the time.
+  /// parameter of the message being answered, and `=time` inserts the current time.
   case text(String)
   case number(Int64)
   /// A boolean value, or whether a parameter without a value is present.
   case boolean(Bool)
-  /// Several parameters with this number, or a list of message numbers.
+  /// Several parameters with the same number, or a list of message numbers.
   case list([MessageValue])
   /// The parameters in a group, or bytes as `{ hex: "0a 0b" }`.
   case group([Named<MessageValue>])

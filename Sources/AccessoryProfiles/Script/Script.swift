@@ -37,7 +37,7 @@ public struct Script: Equatable, Sendable {
     self.otherwise = otherwise
   }
 
-  /// All lists of answers in the script, and their paths.
+  /// All lists of answers in the script, with their paths.
   package var answerLists: [(path: String, answers: [Answer])] {
     rules.enumerated().map { ("rules[\($0.offset)].answers", $0.element.answers) }
       + timers.enumerated().map { ("timers[\($0.offset)].answers", $0.element.answers) }

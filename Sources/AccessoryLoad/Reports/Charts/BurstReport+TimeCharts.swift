@@ -14,12 +14,12 @@ extension BurstReport {
     let length = Double(length.wholeNanoseconds)
     guard count > 0 else { return [] }
     let last = Double(count - 1) * length
-    // The run ended within the last slice.
+    // The last slice ends when the run ended.
     return (0..<count).map { Double($0) * length } + [min(Double(count) * length, max(span, last + 1e6))]
   }
 
-  /// The slices and their bounds, as shown in charts. A short slice at the end is merged with the previous one, because
-  /// a few bytes in a few milliseconds would look like a peak.
+  /// The slices and their bounds, as shown in charts. A short slice at the end is merged with the previous slice,
+  /// because a few bytes in a few milliseconds would look like a peak.
   private var shownSlices: (bounds: [Double], slices: [ThroughputSeries.Slice]) {
     var (bounds, slices) = (bounds(series.length, series.slices.count), series.slices)
     let count = slices.count
@@ -103,7 +103,7 @@ extension BurstReport {
     return plot.svg("throughput over time")
   }
 
-  /// The charts' height, with which both charts over time fit on the first screen.
+  /// The height of the charts, chosen so that both charts over time fit on the first screen.
   private static let height = 160.0
 
   /// The number of shades in the heat map: one for the cell with the most bursts, one for a tenth of that number, and
