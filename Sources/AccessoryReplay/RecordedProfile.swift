@@ -97,7 +97,7 @@ public final class RecordedBehavior: AccessoryBehavior {
     (sessions, self.settings, self.differed) = (recording.sessions, settings, differed)
   }
 
-  /// A handler that plays the next recorded session.
+  /// Returns a handler that plays the next recorded session.
   public func makeHandler(for session: Session, in context: BehaviorContext) -> any SessionHandler {
     let name = session.protocolName
     let candidates = sessions.filter { $0.protocolName == name }

@@ -95,7 +95,7 @@ struct RecordedExchanges {
     if !others.isEmpty { add(split(twins.exchanges)) }
   }
 
-  /// The exchanges in some sessions, in order, and what arrived before each session's first request.
+  /// Returns the exchanges in these sessions, in order, and what arrived before each session's first request.
   private static func exchanges(
     in sessions: [Recording.Session]
   ) -> (exchanges: [Exchange], greetings: [(after: Duration, bytes: [UInt8])]) {

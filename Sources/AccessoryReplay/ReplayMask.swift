@@ -25,7 +25,7 @@ public struct ReplayMask: Equatable, Sendable {
     public var session = 0
     /// The protocol of the sessions; nil means all protocols.
     public var protocolName: String?
-    /// The sender; nil means both sides.
+    /// The end that sends the bytes; nil means both ends.
     public var from: Recording.End?
     /// The offset of the first byte, counted within all the data that the sender sends in the session.
     public var offset = 0
@@ -95,7 +95,7 @@ public struct ReplayMask: Equatable, Sendable {
     Field("mask", \.entries, .list(of: .object(Entry.format)), "the bytes", isRequired: true)
   }
 
-  /// The bytes sent by one side of a session that are not compared, as sorted ranges that do not touch.
+  /// Returns which of the bytes that one end of a session sends are not compared, as sorted, separate ranges.
   func ranges(of session: Recording.Session, from end: Recording.End, _ bytes: [UInt8]) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     for entry in entries {

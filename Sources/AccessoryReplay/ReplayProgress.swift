@@ -21,7 +21,7 @@ public struct ReplaySettings: Sendable {
 
   /// How quickly recorded delays pass.
   public var speed = Speed.times(1)
-  /// Bytes that may differ.
+  /// The bytes that may differ from the recording.
   public var mask = ReplayMask()
   /// Whether sessions may be opened in a different order than in the recording.
   public var takesAnyOrder = false
@@ -47,7 +47,7 @@ public struct ReplayProgress: Equatable, Sendable {
     public var received: Int
     /// How many of the received bytes were not compared because of the mask.
     public var masked = 0
-    /// The number of bytes that this side sends in the recording.
+    /// The number of bytes that this end sends in the recording.
     public var sent: Int
     /// The first difference; nil if everything happened as recorded.
     public var difference: ReplayDifference?
@@ -116,11 +116,11 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
 
   /// What the other end did.
   public var kind: Kind
-  /// The session in the recording, counted from 1; 0 if there is none.
+  /// The number of the session in the recording, counted from 1; 0 if there is none.
   public var session: Int
   /// The protocol of the session.
   public var protocolName: String
-  /// The side that sent the bytes, or should have sent them.
+  /// The end that sent the bytes, or should have sent them.
   public var from: Recording.End
   /// The offset of the difference, counted within all the data that the sender sends in the session.
   public var offset = 0
@@ -130,7 +130,7 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
   public var expected: [UInt8] = []
   /// The received bytes, starting at ``contextOffset``.
   public var got: [UInt8] = []
-  /// The offset in that data at which ``expected`` and ``got`` begin.
+  /// The offset, within all the data that the sender sends in the session, at which ``expected`` and ``got`` begin.
   public var contextOffset = 0
 
   init(_ kind: Kind, session: Int, protocolName: String, from: Recording.End) {

@@ -55,7 +55,7 @@ public final class ReplayedAccessory {
   private var lastEnd = Instant.origin
   private var timer: LoopTimer?
 
-  /// Creates an accessory that is not plugged in. `report` receives its events.
+  /// Creates an accessory that is not plugged in. `report` receives the accessory's events.
   public init(
     _ recording: Recording, _ settings: ReplaySettings = ReplaySettings(), at port: any Port,
     authenticator: any AccessoryAuthenticator, on loop: any EventLoop,

@@ -50,7 +50,7 @@ public struct ReportCase: Equatable, Sendable {
 
 /// The checks of a run, as CI servers show them when written as JUnit XML.
 public struct ReportSuite: WritableReport {
-  /// A suite can be written only as JUnit XML.
+  /// A `ReportSuite` can be written only as JUnit XML.
   public static let forms = [ReportForm.xml]
 
   private let name: String

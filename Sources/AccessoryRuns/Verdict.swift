@@ -8,8 +8,8 @@ public enum Verdict: Equatable, Sendable {
   case passed
   /// Something failed; the sentences give the reasons.
   case failed([String])
-  /// The run was stopped before it had completed its plan, and nothing had failed until then. The value is what stopped
-  /// the run, for example "SIGTERM".
+  /// The run was stopped, for example by "SIGTERM", before it had completed its plan, and nothing had failed until
+  /// then.
   case stopped(by: String)
   /// Nothing was compared; the value is the reason.
   case empty(String)
@@ -17,8 +17,8 @@ public enum Verdict: Equatable, Sendable {
   /// Creates a failed verdict with these reasons, or ``passed`` if there are none.
   public init(reasons: [String]) { self = reasons.isEmpty ? .passed : .failed(reasons) }
 
-  /// Creates a verdict. The first argument that is not empty or nil decides: what failed, what stopped the run, what
-  /// was not done, or why nothing could be judged.
+  /// Creates a verdict from the first argument that is not empty or nil: what failed, what stopped the run, what was
+  /// not done, or why nothing could be judged.
   public init(wrong: [String], stoppedBy: String?, gap: String?, nothing: String?) {
     if !wrong.isEmpty {
       self = .failed(wrong)

@@ -67,7 +67,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
 public struct SoakRecipe: Sendable {
   /// The accessories' profile, and the reference by which the user named it; nil for random accessories.
   public var profile: (reference: String, template: ProfileTemplate)?
-  /// Corner cases that must not be reached. Reaching one counts as a broken rule.
+  /// Corner cases that must not be reached. Reaching a forbidden corner case counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
   /// Creates a recipe for random accessories, without forbidden corner cases.

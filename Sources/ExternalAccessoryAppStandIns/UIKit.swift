@@ -31,7 +31,7 @@ public import Foundation
   /// The app is about to leave the foreground, but is still active.
   public nonisolated static let willResignActiveNotification = Notification.Name(
     "UIApplicationWillResignActiveNotification")
-  /// The app is in the background. Unless it has the background mode, its accessories disconnect next.
+  /// The app is in the background. Unless the app has the background mode, its accessories disconnect next.
   public nonisolated static let didEnterBackgroundNotification = Notification.Name(
     "UIApplicationDidEnterBackgroundNotification")
   /// The app is about to return to the foreground. Connects and disconnects that were held back are delivered next.

@@ -16,7 +16,7 @@ enum AppAtRest {
     case atRest
     /// A thread is running, perhaps only briefly.
     case atWork
-    /// Something is waiting for a point in time, or for another process.
+    /// The app is waiting for a point in time, or for another process.
     case waiting
   }
 
@@ -43,7 +43,7 @@ enum AppAtRest {
   /// Whether the process has created sockets, on which another process may answer.
   private static var hasSockets: Bool { !sockets().isSubset(of: inherited) }
 
-  /// The sockets that the process was started with. This list is read when the program is loaded.
+  /// The sockets that the process was started with. The sockets are listed when the program is loaded.
   static let inherited = sockets()
 
   private static func sockets() -> Set<String> {

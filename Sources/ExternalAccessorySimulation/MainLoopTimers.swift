@@ -88,7 +88,7 @@ final class MainLoopTimers: @unchecked Sendable {
     withExtendedLifetime(last) {}
   }
 
-  /// Call only on the loop.
+  /// Call this function only on the loop.
   private func arm(_ core: UnsafeRawPointer, for date: CFAbsoluteTime) {
     let remaining = min(max(0, date - CFAbsoluteTimeGetCurrent()), Self.farAway)
     // The deadline is rounded to whole milliseconds, because some real time has passed since the app called `Date()`.
@@ -97,7 +97,7 @@ final class MainLoopTimers: @unchecked Sendable {
     adopted[core]?.own.arm(at: deadline)
   }
 
-  /// Call only on the loop.
+  /// Call this function only on the loop.
   private func fire(_ core: UnsafeRawPointer) {
     guard let one = adopted[core] else { return }
     if one.timer.timeInterval > 0 {

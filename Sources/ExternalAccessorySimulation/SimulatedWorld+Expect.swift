@@ -47,7 +47,7 @@ extension SimulatedWorld {
   /// Fails the test at a place, with the timeline.
   func fail(_ reason: String, _ place: SourceLocation) {
     var text = reason
-    // Otherwise, `withSimulatedWorld` adds the timeline to every issue.
+    // If `addsReportToIssues` is true, `withSimulatedWorld` already adds the timeline to every issue.
     if !addsReportToIssues { text += "\n\(newReport)" }
     if let failing { return failing(text, place) }
     Issue.record(Comment(rawValue: text), sourceLocation: place)

@@ -75,7 +75,7 @@ extension SimulatedWorld {
     var idleSince = Date()
     /// When the wait first found that nothing was scheduled within the limit.
     var overSince: Date?
-    /// Since when nothing has happened in the world, although the app may be acting in real time.
+    /// When the world last became idle, although the app may still be acting in real time.
     var standsSince: Date?
     /// When the wait last checked whether the app is at rest, and how many consecutive checks found it at rest.
     var looked = Date.distantPast
@@ -131,11 +131,11 @@ extension SimulatedWorld {
     return wait.rests >= Self.looksAtRest
   }
 
-  /// Tracks whether the app's tasks and threads are still reading. The operating system decides when they run, so
-  /// virtual time does not pass while they read; otherwise, to the accessory, the app would seem not to read for a long
+  /// Tracks whether the app's tasks and threads are still reading. The operating system decides when these run, so
+  /// virtual time stops while they read; otherwise the accessory would conclude that the app had not read for a long
   /// time.
   private struct Readers {
-    /// The number of reads when a wait timed out. The call does not wait again until that number changes.
+    /// The number of reads at the time a wait timed out. The call waits again only after another read.
     var ignored: Int?
     let begin = Date()
   }
@@ -269,8 +269,8 @@ extension SimulatedWorld {
     return false
   }
 
-  /// On the main thread, runs the main run loop. On another thread, waits for the main queue and runs that thread's run
-  /// loop.
+  /// On the main thread, runs the main run loop. On any other thread, waits for the main queue and runs the current
+  /// thread's run loop.
   private func runHere() {
     if Thread.isMainThread {
       repeat { _ = RunLoop.main.run(mode: .default, before: Date()) } while !realm.main.isEmpty

@@ -9,7 +9,7 @@ import LinuxIO
 import Testing
 
 /// A world of simulated accessories, which `EAAccessoryManager.shared()` shows while the world exists. A test controls
-/// it; the app under test uses only Apple's API.
+/// the world; the app under test uses only Apple's API.
 ///
 /// ```swift
 /// try await withSimulatedWorld { world in
@@ -23,19 +23,20 @@ import Testing
 /// Time is virtual unless ``Settings/clock`` is `.real`: the accessories and the device act only in `settle()`,
 /// `advance(by:)` and ``run(limit:isolation:until:)``. When one of these methods returns, the app has received all
 /// events, on the main thread and on its own run loops. The app's timers on the main run loop fire in the world's time,
-/// and so do sleeps on ``clock``, for apps that accept a clock. Every other wait of the app happens in real time.
+/// and so do sleeps on ``clock``, for apps that accept a clock. If the app waits for anything else, it waits in real
+/// time.
 public final class SimulatedWorld: @unchecked Sendable {
   let realm: AccessoryRealm
   /// The entry point to the loop in virtual time; nil in real time.
   let virtual: VirtualEntrance?
   let settings: Settings
-  /// The inner world. Use it only on its loop.
+  /// The inner world, which may be used only on its loop.
   private let inner: World
-  /// The trace that is written if the test fails. Use only on the loop.
+  /// The trace that is written if the test fails. Use this property only on the loop.
   let trace: WorldTrace
   private var isInstalled = true
   private var accessories: [WorldAccessory] = []
-  /// Other apps on the device. Use the list only on the loop.
+  /// Other apps on the device. Use this list only on the world's loop.
   var others: [AppView] = []
   /// What `Bundle.main` declared before the world changed it.
   private var bundleBefore: BundleDeclarations?

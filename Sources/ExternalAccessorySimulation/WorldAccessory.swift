@@ -19,7 +19,7 @@ public final class WorldAccessory: @unchecked Sendable {
   /// The accessory's profile.
   public let profile: Profile
   private unowned let world: SimulatedWorld
-  // Use only on the loop.
+  // Use this property only on the loop.
   private(set) var simulated: SimulatedAccessory?
   private var behavior: (any AccessoryBehavior)?
   private var taken: [WorldSession] = []
@@ -161,7 +161,7 @@ extension WorldAccessory: CustomReflectable {
 public final class WorldSession: SessionHandler, @unchecked Sendable {
   private let entrance: any LoopEntrance
   private let session: Session
-  // Use only on the loop.
+  // Use this property only on the loop.
   private var bytes: [UInt8] = []
   private var outgoing: [UInt8] = []
   private var isStalledNow = false

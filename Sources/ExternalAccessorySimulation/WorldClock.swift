@@ -24,7 +24,7 @@ public struct WorldClock: Clock {
 
     /// Returns the instant that is `duration` later.
     public func advanced(by duration: Duration) -> Instant { Instant(sinceBeginning: sinceBeginning + duration) }
-    /// Returns the time from this instant to another.
+    /// Returns how long after this instant the other instant is.
     public func duration(to other: Instant) -> Duration { other.sinceBeginning - sinceBeginning }
     /// Returns true if the first instant is earlier.
     public static func < (one: Instant, other: Instant) -> Bool { one.sinceBeginning < other.sinceBeginning }
@@ -93,7 +93,7 @@ final class Sleepers: @unchecked Sendable {
   }
 
   private let entrance: any LoopEntrance
-  // Use only on the loop.
+  // Use this property only on the loop.
   private var waiting: [ObjectIdentifier: (Sleeper, LoopTimer)] = [:]
   private var isOver = false
   private let woken = Locked(Woken())
@@ -143,7 +143,7 @@ final class Sleepers: @unchecked Sendable {
     entrance.sync { waiting.removeValue(forKey: ObjectIdentifier(sleeper))?.1.cancel() }
   }
 
-  /// Call only on the loop.
+  /// Call this function only on the loop.
   private func wake(_ sleeper: Sleeper) {
     waiting[ObjectIdentifier(sleeper)] = nil
     woken.withLock { ($0.resuming, $0.awake) = ($0.resuming + 1, $0.awake + 1) }

@@ -7,7 +7,7 @@ import Testing
 @testable import AccessoryWorlds
 
 /// The published schema of scenarios is generated from their formats. Every shipped scenario, and every scenario
-/// generated from a seed, must conform to it.
+/// generated from a seed, must conform to this schema.
 @Suite struct ScenarioSchemaTests {
   let schema: SchemaValidator
 

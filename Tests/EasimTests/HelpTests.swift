@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  /// The exit codes of examples that do not exit with 0.
+  /// The exit codes of the examples whose exit code is not 0.
   static let otherEndings: [String: Int32] = [
     // The naive client makes the mistake, so the scenario fails.
     "easim scenario run transport-switch --client naive": 1,

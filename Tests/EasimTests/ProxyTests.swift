@@ -57,7 +57,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// A fault with `out` affects only what the device sends. None of these bytes arrive, so the accessory is never
+  /// A fault with `out` affects only what the device sends. The device's bytes do not arrive, so the accessory is never
   /// authenticated.
   @Test func aFaultDisturbsOneDirection() throws {
     let accessory = try Accessory(on: .unix, in: place)

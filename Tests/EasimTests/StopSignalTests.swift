@@ -5,8 +5,8 @@ import Testing
 
 @testable import easim
 
-/// Tests Ctrl-C, SIGTERM and SIGHUP: the first signal shuts easim down, and a second signal ends the process, even if
-/// it is blocked.
+/// Tests Ctrl-C, SIGTERM and SIGHUP: the first signal shuts easim down, and a second signal ends even a blocked
+/// process.
 @Suite(.waits) struct StopSignalTests {
   private let start = ContinuousClock.now
 
@@ -67,7 +67,7 @@ import Testing
     try run.line("plugged in")
     try stopThread(run.number)
     run.send(signal)
-    // While a signal is pending, the kernel would drop a second one.
+    // While a signal is pending, the kernel would drop a second signal of the same kind.
     while try isPending(signal, in: run) { sched_yield() }
     run.send(signal)
     #expect(try run.wait().ending == .killed(by: signal))

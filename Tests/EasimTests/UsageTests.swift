@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// A mistake in a command line is reported together with the nearest correct word, and the exit code is 2.
+/// A mistake in a command line is reported along with the nearest correct word, and the exit code is 2.
 @Suite(.waits) struct UsageTests {
   static let wrong: [(words: String, complaint: String)] = [
     ("dmo", "unknown command 'dmo', did you mean 'demo'?"),

@@ -88,7 +88,7 @@ import Testing
   }
 }
 
-/// This suite ends its process. Only ``MainThreadTests`` runs it.
+/// This suite ends its process. Only ``MainThreadTests`` runs this suite.
 @Suite(.waits, .enabled(if: TestBundle.isInner)) struct SelfWaiters {
   static let line = #line + 2
 

@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  /// An app that accepts a clock, as more and more apps do.
+  /// An app that accepts a clock, so that tests can control its sleeps.
   private actor Sleeper {
     private(set) var words: [String] = []
     private let clock: any Clock<Duration>
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  /// The world's `patience` is an hour, so that only its limit can end the wait.
+  /// The world's `patience` is an hour, so that only the wait's own limit can end the wait.
   @Test(.timeLimit(.minutes(10))) func whatMustNotComeTrueTakesNoLongerThanItsLimit() async throws {
     var settings = SimulatedWorld.Settings()
     settings.patience = .seconds(3_600)

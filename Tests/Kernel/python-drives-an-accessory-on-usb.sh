@@ -17,7 +17,7 @@ if python3 /easim/usb_host.py -k wrong >/tmp/pytest 2>&1; then fail "a wrong tes
 grep -q "easim timeline" /tmp/pytest || fail "there is no timeline: $(cat /tmp/pytest)"
 grep -q "device .*connect" /tmp/pytest || fail "the timeline: $(cat /tmp/pytest)"
 
-# The program has ended together with pytest, so others can use the accessory.
+# The program ended when pytest ended, so others can use the accessory.
 easim send usb: --10k --expect echo --timeout 60s >/tmp/send 2>&1 || fail "after pytest: $(cat /tmp/send)"
 kill -INT "$run"
 wait "$run" || fail "the accessory ended with $?: $(cat /tmp/run)"

@@ -108,7 +108,7 @@ def check_throughput(chart: dict, report: dict) -> None:
     bounds = [index * length for index in range(len(slices))]
     bounds.append(min(len(slices) * length, max(span(report), bounds[-1] + 1e6)))
     flows = [list(flow) for flow in series["flow"]]
-    # A short slice at the end is drawn together with the slice before it.
+    # A short slice at the end is merged with the slice before it.
     if len(flows) > 1 and bounds[-1] - bounds[-2] < length / 2:
         rest = flows.pop()
         flows[-1] = [one + other for one, other in zip(flows[-1], rest)]

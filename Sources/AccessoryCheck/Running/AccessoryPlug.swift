@@ -5,7 +5,7 @@ import LinuxIO
 
 /// A place where the accessory under test can be plugged in repeatedly.
 public protocol AccessoryPlug: AnyObject {
-  /// The name of the place, for messages.
+  /// The name of the place where the accessory is plugged in, for messages.
   var place: String { get }
 
   /// Connects to the accessory. The returned cable's channel has not been started.

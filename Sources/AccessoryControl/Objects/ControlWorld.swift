@@ -209,7 +209,7 @@ final class ControlWorld {
   var proxies: [ControlledProxy] { server.proxies.all.filter { $0.world === self } }
   var captures: [ControlledCapture] { server.captures.all.filter { $0.world === self } }
 
-  /// Adds an owner's cables to the world's captures and to its list of packets.
+  /// Adds the cables of an accessory, host or proxy to the world's captures and to its packet list.
   func record(_ taps: CableTaps, of owner: String, _ name: String) {
     packets.watch(taps, of: owner)
     for capture in captures { capture.include(taps, name) }

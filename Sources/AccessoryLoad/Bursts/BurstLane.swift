@@ -55,7 +55,7 @@ public struct BurstLane {
   private let requests: [BurstRequest]
   private let inFlight: Int
   private let verifier: ReplyVerifier
-  /// Compares an echo of unique bytes.
+  /// Compares an echo with the unique bytes that were sent.
   private var echo: StreamVerifier?
   private let scratch: UniqueScratch
   private var judging: Judging

@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// A field of a packet, with the position of the field's bytes, for viewers that show fields and bytes side by side.
+/// A packet's field and the position of its bytes, for viewers that show fields and bytes side by side.
 package struct PacketField: Equatable {
   var name: String
   var value: String

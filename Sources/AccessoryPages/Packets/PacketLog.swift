@@ -18,8 +18,8 @@ package final class PacketLog {
     package var bytes = 32 << 20
     /// The number of packets kept for each cable even while recording is off.
     package var firstPackets = 96
-    /// The number of packets kept in a world in which recording was never on. The number is small, because there may be
-    /// a thousand such worlds.
+    /// The number of packets kept in a world in which recording was never on. This limit is low, because a thousand
+    /// worlds may exist without a recording.
     package var quietPackets = 2_000
     package var quietBytes = 1 << 20
 

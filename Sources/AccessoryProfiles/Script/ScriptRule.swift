@@ -199,11 +199,11 @@ extension Script {
     public var after = Duration.zero
     /// The state that the script enters; nil if the state does not change.
     public var next: String?
-    /// A quirk that the accessory shows from then on.
+    /// A quirk that the accessory shows after this reaction.
     public var quirk: Quirk?
     /// The reason for closing the session; nil if the session stays open.
     public var close: String?
-    /// How long the accessory unplugs itself; nil if it stays plugged in.
+    /// How long the accessory stays unplugged after it unplugs itself; nil if it does not unplug itself.
     public var unplug: Absence?
 
     /// Creates an answer that sends bytes.

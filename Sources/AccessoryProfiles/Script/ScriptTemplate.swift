@@ -17,7 +17,7 @@ public struct ScriptTemplate: Equatable, Sendable {
     /// The number is written in at least this many digits.
     case digits(Int, radix: Int, isUppercase: Bool)
 
-    /// The fixed length of a number in bytes; nil for digits, whose number is not fixed.
+    /// The length of the number in bytes; nil if any number of digits is allowed.
     package var width: Int? {
       switch self {
       case .binary(let width, _): width

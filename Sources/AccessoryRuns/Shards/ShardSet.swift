@@ -147,8 +147,8 @@ public enum ReportSumError: Error, Equatable, Sendable, CustomStringConvertible 
 
 /// A sum of non-negative counts, which becomes nil once it exceeds ``most``.
 public struct CountSum: Sendable {
-  /// The maximum sum of all counts in a report. With this limit, the sum of any of these counts fits into an integer,
-  /// and so does the sum of two reports.
+  /// The maximum sum of all counts in a report. Because of this limit, neither the counts of one report nor those of
+  /// two reports can overflow an integer.
   public static let most = 1 << 56
 
   /// The sum; nil once it exceeds ``most``.

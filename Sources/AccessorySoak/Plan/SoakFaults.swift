@@ -54,7 +54,7 @@ enum SoakFaults {
     }
   }
 
-  /// A fault with random parameters. `packets` selects the packets that a packet fault affects.
+  /// Returns the fault with random parameters. `packets` selects the packets that a packet fault affects.
   private static func drawn(
     _ plain: Fault, striking packets: StruckPackets = .init(), _ random: inout PlanRandom
   ) -> Fault {

@@ -212,7 +212,7 @@ struct PlanRandom {
     range.lowerBound + Int(truncatingIfNeeded: next() % UInt64(range.count))
   }
 
-  /// A log-uniform random number, which is as likely to be between 1 and 10 as between 100 and 1,000.
+  /// Returns a log-uniform random number, which is as likely to be between 1 and 10 as between 100 and 1,000.
   mutating func spread(_ range: ClosedRange<Int>) -> Int {
     var top = range.lowerBound
     while top < range.upperBound, percent(65) { top = max(top + 1, top * 3) }

@@ -64,7 +64,7 @@ public struct SoakPlan: Equatable, Sendable {
   public var firstSession: UInt16
   /// When the steps are over; after this time, everything unfinished must be completed.
   public var length: Duration
-  /// Corner cases that must not be reached. Reaching one counts as a broken rule.
+  /// Corner cases that must not be reached. Reaching a forbidden corner case counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
   /// Whether bytes may be wrong without the link noticing, so that only rules about other things hold. The cause may be
@@ -76,7 +76,8 @@ public struct SoakPlan: Equatable, Sendable {
     return corrupting.count > 1 || corrupting.contains(where: \.mendsSum)
   }
 
-  /// Whether any link in this world works without acknowledgements. If so, nothing may be lost in transit.
+  /// Whether any link in this world works without acknowledgements. On such a link, nothing may be lost in transit,
+  /// because lost packets are not sent again.
   public var hasZeroAcknowledgement: Bool {
     accessories.contains(where: \.profile.link.zeroAcknowledgement)
   }

@@ -131,7 +131,7 @@ public struct SoakReport: Equatable, Sendable {
 
   var nothing: String { "no world is in \(shards.text.isEmpty ? "the run" : shards.text)" }
 
-  /// Why a shard is incomplete: it was stopped before it had played all its worlds. Nil if it is complete.
+  /// Why a shard is incomplete: it was stopped before it had played all its worlds. Nil if the shard is complete.
   public var unfinished: String? {
     let share = shards.share(of: seeds)
     if worlds == share, stoppedBy == nil { return nil }

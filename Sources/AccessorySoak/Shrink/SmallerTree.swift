@@ -110,7 +110,8 @@ extension JSON5Value {
 }
 
 extension Duration {
-  /// Half of the duration, and the duration rounded down to one digit and to milliseconds, as far as these are shorter.
+  /// Half this duration, and this duration rounded down to one digit and to milliseconds, omitting values that are not
+  /// shorter.
   fileprivate var shorter: [Duration] {
     let time = wholeNanoseconds
     let units: [Int64] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000]

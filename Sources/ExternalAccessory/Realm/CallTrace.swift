@@ -52,9 +52,9 @@ package struct CallTrace: Equatable, Sendable {
     var backtrace: String
   }
 
-  /// Returns a return address as a `Backtrace`. One can be created only from the encoded form: the byte 0x27, which
-  /// stands for an eight-byte return address, and then the address. If the encoding ever changes, places are reported
-  /// as unknown.
+  /// Returns a return address as a `Backtrace`. A `Backtrace` can be created only from its encoded form: the byte 0x27,
+  /// which stands for an eight-byte return address, and then the address. If Swift ever changes this encoding, places
+  /// are reported as unknown.
   private static func backtrace(_ address: UInt64) -> Backtrace? {
     guard var encoded = ownEncoding else { return nil }
     var bytes: [UInt8] = [0x02, 0x27]

@@ -1,4 +1,4 @@
-/// Something that the app did although Apple's documentation forbids it or it fails on Apple's systems.
+/// A mistake by the app: something that Apple's documentation forbids, or that fails on Apple's systems.
 package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   /// The app called `read` on a stream that had no bytes.
   case readWithoutBytes(String)

@@ -11,8 +11,8 @@ final class StreamPort: @unchecked Sendable {
     var loop: RunLoop
     var core: CFRunLoop
     var mode: RunLoop.Mode
-    /// Whether this run loop belongs to a thread that drains the main queue. Such a run loop is added along with the
-    /// main run loop.
+    /// Whether this run loop belongs to a thread that drains the main queue. The stream is then scheduled on the main
+    /// run loop as well.
     var isBesideMain = false
   }
 
@@ -179,8 +179,8 @@ final class StreamPort: @unchecked Sendable {
   }
 
   /// Returns true if the caller is on the main queue but not on the main thread, and passes its own thread's run loop.
-  /// This happens under Swift Testing and in an async `main`. Such a thread only drains the main queue and never runs
-  /// its run loop, so the main run loop is used instead.
+  /// Under Swift Testing and in an async `main`, such a thread exists: it only drains the main queue and never runs its
+  /// run loop, so the main run loop is used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }
@@ -334,8 +334,8 @@ extension StreamPort {
     DispatchQueue.global().asyncAfter(deadline: .now() + LoopWatch.patience) { [weak self] in self?.noteDeadLoop() }
   }
 
-  /// When events began to wait for run loops none of which is running; nil if no events are waiting, or if the misuse
-  /// has already been reported.
+  /// The time since which events have been waiting because none of the stream's run loops is running; nil if no events
+  /// are waiting, or if the misuse has already been reported.
   var deadSince: Date? {
     lock.withLock {
       guard let since = watch.since else { return nil }

@@ -78,7 +78,7 @@ struct StreamState {
     }
   }
 
-  /// Whether no more bytes will arrive, and an input stream has none left.
+  /// Whether no more bytes will arrive, and all bytes of an input stream have been read.
   private var isAtEnd: Bool {
     switch ending {
     case .due(.endEncountered), .told(.endEncountered): direction == .output || readiness == .none

@@ -1,7 +1,7 @@
 internal import AccessoryCore
 import Foundation
 
-/// The search for unconfigured Wi-Fi accessories. All browsers of a realm share it.
+/// The search for unconfigured Wi-Fi accessories. All browsers of a realm share this search.
 ///
 /// ```
 ///   stopped ◀──stop()── searching ◀──start()── any but unavailable

@@ -146,7 +146,7 @@ struct Operand<Root: CommandOptions>: Sendable {
 }
 
 enum OptionRule: Sendable {
-  /// At most one of these options may be given, for this reason.
+  /// At most one of these options may be given; `because` gives the reason.
   case exclusive([String], because: String? = nil)
   case needs(String, String)
 

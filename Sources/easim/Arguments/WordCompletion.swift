@@ -1,5 +1,5 @@
-/// The completions that a shell offers for one word of the command line. The scripts for bash, zsh and fish all use
-/// this, so that all shells offer the same words.
+/// The completions that a shell offers for one word of the command line. The scripts for bash, zsh and fish are all
+/// generated from these cases, so that all shells offer the same words.
 enum WordCompletion: Equatable {
   case nothing
   case words([String])
@@ -61,7 +61,7 @@ extension CommandSpec {
     valueCompletions.map { "    \"\(name) \($0)\") \($1.call); return ;;" }
   }
 
-  /// Returns the case for an operand; `isFirst` is the shell's test for the first operand.
+  /// Returns the script's `case` branch for an operand; `isFirst` is the shell's test for the first operand.
   func operandCase(isFirst: String) -> String? {
     guard let (first, others) = operandCompletions else { return nil }
     guard first != others else { return "    \(name)) \(first.call) ;;" }

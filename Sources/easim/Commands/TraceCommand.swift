@@ -72,7 +72,7 @@ private struct TracedCapture {
 
   init(_ recorder: TraceRecorder) { self.recorder = recorder }
 
-  /// Adds an entry. Bytes that the recording machine received were sent by the accessory.
+  /// Adds an entry. The recording machine is the device, so bytes that it received came from the accessory.
   mutating func add(_ entry: CaptureEntry) {
     let (time, cable): (Instant, Int) =
       switch entry.place {

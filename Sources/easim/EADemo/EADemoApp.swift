@@ -5,8 +5,8 @@ import AccessoryHost
 /// The logic of EADemo without its screen: it tracks accessories and sessions, decides what commands do, and reports
 /// events as lines. On a terminal, ``EADemoScreen`` draws the lines; otherwise they are printed.
 ///
-/// Any number of sessions may be open; commands apply to the current one. A command can be `waiting`; until it
-/// finishes, only commands that end the wait are accepted, and at its deadline it fails.
+/// Any number of sessions may be open; commands apply to the current one. While a command is `waiting`, only commands
+/// that end the wait are accepted; the waiting command fails at its deadline.
 ///
 /// Invariants: a session's bytes are counted from its opening to its end, and the first failure decides the exit code.
 struct EADemoApp: Equatable {

@@ -58,8 +58,8 @@ final class EADemoPipeFront: EADemoFront {
     askForMore(driver)
   }
 
-  /// Requests the next line once no command is waiting. The request is deferred to a later turn of the loop, because a
-  /// command is still being performed.
+  /// Requests the next line once no command is waiting. The request is deferred to a later turn of the event loop,
+  /// because the current command has not returned yet.
   private func askForMore(_ driver: EADemoDriver) {
     guard !isAsked, !driver.app.isBusy, !driver.isOver else { return }
     isAsked = true

@@ -160,7 +160,7 @@ final class Console {
 
   var witnesses: [(TimelineEvent) -> Void] = []
 
-  /// Passes an event to the witnesses without printing it.
+  /// Passes an event to the event handlers in ``witnesses`` without printing it.
   func witness(_ event: TimelineEvent) {
     for witness in witnesses { witness(event) }
   }
@@ -196,8 +196,8 @@ final class Console {
   /// Sends later results to stderr too, because stdout carries a file.
   func leaveStdout() { stdout = stderr }
 
-  /// Opens a queue for a file whose lines are never dropped. The queue stays open until the process exits; error
-  /// messages call the file `name`.
+  /// Opens a queue for a file whose lines are never dropped. The queue stays open until the process exits. The file is
+  /// called `name` in error messages.
   func makeKeeper(_ descriptor: Int32, named name: String) -> LineKeeper {
     let file = FileIdentity(of: descriptor)
     let lane: OutputLane

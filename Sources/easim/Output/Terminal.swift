@@ -86,7 +86,7 @@ final class Terminal: DescriptorHandler {
     let count = read(STDIN_FILENO, &bytes, bytes.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return }
     guard count > 0 else {
-      // The terminal's other side has closed, so no more keys will arrive.
+      // The other end of the terminal has been closed, so no more keys will arrive.
       watch?.cancel()
       watch = nil
       return onEvent(.control("d"))

@@ -4,7 +4,7 @@ import AccessoryRuns
 import Glibc
 import LinuxIO
 
-/// The file of `--trace`: an HTML page that shows the run, written when the command ends.
+/// The `--trace` file: an HTML page that shows the run, written when the command ends.
 final class TraceFile {
   let recorder: TraceRecorder
   /// Whether the page is written at the end; `easim soak` writes one only for a failed seed.

@@ -4,7 +4,7 @@ import AccessorySessions
 import AccessorySimulator
 import IAP2
 
-/// The accessory's side of `easim pipe`: connects each session that a device opens to the next stream. With a listener,
+/// The accessory's end of `easim pipe`: connects each session that a device opens to the next stream. With a listener,
 /// sessions wait for connections, and connections wait for sessions.
 final class PipeAccessory: PipeRole {
   private static let mostSessions = 64

@@ -85,7 +85,7 @@ final class PipeDoor {
     }
   }
 
-  /// Closes all sessions, so that the other side is notified before the cable is unplugged.
+  /// Closes all sessions, so that the other end is notified before the cable is unplugged.
   func closeSessions() {
     listener?.close()
     for relay in relays { relay.close() }

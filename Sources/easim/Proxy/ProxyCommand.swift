@@ -105,7 +105,7 @@ private func runProxy(_ options: ProxyOptions, _ console: Console) throws -> Exi
   return .done
 }
 
-/// Prevents a proxy from connecting to itself if both its sides use the same local directory.
+/// Prevents a proxy from connecting to itself if both its ends use the same local directory.
 private enum LocalExclusion {
   static func isOther(_ accessory: FoundAccessory) -> Bool {
     accessory.card.map { $0.process.pid != ProcessIdentity.current.pid } ?? true

@@ -61,7 +61,7 @@ struct SendScript {
     }
   }
 
-  /// Returns the words with a backslash that are sent unchanged.
+  /// Returns the words that contain a backslash but are sent unchanged.
   func unescaped() -> [String] {
     steps.flatMap { step -> [String] in
       var texts: [String] = []

@@ -1,8 +1,8 @@
 import Glibc
 import LinuxIO
 
-/// What every command with a loop runs in: the loop runs on the main thread, signals arrive as events, and output does
-/// not block.
+/// The environment for commands that run an event loop: the loop runs on the main thread, signals arrive as events, and
+/// output does not block.
 final class CommandRuntime {
   let loop: EpollLoop
 

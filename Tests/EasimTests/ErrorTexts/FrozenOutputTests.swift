@@ -77,7 +77,7 @@ import Testing
   @Test func everyCommandHasTheHelpThatItHad() throws {
     let place = TemporaryFolder()
     let overview = try Self.run(["help"], hidesErrors: false, in: place)
-    // " burst load test: …" is a line with a command.
+    // A line that lists a command looks like " burst load test: …".
     let commands = overview.split(separator: "\n").filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
       .compactMap { $0.split(separator: " ").first.map(String.init) }.filter { $0.allSatisfy(\.isLetter) }
     #expect(commands.count > 15)

@@ -110,7 +110,8 @@ final class Program {
     return Remains(ending: ending, out: out.text, err: err.text)
   }
 
-  /// Reads the available output of both streams; if `what` is given, waits for output. Returns true if there was any.
+  /// Reads the available output of both streams; if `what` is given, waits for output. Returns true if there was any
+  /// output.
   @discardableResult
   private func pump(_ what: String?) throws -> Bool {
     var polls = [

@@ -36,8 +36,8 @@ final class SoakThread: @unchecked Sendable {
   private var isDone: Bool { lock.withLock { isAsked } }
 
   private func playOne() {
-    // Usually the thread uses its own accessory. Sometimes it picks any accessory, and thus takes the session from
-    // another thread.
+    // Usually the thread uses its own accessory. Sometimes the thread picks a random accessory, and thus takes the
+    // session from another thread.
     if let last, !ledger.isThrough(last) { return waitABit() }
     let keys = manager.connectedAccessories.flatMap { accessory in accessory.protocolStrings.map { (accessory, $0) } }
     guard !keys.isEmpty else { return waitABit() }

@@ -46,7 +46,7 @@ import Testing
     #expect(try BurstReportTests.read(report.json.text).phases == report.phases)
     #expect(report.timeMarks.count { $0.kind == .phase } == 4)
     #expect(report.html.contains("<td>spike 400 bursts/s for 500ms</td>"))
-    // This covers two seconds of the steady phase, which has about 100 bursts per second.
+    // These slices cover two seconds of the steady phase, which has about 100 bursts per second.
     let steady = report.series.slices[25..<45].reduce(0) { $0 + $1.bursts }
     #expect((196...204).contains(steady))
   }
