@@ -1,4 +1,4 @@
-"""Measure the figures in docs/python.md and docs/remote-apps.md: Scripts/python measure."""
+"""Measure the figures in docs/python.md and docs/control.md: Scripts/python measure."""
 
 from __future__ import annotations
 

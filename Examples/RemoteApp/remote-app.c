@@ -5,7 +5,7 @@
 //   cc -o remote-app Examples/RemoteApp/remote-app.c && ./remote-app 127.0.0.1:7000#TOKEN &
 //   easim ctl --control /tmp/easim.sock accessory.plug accessory=a1
 //
-// It shares no code with easim. docs/remote-apps.md explains each step. A real app would use a JSON library; this
+// It shares no code with easim. docs/control.md explains each step. A real app would use a JSON library; this
 // program finds the few values that it needs by their keys.
 #include <netdb.h>
 #include <stdio.h>

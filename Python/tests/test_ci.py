@@ -1,4 +1,4 @@
-"""The templates of docs/ci.md: each is valid for its service, and its steps are run here as far as possible."""
+"""The templates of docs/install.md: each is valid for its service, and its steps are run here as far as possible."""
 
 from __future__ import annotations
 

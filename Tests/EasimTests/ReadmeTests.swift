@@ -13,7 +13,7 @@ import Testing
 
   /// The page must list every environment variable that the sources read.
   @Test func theTableOfVariablesIsComplete() throws {
-    let page = try Repository.text("docs/environment.md")
+    let page = try Repository.text("docs/commands.md")
     let read = /(?:getenv|environment)\("([A-Z_]+)"\)|\b(EASIM_[A-Z_]*[A-Z])\b/
     var found: Set<String> = []
     for file in Repository.files(under: "Sources", suffix: ".swift") + ["Package.swift"] {
@@ -24,7 +24,7 @@ import Testing
       }
     }
     #expect(found.count > 15)
-    for name in found.sorted() { #expect(page.contains("`\(name)`"), "\(name) is not in docs/environment.md") }
+    for name in found.sorted() { #expect(page.contains("`\(name)`"), "\(name) is not in docs/commands.md") }
   }
 
   /// Figures on a page must match those that the command prints, except for figures that vary between runs.

@@ -18,7 +18,7 @@ for i in 1 2 3; do
 done
 easim burst bt: --count 10 --timeout 60s >/tmp/burst 2>&1 || fail "burst: $(cat /tmp/burst /tmp/bumble.log)"
 
-# Follows docs/mfi-gadget-from-linux.md: sends with a capture, decodes it, and makes a profile from it.
+# Follows docs/real-accessory.md: sends with a capture, decodes it, and makes a profile from it.
 easim send bt: --text hello --capture /tmp/gadget.pcapng --timeout 30s >/tmp/send 2>&1 || fail "send: $(cat /tmp/send)"
 easim decode /tmp/gadget.pcapng >/tmp/decoded 2>&1 || fail "decode: $(cat /tmp/decoded)"
 grep -q IdentificationAccepted /tmp/decoded || fail "decode: $(cat /tmp/decoded)"

@@ -21,7 +21,7 @@ extension CommandSpec {
 
       With --json, each packet is one line on stdout. --transcript - prints packets as text, and --capture records them.
 
-      Native USB channels are not passed on. docs/proxy.md says what the proxy cannot be between.
+      Native USB channels are not passed on. docs/captures.md lists what the proxy cannot do.
       """,
     examples: [
       "easim proxy --device unix:/tmp/proxy.sock --accessory unix:/tmp/glasses.sock --capture proxy.pcapng",

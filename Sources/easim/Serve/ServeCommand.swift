@@ -11,7 +11,7 @@ extension CommandSpec {
       method.
 
       Without options, requests come by HTTP. The address that is printed shows the live page in a browser: accessories, apps
-      and packets as things happen, with buttons (docs/page.md). Its end, behind '#', is a token, which each request of a
+      and packets as things happen, with buttons (docs/control.md). Its end, behind '#', is a token, which each request of a
       program sends as 'Authorization: Bearer TOKEN'. POST /rpc takes a request, GET /events sends events, GET /metrics is for
       Prometheus, GET /captures/ID.pcapng gets a capture. Ctrl-C ends the server.
 
@@ -19,7 +19,7 @@ extension CommandSpec {
       input. With --control, any program of the same user connects to a unix socket, such as 'easim ctl'.
 
       With --remote, programs and apps on other machines, in containers or in the iOS Simulator connect to one TCP port
-      (docs/remote-apps.md). The line that is printed has its address and a token. Set EASIM_TOKEN to choose the token.
+      (docs/control.md). The line that is printed has its address and a token. Set EASIM_TOKEN to choose the token.
       """,
     examples: [
       "easim serve", "easim serve --stdio", "easim serve --control /tmp/easim.sock",

@@ -48,7 +48,7 @@ extension GadgetError: CustomStringConvertible {
     switch self {
     case .noControllers:
       "this machine has no USB port that can be a device (/sys/class/udc is empty). On a board, configure the port at boot "
-        + "(docs/usb.md); for a simulated port"
+        + "(docs/usb-and-bluetooth.md); for a simulated port"
     case .noController(let name, let existing):
       existing.isEmpty
         ? "there is no USB device controller '\(name)': " + Self.noControllers.description
