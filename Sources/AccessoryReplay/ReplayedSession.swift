@@ -125,8 +125,8 @@ final class SessionPlayer: SessionHandler {
 /// The state machine for one end of a recorded session. The state machine decides what to send and when, and whether
 /// the other end behaves as in the recording.
 ///
-/// Before this end sends, it waits for all bytes that had arrived by that time in the recording, and then for the
-/// recorded delay. The other end's bytes are compared as one stream, however they are split, and may arrive earlier
+/// Before this end sends, it waits until all bytes that preceded the send in the recording have arrived, and then for
+/// the recorded delay. The other end's bytes are compared as one stream, however they are split, and may arrive earlier
 /// than recorded.
 ///
 /// ```swift

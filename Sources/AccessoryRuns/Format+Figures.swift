@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-// These values occur in several kinds of reports.
+// Formats of values that occur in several kinds of reports.
 
 extension Format<Int> {
   /// A count; see ``CountSum/most``.

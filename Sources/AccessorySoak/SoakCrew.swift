@@ -20,8 +20,8 @@ public final class SoakCrew: Sendable {
     results = Locked(SoakReport(recipe))
   }
 
-  /// The results so far. ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)`` turns them into a report of the
-  /// run.
+  /// The results so far, which ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)`` turns into the run's
+  /// report.
   public var report: SoakReport { results.withLock { $0 } }
 
   /// How many worlds have been played, and how many of them failed.

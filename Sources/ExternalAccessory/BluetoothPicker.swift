@@ -44,7 +44,7 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
 /// Plays the part of the user in a Bluetooth picker. Only a test's world provides such an object; without one, no
 /// picker is shown.
 package protocol PickerAnswering: AnyObject {
-  /// Offers the accessories whose names match, and calls `finish` with the outcome. Called on the loop.
+  /// Offers the accessories whose names match, and calls `finish` with the outcome. Called on the event loop.
   func pick(matching isOffered: (String) -> Bool, finish: @escaping (PickerOutcome) -> Void)
 }
 
@@ -98,7 +98,7 @@ extension AccessoryRealm {
     choice.timer?.arm(at: loop.now + Self.period)
   }
 
-  /// Fails all choices whose accessory has not connected. Called on the loop.
+  /// Fails all choices whose accessory has not connected. Called on the event loop.
   func endChoices() {
     for choice in choices { choice.finish(false) }
     choices = []

@@ -60,8 +60,8 @@ import Testing
 @Suite(.waits) struct SetUpTests {
   let place = TemporaryFolder()
 
-  /// Runs the set-up script on a machine that has only the programs that bash needs and these, each of which is a line
-  /// of shell code.
+  /// Runs the set-up script on a machine that has only the programs that bash needs, and `programs`, each of which is a
+  /// line of shell code.
   ///
   /// The programs are shell functions, because running a newly written file fails with "text file busy" if another test
   /// is just starting a program.

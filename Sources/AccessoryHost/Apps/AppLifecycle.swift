@@ -84,8 +84,8 @@ public enum AccessoryNotice: Equatable, Sendable {
 /// ```
 ///
 /// Invariant: the queue contains each connection ID at most once, either in a connect, or in the disconnect of an
-/// accessory of which the app was notified. The queue is therefore no longer than the number of those accessories plus
-/// the number of connected ones.
+/// accessory of which the app was notified. The queue therefore has at most one entry for each accessory of which the
+/// app was notified, plus one for each connected accessory.
 struct NoticeQueue: Equatable {
   private(set) var notices: [AccessoryNotice] = []
 

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryRuns
 
 extension BurstPlan {
-  /// Returns a plan for some of the accessories, with only these accessories' share of the bursts or of the rate.
-  /// Limits are omitted, because they apply to the whole plan.
+  /// Returns a plan for some of the accessories, with only their share of the bursts or the rate. Limits are omitted,
+  /// because they apply to the whole plan.
   ///
   /// - Parameters:
   ///   - accessories: the indices of these accessories among all accessories.

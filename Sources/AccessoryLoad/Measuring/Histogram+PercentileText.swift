@@ -33,8 +33,8 @@ extension Histogram {
     return lines
   }
 
-  /// The percentiles below 100 that get a line if there are enough values, as far as floating-point numbers can tell
-  /// them apart.
+  /// The percentiles below 100 that get a line if there are enough values. The list ends where a floating-point number
+  /// can no longer represent the next step.
   static let percentileLevels: [Double] = {
     var levels: [Double] = []
     var level = 0.0

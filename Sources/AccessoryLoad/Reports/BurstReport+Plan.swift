@@ -10,7 +10,7 @@ extension BurstReport {
     public var bursts: [String] = []
     /// Whether ``bursts`` are sent in order.
     public var isScript = false
-    /// How long a session pauses after each burst; empty if there is no pause.
+    /// How long a session pauses after each burst, as text; empty if there is no pause.
     public var think = ""
     /// Each accessory's share of the rate; empty if all accessories share one rate.
     public var shares: [String] = []

@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessorySessions
 import IAP2
 
-/// Derives events (plugging in, identification and sessions) from control messages. This is used for cables of which
-/// only the packets are known, such as those in a capture.
+/// Derives events (plugging in, identification and sessions) from control messages. Events are derived for cables of
+/// which only the packets are known, such as those in a capture.
 struct TracedLinks {
   private struct Link {
     var begun: Instant

@@ -77,7 +77,7 @@ enum DumpLine {
   }
 
   /// Returns the field in a line and the text after its colon. The field name may follow two spaces, as in the layout;
-  /// if the log has lost indentation, it may follow one space or begin the line. These positions are tried in this
+  /// if the log has lost indentation, it may follow one space or begin the line. The three positions are tried in this
   /// order.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8

@@ -204,8 +204,8 @@ public struct ProfileTemplate: Equatable, Sendable {
   }
 }
 
-/// Replaces the placeholder for the number of an instance in strings: `{index}`, `{index:04}` (at least four digits,
-/// padded with zeros), `{index:04x}` (the same in hex). Anything else in braces is ordinary text.
+/// Replaces the placeholder for an instance's number in strings: `{index}`, `{index:04}` (at least four digits, padded
+/// with zeros), `{index:04x}` (the same in hex). Anything else in braces is ordinary text.
 enum TemplateText {
   private static let opening = "{index"
 

@@ -168,7 +168,7 @@ public struct CountSum: Sendable {
 
 extension Format<ShardSet> {
   /// The shards of a report: how many the run has, and which of them the report contains. The report of an undivided
-  /// run does not have these keys.
+  /// run does not mention shards.
   public static let shards = Section.format.format.map {
     $0.set
   } otherwise: {

@@ -1,6 +1,6 @@
 import AccessoryFormats
 
-/// The shard that environment variables ask for. CI systems and job schedulers set these variables to number the copies
+/// The shard that environment variables select. CI systems and job schedulers use such variables to number the copies
 /// of a job.
 ///
 /// ```swift
@@ -17,7 +17,7 @@ public struct ShardVariables: Equatable, Sendable {
   private struct Engine {
     let index: String
     let count: String
-    /// The number of the first copy of a job.
+    /// The number that the system gives to the first copy of a job.
     var first = 0
     var firstName: String?
     var stepName: String?

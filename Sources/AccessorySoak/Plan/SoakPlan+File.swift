@@ -248,8 +248,8 @@ extension SoakStreamPlan {
       }
     })
 
-  // The keys that together set ``reading``. These keys are applied in the order of the fields; the check rejects
-  // combinations for which this order does not work.
+  // The keys that together set ``reading``. The keys are applied in the order of the fields; combinations for which
+  // this order does not work are rejected.
 
   private var readBytes: Int? {
     get { if case .slow(let bytes, _) = reading { bytes } else { nil } }

@@ -16,8 +16,8 @@ public struct SoakPlan: Equatable, Sendable {
     public var profile: Profile
     /// Link settings that profiles do not contain.
     public var link: SoakLinkChoices
-    /// What the accessory does in each session, in order; after the last entry, the first entry is used again. Nil
-    /// means the built-in echo.
+    /// What the accessory does in each session, in order; after the last entry, the first entry is used again. If the
+    /// list is nil, the built-in echo handles sessions.
     public var streams: [SoakStreamPlan]?
   }
 

@@ -45,7 +45,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   /// The search for unconfigured Wi-Fi accessories.
   package let air: WiFiAir
-  /// Plays the part of the user in the Bluetooth picker. Used on the loop.
+  /// Plays the part of the user in the Bluetooth picker. Used only on the event loop.
   package var picker: (any PickerAnswering)?
   /// Retains the owner of the device's cables.
   package var holder: AnyObject?
@@ -53,14 +53,14 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// Counts the app's launches. Events that were waiting for the main thread when the app was killed must not reach the
   /// app that is launched next.
   private let life = Locked(0)
-  /// The accessory objects of this realm, by connection ID. Used only on the loop.
+  /// The accessory objects of this realm, by connection ID. Used only on the event loop.
   private var objects: [Int: EAAccessory] = [:]
   /// The pipes of sessions that have not ended. The table is used only on the loop.
   private var pipes: [ObjectIdentifier: SessionPipe] = [:]
   /// Choices in a picker whose accessory has not connected yet. The list is used only on the loop.
   var choices: [Choice] = []
   private let noted = Locked(BoundedLog())
-  /// Misuses recorded by app views that no longer exist. Used only on the loop.
+  /// Misuses recorded by app views that no longer exist. Used only on the event loop.
   private var earlier: [String] = []
 
   /// Creates a realm that has no device yet; see ``look(at:as:)``.
@@ -73,7 +73,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     air = WiFiAir(main, stoppedFirst: settings.configurationOrder == .stoppedFirst)
   }
 
-  /// Connects the realm to a device as an app with these settings. Called on the loop.
+  /// Connects the realm to a device as an app with these settings. Called on the event loop.
   package func look(at device: Device, as app: AppSettings) {
     precondition(appView == nil, "a realm uses one device for its whole life")
     var app = app
@@ -81,11 +81,11 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     appView = device.makeApp(self, settings: app)
   }
 
-  /// The app's view of the device; nil while the app is not running. Used on the loop.
+  /// The app's view of the device; nil while the app is not running. Used only on the event loop.
   package var app: AppView? { appView }
 
   /// Ends the app's process, as if the system killed it or it crashed: the app gets no more events, and its streams
-  /// fail. Called on the loop.
+  /// fail. Called on the event loop.
   ///
   /// - Returns: The app as the device saw it. The caller must close the app or keep its sessions open.
   package func endProcess() -> AppView? {
@@ -101,7 +101,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return ended
   }
 
-  /// Sends the bytes that the app wrote, or drops them if `isLost` is true. Called on the loop.
+  /// Sends the bytes that the app wrote, or drops them if `isLost` is true. Called on the event loop.
   package func settleUnsent(isLost: Bool) {
     for pipe in pipes.values { if isLost { pipe.dropUnsent() } else { pipe.flush() } }
   }
@@ -112,7 +112,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     main.add { [life] in if life.withLock({ $0 == now }) { work() } }
   }
 
-  /// The accessories that the app sees; empty before ``look(at:as:)`` and after ``end()``. Used on the loop.
+  /// The accessories that the app sees; empty before ``look(at:as:)`` and after ``end()``. Used only on the event loop.
   package var accessories: [PublishedAccessory] { appView?.accessories ?? [] }
 
   /// Disconnects the realm from the device. Until then, the app view and the realm retain each other. Afterwards, the
@@ -174,7 +174,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return pipe
   }
 
-  /// Forgets a session that has ended and whose events have all been queued. Called on the loop.
+  /// Forgets a session that has ended and whose events have all been queued. Called on the event loop.
   func forget(_ pipe: SessionPipe) { pipes[ObjectIdentifier(pipe)] = nil }
 
   // MARK: Misuse
@@ -218,7 +218,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   // MARK: Events for the app
 
-  /// Posts the connect notification. Called on the loop.
+  /// Posts the connect notification. Called on the event loop.
   package func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === appView else { return }
     let object = object(accessory)
@@ -235,7 +235,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// Posts the disconnect notification. Called on the loop.
+  /// Posts the disconnect notification. Called on the event loop.
   package func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === appView else { return }
     let object = object(accessory)
@@ -251,7 +251,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     forgetLater(accessory)
   }
 
-  /// Calls the accessory's delegate. Called on the loop.
+  /// Calls the accessory's delegate. Called on the event loop.
   package func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {
     guard app === appView else { return }
     let object = object(accessory)
@@ -259,7 +259,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     forgetLater(accessory)
   }
 
-  /// Handles the app's suspension or resumption. Called on the loop.
+  /// Handles the app's suspension or resumption. Called on the event loop.
   package func appRuns(_ isRunning: Bool, _ app: AppView) {
     guard app === appView else { return }
     isAppRunning.withLock { $0 = isRunning }

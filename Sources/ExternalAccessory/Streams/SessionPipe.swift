@@ -44,7 +44,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   /// What remains of the last short write, until the app writes it.
   private var rest = UnwrittenRest()
 
-  // Used on the loop.
+  // Used only on the event loop.
   private var closesWhenSent = false
   private var outbound: ByteBuffer
 
@@ -66,7 +66,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     lifetime = SessionLifetime(realm.settings.lifetime)
   }
 
-  /// Starts to receive the session's events. Called on the loop.
+  /// Starts to receive the session's events. Called on the event loop.
   func begin() {
     session.handler = self
     output.becomeReady()

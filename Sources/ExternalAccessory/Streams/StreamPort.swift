@@ -156,7 +156,7 @@ final class StreamPort: @unchecked Sendable {
     if removePending(loop, mode) { schedule(in: loop, forMode: mode) }
   }
 
-  /// Removes a pending schedule. Returns true if there was one.
+  /// Removes a pending schedule; returns true if the schedule existed.
   private func removePending(_ loop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
     lock.withLock {
       let count = pending.count

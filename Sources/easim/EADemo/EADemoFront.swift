@@ -5,7 +5,7 @@ import Glibc
 
 /// The front end of EADemo, which shows lines to the user and takes commands.
 protocol EADemoFront: AnyObject {
-  /// Whether the commands come from a script. If so, the exit code shows whether the commands succeeded.
+  /// Whether the commands come from a script, so that the exit code shows whether the commands succeeded.
   var isScripted: Bool { get }
   func start(_ driver: EADemoDriver, on loop: any PollingLoop) throws
   func tell(_ event: TimelineEvent)

@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// - Lines for stdout and stderr wait in a bounded queue. When the queue is full, the oldest lines are dropped and
 ///   replaced by a line that states how many were dropped.
-/// - Lines of a transcript are never dropped. While too many are waiting, the cables pause (``TranscriptFile``).
+/// - Lines of a transcript are never dropped. While too many lines are waiting, the cables pause (``TranscriptFile``).
 /// - ``finish()`` writes everything that is waiting, within a time limit.
 final class Console {
   /// How long ``finish()`` keeps waiting while no output is written, unless a signal has arrived.

@@ -18,7 +18,7 @@ struct ReportSum<Result: Report> {
         continue
       }
       if let reason = lastUnfinished {
-        // The sum so far was of incomplete shards, so a new sum begins here.
+        // The previous reports are an incomplete set of shards, so a new sum begins here.
         unfinished.append(reason)
         lastUnfinished = nil
         sum = next

@@ -20,7 +20,7 @@ struct HTTPPlaces<Connection: Hashable> {
 
   var count: Int { places.count }
 
-  /// The stranger to close to make room for a new connection; nil if there is none.
+  /// The unauthenticated connection to close to make room for a new one; nil if there is none.
   var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
 
   /// Records that a connection was accepted or answered, and is waiting for a request.

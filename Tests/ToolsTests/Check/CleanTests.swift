@@ -56,7 +56,7 @@ import Testing
   static let quirks: [(quirk: String, numbers: [Int])] = [
     ("flicker", [607]), ("flicker,cycles=3,gap=1s", [607]), ("flicker,auth=never", [607]),
     ("flicker,maker=device", []),
-    // With this quirk the device refuses, so the accessory has no mistake to find.
+    // With this quirk, the device refuses the authentication, so the accessory has made no mistake.
     ("authentication,refuse", []), ("authentication,never", [501]), ("authentication,wrong", [506]),
     ("authentication,slow", [503, 508]),
     ("authentication,ignore-first", [516]), ("authentication,hangup", [516]), ("identification,never", [601]),
