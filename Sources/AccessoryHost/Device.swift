@@ -273,7 +273,7 @@ extension Device {
 public enum AuthenticationMode: String, CaseIterable, Sendable {
   /// The device refuses an accessory with an unreadable certificate or a wrong signature, and sends AA04.
   case verify
-  /// The device accepts an accessory with such problems, and only reports a warning.
+  /// The device accepts an accessory whose certificate or signature is wrong, and only reports a warning.
   case accept
   /// The device does not ask for authentication. Some hosts in the field never ask.
   case skip

@@ -234,7 +234,7 @@ final class DeviceAttachment: ConnectionOwner {
     log(.refused(.authentication(reason.description)))
   }
 
-  /// Handles an iAP1 frame. A single such frame may be noise, or a greeting from an accessory that tries both
+  /// Handles an iAP1 frame. A single iAP1 frame may be noise, or a greeting from an accessory that tries both
   /// protocols.
   private func handleLegacy(_ frame: [UInt8]) {
     if let warning = TimelineEvent.Kind(warningOf: .legacyFrame(frame)) { note(warning) }

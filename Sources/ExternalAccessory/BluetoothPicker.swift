@@ -41,7 +41,7 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   public static var resultFailed: Code { .resultFailed }
 }
 
-/// Plays the part of the user in a Bluetooth picker. Only a test's world provides such an object; without one, no
+/// Plays the part of the user in a Bluetooth picker. Only a test's world can answer a picker; in other programs, no
 /// picker is shown.
 package protocol PickerAnswering: AnyObject {
   /// Offers the accessories whose names match, and calls `finish` with the outcome. Called on the event loop.

@@ -8,7 +8,7 @@ import Foundation
 /// A `Timer` reaches its run loop through a few CoreFoundation functions, which ``CallsOfTheApp`` intercepts. A timer
 /// that is added to the main run loop while a world in virtual time exists is adopted: its date in the run loop is
 /// moved far into the future, and one of the world's timers fires it on the main thread instead. Adopted timers also
-/// work under Swift Testing, where the main run loop does not run and such a timer would otherwise never fire. When the
+/// work under Swift Testing, where the main run loop does not run and its timers would otherwise never fire. When the
 /// world ends, the remaining timers fire in real time again.
 final class MainLoopTimers: @unchecked Sendable {
   private struct Adopted {

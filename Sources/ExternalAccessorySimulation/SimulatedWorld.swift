@@ -40,9 +40,9 @@ public final class SimulatedWorld: @unchecked Sendable {
   var others: [AppView] = []
   /// What `Bundle.main` declared before the world changed it.
   private var bundleBefore: BundleDeclarations?
-  /// The scenario that is being played. Use it only on the loop.
+  /// The scenario that is being played. Use this property only on the loop.
   var timeline: ScenarioTimeline?
-  /// The scenario's other app. Use it only on the loop.
+  /// The scenario's other app. Use this property only on the loop.
   var otherApp: ScenarioApp?
   /// The app's timers on the main run loop; nil if they fire in real time.
   private let timers: MainLoopTimers?
@@ -194,8 +194,8 @@ public final class SimulatedWorld: @unchecked Sendable {
 
   var added: [WorldAccessory] { lock.withLock { accessories } }
 
-  /// Opens a session in another app on the device. Returns true if that succeeded. `Settings.rules.otherApps`
-  /// determines what this means for the app under test.
+  /// Opens a session in another app on the device; returns true if the session was opened. `Settings.rules.otherApps`
+  /// determines how the session affects the app under test.
   @discardableResult
   public func openInAnotherApp(_ accessory: WorldAccessory, protocolName: String) -> Bool {
     perform { [self] inner in

@@ -75,7 +75,8 @@ import Testing
       #expect(remains.outLines.contains("app connect") && remains.outLines.last == "10000 bytes came back")
     }
     #expect(try server.ctl("app.open", "app=p1", "protocol=com.lawaken.iap2").ending == .exit(0))
-    // Apps on the same device are refused a session for a protocol for which another app has one.
+    // An app is refused a session for a protocol if another app on the same device already has a session for that
+    // protocol.
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(6))
     #expect(try server.ctl("app.kill", "app=p1").ending == .exit(0))
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(0))

@@ -148,7 +148,7 @@ import Testing
   }
 
   /// The system did not notice that an accessory disconnected hours ago, so its stale entry is still in the list and
-  /// claims to be connected. A session with such an accessory ends when its first bytes have remained unacknowledged
+  /// claims to be connected. A session with the absent accessory ends when its first bytes have remained unacknowledged
   /// for too long.
   @Test func f8AGhostIsListedAndConnectedAndGivesNoWorkingSession() async throws {
     try await withSimulatedWorld { world in

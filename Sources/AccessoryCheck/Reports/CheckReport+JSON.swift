@@ -148,7 +148,7 @@ private struct CheckEntry: Equatable {
     }
   }
 
-  /// The result; nil if this version of easim has no such case.
+  /// The result; nil if this version of easim does not have the case.
   var result: CheckResult? {
     guard let rule = CheckCase.all.first(where: { $0.number == number && $0.name == name }) ?? ownCase else {
       return nil

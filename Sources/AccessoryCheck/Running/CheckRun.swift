@@ -210,7 +210,7 @@ final class CheckRun {
   }
 
   /// Switches once to identification first if the accessory does not answer AA00, and switches back if that does not
-  /// help. Returns true after a switch.
+  /// help. Returns true if the order was switched.
   ///
   /// - Parameter isAgain: whether the accessory also ended the previous attachment after the link was up. An accessory
   ///   that connects twice may end one attachment in this way.

@@ -19,7 +19,7 @@ public struct HTTPGate: Equatable, Sendable {
     case captures = "/captures/"
 
     var method: String { self == .rpc ? "POST" : "GET" }
-    /// Whether such requests are answered without the token.
+    /// Whether requests for this path are answered without the token.
     var isOpen: Bool { self == .page || self == .health }
 
     init?(path: String) {

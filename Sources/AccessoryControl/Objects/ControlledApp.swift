@@ -71,7 +71,7 @@ final class ControlledApp: AppHandler {
     return made
   }
 
-  /// Ends the app. The app's sessions are closed or, as on some systems, left open. If they are left open, the
+  /// Ends the app. The app's sessions are closed or, as on some systems, left open. If the sessions are left open, the
   /// accessory sees no change, but its bytes are not read.
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }

@@ -18,7 +18,7 @@ public protocol KeptFiles: AnyObject {
 
 /// A file that is written piece by piece.
 public protocol KeptFile: AnyObject {
-  /// Writes a piece. If that fails, returns a sentence that explains why, and nothing more is written.
+  /// Writes a piece. If writing fails, returns a sentence that explains why, and nothing more is written.
   func write(_ bytes: [UInt8]) -> String?
 
   /// Closes the file.

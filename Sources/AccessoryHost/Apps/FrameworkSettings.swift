@@ -50,7 +50,7 @@ public struct FrameworkSettings: Sendable {
     case c
   }
 
-  /// Whether, when an accessory disconnects, the streams report their end first or the notification is posted first.
+  /// What the app learns first when an accessory disconnects: the end of the streams, or the disconnect.
   public var endOrder = EndOrder.streamsFirst
   /// What streams report when their accessory disconnects.
   public var lossEvent = LossEvent.endEncountered
@@ -116,7 +116,7 @@ public struct SessionLifetime: Equatable, Sendable {
     return settle()
   }
 
-  /// The app released the session object. Returns true if the session now ends.
+  /// The app released the session object. Returns true if the release ends the session.
   public mutating func released() -> Bool {
     isHeld = false
     return settle()

@@ -101,7 +101,7 @@ extension BurstReport.Plan {
     Field("inFlight", \.inFlight, .tally, "the most bursts under way on each session", isRequired: true)
     Field("pace", \.pace, .bounded, "`closed loop`, or a rate", isRequired: true)
     Field("verification", \.verification, .bounded, "what was expected back", isRequired: true)
-    // Reports from versions in which all bursts were the same have no such list.
+    // Reports from versions in which all bursts were the same have no list of bursts.
     Field("pattern", \.pattern, .bounded, "what the bursts were", isAlwaysWritten: true)
     Field("faults", \.faults, .list(of: .bounded), "what was done to the channels", isRequired: true)
     Field("count", \.count, .optional(.tally), "how many bursts were asked for")

@@ -39,7 +39,7 @@ package final class PacketLog {
 
   package init(_ limits: Limits = Limits()) { self.limits = limits }
 
-  /// The number of the oldest packet that is kept; if none is kept, the number after the last one.
+  /// The number of the oldest packet that is kept; if no packet is kept, the number of the next packet.
   package var firstNumber: Int { lastNumber - packets.count + 1 }
 
   /// The key under which this log observes a channel; captures use keys starting at 1.

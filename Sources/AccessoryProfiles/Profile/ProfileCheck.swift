@@ -38,8 +38,8 @@ struct ProfileCheck {
     report(.warning, path, message, reliesOn)
   }
 
-  /// Reports a problem. `reliesOn` contains the paths of other values on which the problem depends. If one of these
-  /// values could not be read, nothing is reported, because a default took its place.
+  /// Reports a problem. `reliesOn` contains the paths of other values on which the problem depends. If a value in
+  /// `reliesOn` could not be read, nothing is reported, because a default took that value's place.
   private func report(
     _ severity: SourceProblem.Severity, _ path: String, _ message: String, _ reliesOn: [String]
   ) {

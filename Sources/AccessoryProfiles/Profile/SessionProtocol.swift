@@ -12,8 +12,8 @@ extension Profile {
     /// What the accessory does with this protocol's bytes; nil means the profile's behavior.
     public var behavior: Behavior?
     /// The USB transport component whose own endpoints carry this protocol's sessions instead of the link (native
-    /// transport); nil if the sessions use the link. On cables without such endpoints, the sessions always use the
-    /// link.
+    /// transport); nil if the sessions use the link. On cables without native transport endpoints, the sessions always
+    /// use the link.
     public var nativeTransportComponent: UInt16?
 
     /// Creates a protocol.

@@ -20,7 +20,7 @@ public struct SoakShrinker {
   public struct Effort: Sendable {
     /// The maximum number of worlds to play.
     public var worlds = 2_000
-    /// The maximum number of loop steps for all these worlds together.
+    /// The maximum number of loop steps in all worlds combined.
     public var steps = 10_000_000
 
     /// Creates the default limits, with which shrinking takes a few seconds.

@@ -115,8 +115,8 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   /// The accessories that the app sees; empty before ``look(at:as:)`` and after ``end()``. Used only on the event loop.
   package var accessories: [PublishedAccessory] { appView?.accessories ?? [] }
 
-  /// Disconnects the realm from the device. Until then, the app view and the realm retain each other. Afterwards, the
-  /// realm's accessories report that they are disconnected, and the misuses can still be read.
+  /// Disconnects the realm from the device. The app view and the realm retain each other until they are disconnected.
+  /// Afterwards, the realm's accessories report that they are disconnected, and the misuses can still be read.
   package func end() {
     air.end()
     entrance.sync {

@@ -28,8 +28,8 @@ enum NamedInfoPlist {
   }
 }
 
-/// Runs when the program is loaded. If Foundation is linked statically (`-static-stdlib`), it may not be ready by then,
-/// because the order of such functions is unspecified; the file is then read when the manager is first used.
+/// Runs when the program is loaded. If Foundation is linked statically (`-static-stdlib`), it may not be initialized
+/// yet, because the order of load-time functions is unspecified; the file is then read when the manager is first used.
 @section(".init_array") @used
 private let atLoad: @convention(c) () -> Void = { readAtLoad() }
 
@@ -62,7 +62,7 @@ package struct BundleDeclarations: Equatable, Sendable {
     return now
   }
 
-  /// Makes the main bundle declare these values. Returns true if that succeeded.
+  /// Makes the main bundle declare these values; returns false if the bundle cannot be changed.
   @discardableResult
   package func apply() -> Bool {
     guard let bundle = CFBundleGetMainBundle(), let info = CFBundleGetInfoDictionary(bundle) else { return false }

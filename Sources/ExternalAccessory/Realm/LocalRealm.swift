@@ -23,8 +23,9 @@ internal import LinuxIO
 ///
 /// The reasons for an empty list, a nil session or an alert are printed on standard error.
 enum LocalRealm {
-  /// How long the first use of the manager waits for accessories that are already plugged in. As on Apple's systems
-  /// when an app is launched, such accessories are in the list from the start, and no notification is posted for them.
+  /// How long the first use of the manager waits for accessories that are already plugged in. Accessories that are
+  /// plugged in by then are in the list from the start, and no notification is posted for them, as for an app that is
+  /// launched on Apple's systems.
   private static let patience = Duration.seconds(1)
   private static let period = Duration.milliseconds(5)
 

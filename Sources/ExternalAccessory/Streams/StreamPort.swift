@@ -11,8 +11,8 @@ final class StreamPort: @unchecked Sendable {
     var loop: RunLoop
     var core: CFRunLoop
     var mode: RunLoop.Mode
-    /// Whether this run loop belongs to a thread that drains the main queue. The stream is then scheduled on the main
-    /// run loop as well.
+    /// Whether this run loop belongs to a thread that drains the main queue without being the main thread. The stream
+    /// is then scheduled on the main run loop as well.
     var isBesideMain = false
   }
 
@@ -35,8 +35,8 @@ final class StreamPort: @unchecked Sendable {
   private var state: StreamState
   private weak var stream: (any Stream & StreamDelegate)?
   private weak var delegateObject: (any StreamDelegate)?
-  /// The receiver of the events. Reading the weak reference briefly retains the delegate. If this is the last reference
-  /// to it, the delegate's deinit runs and may call this port. The weak reference is therefore read only where the
+  /// The receiver of the events. Reading the weak reference briefly retains the delegate. If no other reference remains
+  /// by then, the delegate's deinit runs and may call this port. The weak reference is therefore read only where the
   /// delegate can be released outside the lock.
   private var listener = Listener.stream
   private var noted: Set<StreamMisuse> = []
@@ -89,10 +89,10 @@ final class StreamPort: @unchecked Sendable {
 
   // MARK: Changes of the stream's state
 
-  /// Opens the stream. Returns true if this was the first call.
+  /// Opens the stream. Returns true if the stream had not been opened before.
   func open() -> Bool { change { $0.open() } }
 
-  /// Closes the stream. Returns true if this was the first call.
+  /// Closes the stream. Returns true if the stream had not been closed before.
   func close() -> Bool {
     let (isFirst, left) = lock.withLock { () -> (Bool, [Schedule]) in
       guard state.close() else { return (false, []) }
@@ -179,8 +179,8 @@ final class StreamPort: @unchecked Sendable {
   }
 
   /// Returns true if the caller is on the main queue but not on the main thread, and passes its own thread's run loop.
-  /// Under Swift Testing and in an async `main`, such a thread exists: it only drains the main queue and never runs its
-  /// run loop, so the main run loop is used instead.
+  /// Under Swift Testing and in an async `main`, the main queue is drained by a thread that never runs its run loop, so
+  /// the main run loop is used instead.
   private static func isBesideMain(_ loop: RunLoop) -> Bool {
     loop !== RunLoop.main && loop === RunLoop.current && MainDelivery.isOnMainQueue
   }

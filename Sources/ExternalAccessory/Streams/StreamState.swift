@@ -88,14 +88,14 @@ struct StreamState {
 
   // MARK: Events
 
-  /// Opens the stream for the app. Returns true if this was the first time.
+  /// Opens the stream for the app. Returns true if the stream had not been opened before.
   mutating func open() -> Bool {
     guard phase == .notOpen else { return false }
     phase = .opening
     return true
   }
 
-  /// Closes the stream, because the app closed or released it. Returns true if this was the first time.
+  /// Closes the stream, because the app closed or released it. Returns true if the stream had not been closed before.
   mutating func close() -> Bool {
     guard phase != .closed else { return false }
     phase = .closed

@@ -4,7 +4,7 @@ import AccessoryCore
 ///
 /// ``WordCompletion`` decides which words are offered for a value or an operand.
 ///
-/// Names of accessories, profiles and files are untrusted. The script never expands such a name: it reads names whole,
+/// Names of accessories, profiles and files are untrusted. The script never expands these names: it reads names whole,
 /// compares prefixes and quotes what it inserts, so it must not use `compgen -W`, `compgen -f` or an unquoted variable.
 enum BashCompletion {
   static func script(_ commands: [CommandSpec]) -> String {

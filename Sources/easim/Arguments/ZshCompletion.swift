@@ -2,7 +2,7 @@ import AccessoryCore
 
 /// The zsh completion of easim, generated from the command table.
 ///
-/// Names of accessories, profiles and files are untrusted. The script never expands such a name: `(Q)` only removes
+/// Names of accessories, profiles and files are untrusted. The script never expands these names: `(Q)` only removes
 /// quotes, and `compadd` quotes what it inserts. The script must therefore not use `eval`, `_arguments`, `_describe`
 /// (which splits names at colons) or `compadd -Q`.
 enum ZshCompletion {

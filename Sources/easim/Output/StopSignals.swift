@@ -72,8 +72,8 @@ enum StopSignals {
 /// ```
 ///
 /// The first signal always leaves half a second for shutting down: `timeout` sends SIGTERM twice, and a terminal and a
-/// parent process may both send the same Ctrl-C. After that, any signal ends the process immediately, except for the
-/// second Ctrl-C of `easim soak`, which stops the shrinking.
+/// parent process may both send the same Ctrl-C. After this half second, any signal ends the process immediately,
+/// except for the second Ctrl-C of `easim soak`, which stops the shrinking.
 struct StopRule {
   static let leastTime = Duration.milliseconds(500)
 

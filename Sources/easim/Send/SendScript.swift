@@ -53,7 +53,7 @@ struct SendScript {
   /// How long a reply may take to begin if no option specifies how much to read.
   private static let firstByte = Duration.milliseconds(500)
 
-  /// Returns the requests; if no bytes are given, `generated` is the only one.
+  /// Returns the requests; if no bytes are given, `generated` is the only request.
   func exchanges(escapes: Bool, generated: [UInt8]? = nil) throws -> [Conversation.Exchange] {
     try steps.map { step in
       let request = try generated ?? Self.bytes(of: step.payload, escapes)

@@ -89,7 +89,8 @@ import Testing
     #expect(rig.finder.attempts == ["a", "a"])
   }
 
-  /// Before there were pauses between attempts, such an accessory was dialed 469 times in 10 s.
+  /// Before pauses between attempts were introduced, an accessory that ended each link early was dialed 469 times in
+  /// ten seconds.
   @Test func linksThatEndBeforeTheAccessoryIsReadyAreCountedAndPausedForLongerAndLonger() throws {
     let rig = try DialerRig(.every)
     rig.arrive("a")

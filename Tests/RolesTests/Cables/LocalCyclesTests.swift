@@ -144,7 +144,7 @@ final class LocalCycles {
     }
   }
 
-  /// The condition is checked after each turn of the loop, so the loop must keep turning.
+  /// The condition is checked after each turn of the loop, so the loop must keep running.
   private var isClean: Bool {
     lab.loop.schedule(after: .milliseconds(5)) {}
     return Set(openDescriptors).isSubset(of: descriptorsBefore)
