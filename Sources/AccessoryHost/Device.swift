@@ -275,7 +275,7 @@ public enum AuthenticationMode: String, CaseIterable, Sendable {
   case verify
   /// The device accepts an accessory whose certificate or signature is wrong, and only reports a warning.
   case accept
-  /// The device does not ask for authentication. Some hosts in the field never ask.
+  /// The device does not ask for authentication, like some hosts in the field.
   case skip
 }
 

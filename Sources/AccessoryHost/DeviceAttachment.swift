@@ -20,8 +20,8 @@ final class DeviceAttachment: ConnectionOwner {
   var files: FileTransfers?
   /// The identifier of the most recently offered artwork file.
   var offered: UInt8?
-  // Exclusivity is not checked, because every event uses these properties. This is safe, because no other code runs
-  // while they are read or written.
+  // Exclusivity is not checked, because every event uses these properties. Skipping the check is safe, because no other
+  // code runs while the properties are read or written.
   @exclusivity(unchecked) private var publication: PublicationMachine
   @exclusivity(unchecked) private var shown: TimelineEvent.Subject?
   @exclusivity(unchecked) private(set) var identified: TimelineEvent.Subject?

@@ -49,7 +49,7 @@ struct OrderMemory {
     }
   }
 
-  /// Records that the accessory at `place` is ready. The order is kept only if it had to be found out.
+  /// Records that the accessory at `place` is ready. The order is remembered only if the device had to find it out.
   mutating func ready(at place: String) {
     if case .trying(let order) = entries[place] { entries[place] = .settled(order) }
   }

@@ -49,7 +49,7 @@ extension Profile {
     if !found.isEmpty { transports = found }
   }
 
-  /// A file name for a model, for example `lawk-view` for "Lawk View".
+  /// Returns a file name for a model, for example `lawk-view` for "Lawk View".
   private static func name(for model: String) -> String {
     let words = model.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
     return words.isEmpty ? "recorded" : words.joined(separator: "-")

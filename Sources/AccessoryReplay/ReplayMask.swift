@@ -10,7 +10,7 @@ import AccessoryProfiles
 /// let learned = try ReplayMask(differencesOf: first, and: second)
 /// ```
 public struct ReplayMask: Equatable, Sendable {
-  /// The version of the file format that this code reads.
+  /// The version of the file format.
   public static let formatVersion = 1
 
   /// The entries; a byte is not compared if any entry covers it.

@@ -56,8 +56,8 @@ open class EAAccessoryManager: NSObject {
     }
   }
 
-  /// Records a misuse: the app is about to wait on the main queue for the main queue. Only tests show this record; see
-  /// ExternalAccessorySimulation.
+  /// Records a misuse: the app is about to wait on the main queue for the main queue. Only tests show recorded misuses;
+  /// see ExternalAccessorySimulation.
   package func noteSyncOnMain() {
     if let world = lock.withLock({ worlds.last }) { world.note(.syncOnMain(CallTrace())) }
   }

@@ -8,8 +8,7 @@ import LinuxIO
 /// Determines, from what the operating system shows, whether the app may still do something by itself.
 ///
 /// If a world has nothing scheduled, a wait continues only while the app may act in real time. Without this check,
-/// every unsuccessful wait would last until its timeout. An app about which this cannot be determined counts as
-/// waiting.
+/// every unsuccessful wait would last until its timeout. An app whose state cannot be determined counts as waiting.
 enum AppAtRest {
   enum Finding {
     /// None of the process's threads, tasks or timers will act by itself before the limit.

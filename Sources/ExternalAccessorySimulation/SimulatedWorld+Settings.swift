@@ -34,8 +34,8 @@ extension SimulatedWorld {
     public var clock = Clock.virtual
     /// The random seed: the same seed gives the same run.
     public var seed: UInt64 = 1
-    /// Whether the app's timers on the main run loop fire in virtual time. If false, they fire in real time while the
-    /// main run loop runs, which it never does under Swift Testing.
+    /// Whether the app's timers on the main run loop fire in virtual time. If false, these timers fire in real time
+    /// while the main run loop runs, which it never does under Swift Testing.
     public var firesTimers = true
     /// Whether ``FrameworkSettings/sendBufferSize`` is derived from the seed, as an odd number of at most 4,095.
     public var variesSendBuffer = false

@@ -108,7 +108,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// this.
   ///
   /// The app receives the disconnects later, on the main thread. Call `settle()` afterwards, so that the next test does
-  /// not receive them.
+  /// not receive these notifications.
   public func end() {
     let isFirst = lock.withLock {
       defer { isInstalled = false }

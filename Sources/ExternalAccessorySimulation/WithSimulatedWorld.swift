@@ -45,8 +45,8 @@ struct NestedWorldError: Error, CustomStringConvertible {
 
 /// Runs a test's body in such a way that failures are reported here, where the timeline can be added to them.
 ///
-/// The task that creates this object also runs the body, on the actor that the body was written for. The compiler
-/// cannot see this through the test library's closure, hence `@unchecked Sendable`.
+/// The task that creates this object also runs the body, on the actor that the body was written for. The class is
+/// `@unchecked Sendable`, because the test library's closure keeps the compiler from seeing that one task does both.
 private final class WatchedBody<Value>: @unchecked Sendable {
   private let world: SimulatedWorld
   private let body: (SimulatedWorld) async throws -> Value

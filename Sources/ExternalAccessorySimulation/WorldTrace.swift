@@ -44,7 +44,7 @@ final class WorldTrace: @unchecked Sendable {
 }
 
 extension SimulatedWorld {
-  /// Writes the trace of a failed test. Returns its path or, if it cannot be written, the reason.
+  /// Writes the trace of a failed test. Returns the trace's path or, if the trace cannot be written, the reason.
   package func writeTrace(because reason: String) -> String {
     let page = perform { [trace] _ in trace.page(because: reason) }
     let file = trace.file

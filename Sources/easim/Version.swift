@@ -9,7 +9,7 @@ enum Version {
   /// if the commit was unknown when easim was built.
   static var commit: String? { text(easim_build_commit()) }
 
-  /// The date of that commit, such as `2026-11-22`; nil if the date was unknown when easim was built.
+  /// The date of the built commit, such as `2026-11-22`; nil if the date was unknown when easim was built.
   static var date: String? { text(easim_build_date()) }
 
   static var line: String {

@@ -122,7 +122,7 @@ import Testing
     place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
     let held = try Program.run("send", address, "--file", place.file("payload"), "--expect", "echo", "--timeout", "3s")
     #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
-    // The host is gone, and another host is waiting. The accessory notices both once its output is read.
+    // The host is gone, and another host is waiting; the accessory notices this once its output is read.
     let send = try Program("send", address, "--10k", "--expect", "echo", "--timeout", "1m")
     try fifo.read { $0.lines(with: " A sees that ").count == 2 }
     #expect(try send.wait().ending == .exit(0))

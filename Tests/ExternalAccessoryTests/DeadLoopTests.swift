@@ -9,7 +9,7 @@ import Testing
 @Suite struct DeadLoopTests {
   private final class Delegate: NSObject, StreamDelegate {}
 
-  /// The thread that reports a misuse may be delayed. A thread that reads the misuses must then wait for the report.
+  /// The thread that reports a misuse may be delayed. A thread that reads the misuses must wait for the delayed report.
   @Test func aLoopIsDeadUntilThatCanBeRead() async throws {
     try await withSimulatedWorld { world in
       let (isReporting, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

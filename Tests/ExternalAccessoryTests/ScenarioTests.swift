@@ -34,7 +34,8 @@ import Testing
       await world.settle()
       #expect(!transcript.isEmpty)
       #expect(world.transcript.map { $0 + "\n" }.joined() == transcript)
-      // The last line is the command's verdict. The advice in it names options that exist only on the command line.
+      // The last line is the command's verdict. The printed advice is removed, because it names options that exist only
+      // on the command line.
       let lines = printed.replacing(/,"advice":"[^"]*"/, with: "").split(separator: "\n")
       #expect(world.events.map(\.json) == lines.dropLast().map(String.init))
     }

@@ -48,7 +48,7 @@ final class CheckLine: ChannelHandler {
     return index
   }
 
-  /// Only records bytes; ``push(_:)`` sends them in pieces.
+  /// Records bytes without sending them; ``push(_:)`` sends the bytes in pieces.
   @discardableResult
   func write(_ bytes: [UInt8], as kind: WirePacket.Kind, remark: String = "") -> Int {
     let index = note(bytes, kind, .fromDevice)

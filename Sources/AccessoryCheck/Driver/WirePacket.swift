@@ -15,9 +15,9 @@ struct WirePacket {
     case detection
     /// An iAP1 frame other than the detection sequence.
     case legacy
-    /// Bytes outside packets. Their number is `count`; `bytes` contains up to 16 of them.
+    /// Bytes outside packets: `count` is how many there are, and `bytes` contains up to 16 of them.
     case garbage(count: Int)
-    /// Bytes that the device sent, which are deliberately not a packet.
+    /// Bytes that the device deliberately sent outside a packet.
     case raw
   }
 

@@ -3,8 +3,8 @@ import IAP2
 
 extension Checker {
   /// Attacks the accessory with invalid values, floods and garbage, all generated from a seed. After each attack, the
-  /// cable is unplugged, and the accessory must become ready on a new cable. A failed attack is shortened as long as it
-  /// still fails.
+  /// cable is unplugged, and the accessory must become ready on a new cable. After an attack has failed, it is
+  /// shortened as far as possible while it still fails.
   ///
   /// - Parameters:
   ///   - seed: the seed of the first attack; each later attack uses the next higher seed.

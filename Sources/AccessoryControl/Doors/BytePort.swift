@@ -41,8 +41,8 @@ final class BytePort: SessionHandler {
     relay?.finish()
   }
 
-  /// Stops waiting for a connection, because no connection arrived in time or the session has ended. Requests then
-  /// carry the session's bytes again.
+  /// Stops waiting for a connection, because no connection arrived in time or the session has ended. From then on,
+  /// requests carry the session's bytes again.
   private func stopWaiting() {
     timer?.cancel()
     server.bytePorts[ticket] = nil

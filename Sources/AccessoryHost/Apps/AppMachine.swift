@@ -61,7 +61,7 @@ struct AppMachine: Equatable {
 
   // MARK: The device
 
-  /// Launches the app while these accessories are already published. No notification is posted for them.
+  /// Launches the app while these accessories are already published; no notification is posted for them.
   mutating func launch(_ published: [PublishedAccessory], now: Instant) -> [Action] {
     var actions: [Action] = []
     if case .sought = manifest.origin {

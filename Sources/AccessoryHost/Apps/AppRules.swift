@@ -52,7 +52,7 @@ public struct AppRules: Equatable, Sendable {
   /// Which connect notifications are lost, although the list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
     case none
-    /// All connect notifications are lost. An iOS 11 beta never posted any.
+    /// All connect notifications are lost. An iOS 11 beta never posted a connect notification.
     case all
     /// The connect notifications that occur while the app is not in the foreground are lost.
     case outsideForeground

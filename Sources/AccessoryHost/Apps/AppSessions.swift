@@ -62,7 +62,7 @@ public enum AppSessionError: Error, Equatable, Sendable, CustomStringConvertible
   case notConnected(connectionID: Int)
   /// The accessory does not offer the protocol. In the first half of a flicker, an accessory offers no protocols.
   case protocolNotOffered(String, offered: [String])
-  /// The app's Info.plist does not declare the protocol. The explanation names the file and the fix.
+  /// The app's Info.plist does not declare the protocol. The explanation names the Info.plist and the fix.
   case protocolNotDeclared(String, explanation: String)
   /// The app already has a session for the protocol, and the rules do not allow a second one.
   case alreadyOpen(String)

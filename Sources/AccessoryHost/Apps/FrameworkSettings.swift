@@ -75,8 +75,8 @@ public struct FrameworkSettings: Sendable {
   public init() {}
 }
 
-/// Decides when a session that the app has released is closed. Three objects determine this: the session and its two
-/// streams.
+/// Decides when a session that the app has released is closed. Three objects determine when a session ends: the session
+/// object and its two streams.
 ///
 /// Some apps keep the session object, and some keep only its streams. According to reports, a session whose streams
 /// were not both closed can block the next session, even if the output stream was never opened.
@@ -110,7 +110,8 @@ public struct SessionLifetime: Equatable, Sendable {
     self.rule = rule
   }
 
-  /// The app closed a stream, whether or not it had opened it. Returns true if the session now ends.
+  /// The app closed a stream, whether or not it had opened the stream. Returns true if closing the stream ends the
+  /// session.
   public mutating func closed(_ stream: Stream) -> Bool {
     closed.insert(stream)
     return settle()

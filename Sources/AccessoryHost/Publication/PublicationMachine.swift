@@ -145,7 +145,7 @@ public struct PublicationMachine {
       guard let early = showEarly(now: now, cycle: cycle + 1, ids: &ids), case .connect(let shown) = early else {
         return []
       }
-      // The accessory is already ready, so only `empty` determines how long it is published without protocols.
+      // The accessory is ready by now, so only `empty` determines how long it is published without protocols.
       state = .ending(shown, at: now + flicker.jittered(flicker.empty, using: &random), cycle: cycle + 1)
       return [early]
     case .withdrawn: return [publish(ids: &ids)]

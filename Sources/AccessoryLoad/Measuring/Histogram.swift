@@ -1,10 +1,10 @@
 /// Counts how many times each value occurred, to a precision of three significant digits. Latencies are stored in this
 /// form.
 ///
-/// The histogram is modelled on HdrHistogram. Values below 2,048 are counted individually. Above that, every doubling
-/// of the value is divided into 1,024 steps, so that a step is never wider than a thousandth of the values in it.
-/// However long a run lasts, there are at most 55 x 1,024 counts. Adding two histograms adds their counts, so a merged
-/// report contains exactly what a single machine would have measured.
+/// The histogram is modelled on HdrHistogram. Values below 2,048 are counted individually. From 2,048 on, every
+/// doubling of the value is divided into 1,024 steps, so that a step is never wider than a thousandth of the values in
+/// it. However long a run lasts, there are at most 55 x 1,024 counts. Adding two histograms adds their counts, so a
+/// merged report contains exactly what a single machine would have measured.
 ///
 /// ```swift
 /// var latencies = Histogram()
@@ -13,7 +13,7 @@
 /// ```
 ///
 /// Invariants: `total` is the sum of all counts; `minimum` and `maximum` are exact; memory grows only with the largest
-/// value, and never exceeds the bound above.
+/// value, and never exceeds that of 55 x 1,024 counts.
 public struct Histogram: Equatable, Sendable {
   /// The number of steps in a doubling, as a power of two.
   private static let halfBits = 10

@@ -30,7 +30,7 @@ package struct PacketField: Equatable {
     return [link] + payload + [sum]
   }
 
-  /// Returns the checksum and whether it is right, which is the case if all bytes together add up to 0.
+  /// Returns the checksum, and whether it is correct: the sum of all bytes must be 0.
   private static func sum(_ bytes: ArraySlice<UInt8>) -> String {
     Hex.plain(bytes.suffix(1)) + (bytes.reduce(0, &+) == 0 ? ", right" : ", wrong")
   }

@@ -3,8 +3,8 @@ import AccessoryCore
 import AccessoryFormats
 import AccessorySessions
 
-/// Records a run for a trace: its events and the packets on its cables. The trace is a copy of the live page that
-/// contains all of them, in one file that any browser can open without a server.
+/// Records a run for a trace: its events and the packets on its cables. The trace is a copy of the live page with these
+/// events and packets, in one file that any browser can open without a server.
 ///
 /// ```swift
 /// let trace = TraceRecorder(program: "easim 1.0", command: "easim demo")

@@ -31,8 +31,8 @@ enum DumpLines {
     return lines
   }
 
-  /// Splits the description of an accessory that was printed inside an array. Such a description is a single line, in
-  /// which line breaks, quotation marks and non-ASCII letters are written as escapes.
+  /// Splits the description of an accessory that was printed inside an array. A description inside an array is a single
+  /// line, in which line breaks, quotation marks and non-ASCII letters are written as escapes.
   private static func spread(_ text: String, number: Int) -> [Line] {
     guard let start = range(of: opening, in: text[...])?.lowerBound,
       range(of: "\\n  connected:", in: text[start...]) != nil

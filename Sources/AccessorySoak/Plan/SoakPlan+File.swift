@@ -36,8 +36,9 @@ extension ScenarioLibrary {
   }
 }
 
-/// A scenario with several apps, each of which opens sessions and sends bytes. Such a scenario is judged by the soak's
-/// rules, not by expectations. Reading a plan's file restores the plan, and thus exactly the same world, byte for byte.
+/// A scenario with several apps, each of which opens sessions and sends bytes. A scenario with several apps is judged
+/// by the soak's rules, not by expectations. Reading a plan's file restores the plan, and thus exactly the same world,
+/// byte for byte.
 public struct ScenarioWithApps: Equatable, Sendable {
   /// The scenario's description.
   public var about = Scenario.About()

@@ -62,12 +62,12 @@ public struct SoakPlan: Equatable, Sendable {
   public var order = HostOrder.authentication
   /// The identifier of the device's first session on each cable.
   public var firstSession: UInt16
-  /// When the steps are over; after this time, everything unfinished must be completed.
+  /// The time at which the steps are over; everything unfinished must then be completed.
   public var length: Duration
   /// Corner cases that must not be reached. Reaching a forbidden corner case counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Whether bytes may be wrong without the link noticing, so that only rules about other things hold. The cause may be
+  /// Whether bytes may be wrong without the link noticing, so that the rules about bytes do not apply. The cause may be
   /// a fault that corrects the checksum, two faults whose bit flips cancel out in the checksum, or a quirk that loses
   /// bytes or starts sessions with bytes of earlier sessions.
   public var isHostile: Bool {
@@ -90,7 +90,7 @@ public struct SoakLinkChoices: Equatable, Sendable {
   /// The form of extended acknowledgement that this end sends.
   public var extendedAcknowledgement = 0
   /// How many packets one acknowledgement may cover, if this differs from the profile. In a profile, this number must
-  /// be less than the window; real accessories may not obey this rule.
+  /// be less than the window; real accessories may break this rule.
   public var cumulativeAcknowledgements: UInt8?
   /// Whether only the oldest packet is retransmitted after a timeout.
   public var repeatsOldestOnly = false

@@ -64,7 +64,7 @@ final class SoakApp: AppHandler {
       opened(session, accessory, stream)
       openLater(accessory, app, plan.patience)
     } catch {
-      // The accessory has since disconnected. When it connects again, the app starts over.
+      // The accessory has since disconnected. When the accessory connects again, the app starts over.
       record.coverage[.sessionDeniedByAPI] += 1
     }
   }

@@ -15,7 +15,7 @@ final class SoakRecord {
   var hash = RunningHash()
   var leaks = LeakWatch()
   let scratch = UniqueScratch()
-  /// The behavior of accessories that echo. Tests replace it with faulty behaviors.
+  /// The behavior of accessories that echo, which tests replace with faulty behaviors.
   var echo: any AccessoryBehavior = EchoBehavior()
   private(set) var publications = PublicationWatch()
   /// How many times a link went down at either end, including resets by the device.

@@ -203,7 +203,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     }
   }
 
-  /// The maximum number of misuses that are printed. All misuses can be read.
+  /// The maximum number of misuses that are printed; tests can read all of them.
   private static let mostPrinted = 20
 
   func note(_ misuse: Misuse) {

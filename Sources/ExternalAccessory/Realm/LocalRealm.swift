@@ -155,8 +155,8 @@ enum LocalRealm {
     return settings
   }
 
-  /// Where to look for Info.plist: next to the program, and in the folder above it. For `X.app/Contents/Linux/`, that
-  /// folder is inside the bundle.
+  /// Where to look for Info.plist: next to the program, and in the folder above it. For `X.app/Contents/Linux/`, the
+  /// folder above is inside the bundle.
   private static var places: [String] {
     guard let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return [] }
     let folder = URL(fileURLWithPath: program).deletingLastPathComponent()

@@ -12,15 +12,15 @@ package final class MainDelivery: @unchecked Sendable {
   private var isBusy = false
   private var nudges = 0
 
-  /// Queues work. May be called from any thread.
+  /// Queues work. This function may be called from any thread.
   package func add(_ work: @escaping () -> Void) {
     lock.withLock { waiting.append(work) }
     OperationQueue.main.addOperation { self.runNext() }
   }
 
-  /// Runs `body` on the main queue, unless the main run loop is running and therefore does the same work itself. In
-  /// either case, `begin` is called first, on the main queue. May be called from any thread; a caller must not call
-  /// this again before `begin` has been called.
+  /// Runs `body` on the main queue, unless the main run loop is running and therefore does the same work itself.
+  /// Whether or not `body` runs, `begin` is called first, on the main queue. This function may be called from any
+  /// thread, but not again before `begin` has been called.
   package func nudge(begin: @escaping @Sendable () -> Void, unlessRunning body: @escaping @Sendable () -> Void) {
     lock.withLock { nudges += 1 }
     DispatchQueue.main.async { [self] in

@@ -230,7 +230,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   func sessionIsWritable(_ session: Session) { push() }
 
   func session(_ session: Session, endedWith end: SessionEnd) {
-    // The app may read everything that has arrived. The session limits how many bytes that can be.
+    // The app may read everything that has arrived, which the session limits.
     pull(isForced: true)
     guard realm.settings.endOrder == .notificationFirst else { return finish(end) }
     // If there is a disconnect notification, it is queued in the current turn of the loop.

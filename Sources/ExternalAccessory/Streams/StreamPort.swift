@@ -4,7 +4,7 @@ import Foundation
 
 /// Delivers the events of one stream to its delegate, on the run loops in which the stream is scheduled.
 ///
-/// ``StreamState`` decides which event comes next. The port then signals a run-loop source. Each time a run loop
+/// ``StreamState`` decides which event comes next, and the port signals a run-loop source. Each time a run loop
 /// performs the source, one event is delivered, so that a busy stream does not block other users of its run loop.
 final class StreamPort: @unchecked Sendable {
   private struct Schedule {
@@ -17,8 +17,8 @@ final class StreamPort: @unchecked Sendable {
   }
 
   private enum Listener {
-    /// The stream itself receives the events, because no delegate was set or the delegate was set to nil. On Apple's
-    /// systems, both cases have this effect.
+    /// The stream itself receives the events, because no delegate was set or the delegate was set to nil, as on Apple's
+    /// systems.
     case stream
     case app
     /// The app's delegate has been deallocated.

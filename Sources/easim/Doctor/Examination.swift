@@ -5,7 +5,7 @@ struct Examination: Equatable {
     case fails(String, remedy: String)
   }
 
-  /// The name of the check in JSON. The name must not change.
+  /// The check's name in JSON, which must not change between versions.
   let name: String
   let purpose: String
   let finding: Finding

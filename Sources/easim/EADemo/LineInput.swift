@@ -20,7 +20,7 @@ final class LineInput: DescriptorHandler {
     watch = try loop.watch(STDIN_FILENO, for: [], self)
   }
 
-  /// Requests one line or the end of input. Either may be delivered before this function returns.
+  /// Requests one line or the end of input, which may be delivered before this function returns.
   func want() {
     isWanted = true
     deliver()

@@ -81,7 +81,7 @@ struct StopRule {
   private let secondInterrupt: Duration
   /// The time at which the process ends by force; nil before the second signal.
   private(set) var deadline: ContinuousClock.Instant?
-  /// The most recent signal, with which the process is then killed.
+  /// The most recent signal, which kills the process if the process ends by force.
   private(set) var last = SIGTERM
   private var earliest: ContinuousClock.Instant?
   private var mayInterrupt = true

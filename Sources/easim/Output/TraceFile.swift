@@ -35,7 +35,7 @@ final class TraceFile {
 
   /// Returns the page's address, for a link in the file `other`.
   func address(from other: String) -> String {
-    // If the folder was removed, the result is nil, and no file can be written either.
+    // `getcwd` returns nil if the current folder was removed; no file can be written then.
     let place = getcwd(nil, 0)
     defer { free(place) }
     let here = place.map { String(cString: $0) } ?? ""

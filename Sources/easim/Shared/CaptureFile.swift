@@ -3,13 +3,13 @@ import AccessoryCore
 import AccessorySessions
 import Glibc
 
-/// The file of `--capture`. With `-`, the capture goes to stdout and the command's results go to stderr.
+/// The `--capture` file. With `-`, the capture goes to stdout and the command's results go to stderr.
 ///
 /// No byte is dropped. If too many bytes are waiting, for example because a pipe is not being read, the cables pause
 /// until the bytes are written.
 enum CaptureFile {
-  /// Opens the files of `--capture` and `--trace`, if given. Opening empties the files, so check the rest of the
-  /// command line first.
+  /// Opens the `--capture` and `--trace` files, if given. Opening empties the files, so check the rest of the command
+  /// line first.
   ///
   /// - Parameter origin: the loop's time now; nil in virtual time, which counts from 0.
   static func asked(for shared: SharedOptions, _ console: Console, origin: Instant?) throws -> CaptureRecorder? {

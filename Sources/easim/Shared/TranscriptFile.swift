@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFaults
 import Glibc
 
-/// The file of `--transcript`, or stderr with `-`.
+/// The `--transcript` file, or stderr if the path is `-`.
 ///
 /// No line is dropped. If too many lines are waiting, for example because a pipe is not being read, the cables pause
 /// until they are written (``gate``).
@@ -12,8 +12,7 @@ final class TranscriptFile {
   private let console: Console
   private let file: LineKeeper
 
-  /// Opens the file of `--transcript`, if given. Opening truncates the file, so check the rest of the command line
-  /// first.
+  /// Opens the `--transcript` file, if given. Opening truncates the file, so check the rest of the command line first.
   static func asked(for shared: SharedOptions, _ console: Console) throws -> TranscriptFile? {
     guard let path = shared.transcript else {
       if shared.transcriptBytes != nil { throw UsageError("--bytes needs --transcript") }

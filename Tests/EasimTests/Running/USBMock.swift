@@ -44,7 +44,7 @@ struct USBMock {
   /// Runs `easim` with this device plugged in, until it ends.
   ///
   /// If the device is unplugged between a request and its answer, umockdev's library aborts the program into which it
-  /// is loaded. Such a run proves nothing about easim, so it is repeated, up to ten times.
+  /// is loaded. An aborted run proves nothing about easim, so the run is repeated, up to ten times.
   func run(_ words: String...) throws -> Program.Remains {
     // A transfer through umockdev's processes takes a millisecond, or many times as long on a busy machine, so the time
     // limit is generous.

@@ -56,7 +56,7 @@ final class LocalCycles {
   }
 
   /// This process's open descriptors of the kinds that a local directory opens, such as "7 → socket:[4711]". Other
-  /// kinds belong to the runtime, which may open a timer at any time.
+  /// kinds of descriptors belong to the runtime, which may open a timer at any time.
   private var openDescriptors: [String] {
     let kinds = ["socket:", "anon_inode:inotify", "anon_inode:[pidfd]", "pidfd:", lab.root]
     return OpenDescriptors.targets.filter { _, target in kinds.contains(where: target.hasPrefix) }

@@ -145,7 +145,7 @@ import Testing
     #expect(try client.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(true))
     #expect(try client.kind("session.write", "{\"session\":\"s1\",\"text\":\"x\"}") == "gone")
     #expect(try client.kind("app.foreground", "{\"app\":\"p1\"}") == "gone")
-    // For the next app, this is another app's session.
+    // To the next app, the killed app's session is another app's session.
     #expect(try client.kind("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}") == "refused")
     let told = try events(client).count
     _ = try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
@@ -241,7 +241,7 @@ import Testing
     let events = try client.notices("event")
     #expect(events.contains { $0["event"]?["event"]?.word == "connect" && $0["event"]?["v"]?.word == "1" })
     _ = try client.result("events.unsubscribe")
-    // A number may be that of a notice, or any number beyond the last notice.
+    // The number `after` may be larger than that of the last notice.
     _ = try client.result("events.subscribe", "{\"after\":\(Int.max)}")
     _ = try client.result("events.subscribe", "{\"after\":1}")
     #expect(try client.result("events.list", "{\"after\":\(Int.max)}")["notices"]?.content == .array([]))
