@@ -60,8 +60,8 @@ public struct ReplayMask: Equatable, Sendable {
     /// The bytes; nil stands for any value.
     public var bytes: [UInt8?]
 
-    /// Reads a pattern such as "02 ?? ?? 03". Returns nil for any other text, and for a pattern in which no byte or
-    /// every byte is a wildcard.
+    /// Reads a pattern such as "02 ?? ?? 03". Returns nil if the text is not a pattern, or if no byte or every byte is
+    /// a wildcard.
     public init?(_ text: String) {
       let digits = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }
       guard digits.count >= 2, digits.count % 2 == 0 else { return nil }

@@ -85,7 +85,7 @@ public struct SoakRecipe: Sendable {
     Self.command(replaying: seed, profile: profile?.reference, forbidden: forbidden)
   }
 
-  /// Returns the same command when only the profile's name and the forbidden corner cases are known.
+  /// Returns the command that replays a seed's world with this profile and these forbidden corner cases.
   static func command(replaying seed: UInt64, profile: String?, forbidden: [SoakCoverage.Corner]) -> String {
     var words = ["easim", "soak"]
     if let profile { words.append(profile) }

@@ -138,7 +138,7 @@ final class Alarms: Sendable {
     }
   }
 
-  /// Adds an alarm for a call of `asyncAfter`, which most calls of `Task.sleep` use.
+  /// Adds an alarm for a call of `asyncAfter`; most `Task.sleep` calls lead to such a call.
   func add(_ time: UInt64) {
     let now = ProcessInfo.processInfo.systemUptime
     let alarm = now + Self.remaining(time)

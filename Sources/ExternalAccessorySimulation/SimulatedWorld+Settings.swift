@@ -52,7 +52,7 @@ extension SimulatedWorld {
     /// How Apple's framework reports events in cases where its documentation is silent or systems differ. Each of these
     /// settings is also a member of this type: `settings.endOrder = .notificationFirst`.
     public var framework = FrameworkSettings()
-    /// Whether the device shows accessories before they are authenticated, without protocols.
+    /// Whether the device shows accessories, without protocols, before they are authenticated.
     public var publishesEarly = false
     /// Whether the device asks accessories for authentication or identification first.
     public var order = HostOrder.authentication

@@ -1,8 +1,8 @@
 import AccessoryFormats
 import AccessoryProfiles
 
-/// One method of the control protocol. The method's parameter reader, `rpc.discover` and docs/control-reference.md all
-/// use this one description.
+/// One method of the control protocol. The method's parameter reader, `rpc.discover` and docs/control-reference.md are
+/// all based on this description.
 public struct ControlMethod: Sendable {
   /// The method's name, such as `accessory.plug`.
   public let name: String

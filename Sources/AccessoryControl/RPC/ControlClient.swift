@@ -73,7 +73,7 @@ public final class ControlClient {
     let call = ControlCall(server, self, id) { [weak self] result in
       guard let self, !isClosed else { return }
       if let id { waits[id] = nil }
-      // The call is no longer counted when its result is sent, so that it does not delay the end of the client.
+      // The call stops counting as waiting before its result is sent, so that the client can end.
       if isWaiting { waiting -= 1 }
       done(result)
       if isWaiting { server.later { [weak self] in self?.changed?() } }

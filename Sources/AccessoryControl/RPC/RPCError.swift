@@ -90,8 +90,8 @@ public struct RPCError: Error, Equatable, Sendable {
     self.advice = advice
   }
 
-  /// Creates an error for mistakes in a method's parameters. In the message, `record` is replaced by a reference to
-  /// these parameters.
+  /// Creates an error for mistakes in a method's parameters. The messages refer to the method's parameters instead of
+  /// `record`.
   init(_ problems: SourceProblems, in record: String? = nil, of method: String = "") {
     let listed = problems.problems.map { problem in
       let message = record.map {

@@ -20,7 +20,7 @@ public struct AppManifest: Equatable, Sendable {
 
   /// Where the settings come from.
   public enum Origin: Equatable, Sendable {
-    /// No Info.plist was looked for.
+    /// The program did not look for an Info.plist.
     case none
     /// No Info.plist was found at any of these paths.
     case sought([String])
@@ -41,7 +41,7 @@ public struct AppManifest: Equatable, Sendable {
     self.backgroundModes = backgroundModes
   }
 
-  /// The manifest of an app whose Info.plist was not looked for.
+  /// The manifest of an app for which no Info.plist was searched.
   public static let none = AppManifest(declaredProtocols: nil)
 
   /// Reads an Info.plist, in XML or binary form.

@@ -49,7 +49,7 @@ public struct AppRules: Equatable, Sendable {
     case connectOnly
   }
 
-  /// Which connect notifications are lost, although the list of accessories is correct.
+  /// Which connect notifications the app does not get, although its list of accessories is correct.
   public enum LostConnects: String, CaseIterable, Sendable {
     case none
     /// All connect notifications are lost. An iOS 11 beta never posted a connect notification.

@@ -9,7 +9,7 @@ extension Format<UInt64> {
 }
 
 extension Format<Duration> {
-  /// The format of a duration in the quirks in this file.
+  /// The format of the durations of session quirks.
   static let ofSessions = duration(.zero ... .seconds(24 * 3_600))
 }
 

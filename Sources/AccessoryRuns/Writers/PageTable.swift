@@ -69,7 +69,7 @@ package enum PageTable {
       "<div class=\"scroll\"><table class=\"cases\"><tbody>\n\(rows.joined(separator: "\n"))\n</tbody></table></div>"
   }
 
-  /// Returns text in the form of a URL's fragment.
+  /// Escapes text for use as a URL fragment.
   private static func fragment(_ text: String) -> String {
     text.utf8.map { byte in
       let isPlain =

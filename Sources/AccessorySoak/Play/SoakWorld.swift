@@ -162,7 +162,7 @@ final class SoakWorld {
     } pull: { [unowned self] name, unnoticed in
       if let found = accessory(name), found.isAttached { world.pull(found, unnoticed: unnoticed) }
     } app: { [unowned self] action, role in
-      // Quitting is the only action on apps in a plan.
+      // The only action that a plan can perform on an app is quitting.
       guard action == .quits, case .named(let name) = role else { return }
       plan.apps.firstIndex { $0.name == name }.map { apps[$0].view.close() }
     }

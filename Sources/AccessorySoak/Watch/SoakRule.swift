@@ -48,7 +48,7 @@ public struct SoakRule: Hashable, Sendable, CustomStringConvertible {
 public struct SoakViolation: Equatable, Sendable, CustomStringConvertible {
   /// The broken rule.
   public var rule: SoakRule
-  /// The time in the world. The ``SoakRecord``, not the watch, sets the time.
+  /// The time in the world, which the ``SoakRecord`` sets, not the watch that reports the violation.
   public var time: Instant
   /// What was observed.
   public var text: String

@@ -187,7 +187,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
     return views + noted.withLock { $0.texts } + open.compactMap(\.lostRest?.description).sorted()
   }
 
-  /// Looks for streams on run loops that never run. Waits until it is certain whether such streams exist.
+  /// Looks for streams on run loops that never run. Waits until it is certain whether a stream's run loops never run.
   private func noteDeadLoops() {
     let ports = entrance.sync { pipes.values.flatMap { [$0.input, $0.output] } }
     while ports.contains(where: { $0.deadSince != nil }) {

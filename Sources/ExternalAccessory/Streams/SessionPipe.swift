@@ -10,9 +10,9 @@ internal import IAP2
 /// session's packets are no longer acknowledged. If the wire is slow, `write` accepts fewer bytes, as usual for
 /// streams.
 ///
-/// The session ends in one of two ways. If the app releases the session, as defined by ``SessionLifetime``, everything
-/// that the app has already written is still sent. If the accessory ends the session, both streams report the end of
-/// the stream after the last byte.
+/// Either the app or the accessory ends the session. If the app releases the session, as defined by
+/// ``SessionLifetime``, everything that the app has already written is still sent. If the accessory ends the session,
+/// both streams report the end of the stream after the last byte.
 final class SessionPipe: SessionHandler, @unchecked Sendable {
   /// Whether bytes stayed in the session because `incoming` was full, and whether they are about to be fetched.
   private enum Backlog {
@@ -230,7 +230,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   func sessionIsWritable(_ session: Session) { push() }
 
   func session(_ session: Session, endedWith end: SessionEnd) {
-    // The app may read everything that has arrived, which the session limits.
+    // The app may read everything that has arrived; the session limits the amount.
     pull(isForced: true)
     guard realm.settings.endOrder == .notificationFirst else { return finish(end) }
     // If there is a disconnect notification, it is queued in the current turn of the loop.

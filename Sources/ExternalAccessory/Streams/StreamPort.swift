@@ -306,7 +306,7 @@ final class StreamPort: @unchecked Sendable {
 
   @discardableResult
   private func deliver() -> Bool {
-    // The delegate and the stream are released outside the lock. The local references may be the last ones, and a
+    // The delegate and the stream are released outside the lock. The local references may be the last references, and a
     // deinit may take the lock.
     let isOwn = lock.withLock { listener == .stream && dueEvent != nil }
     if isOwn { noteOnce(.ownDelegate) }

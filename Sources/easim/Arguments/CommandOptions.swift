@@ -115,7 +115,7 @@ struct Operand<Root: CommandOptions>: Sendable {
   let spec: OperandSpec
   let take: @Sendable (String, inout Root) throws -> Void
 
-  /// Creates a required operand. Completion offers the words of the format, or `offered`.
+  /// Creates a required operand. Completion offers `offered` or, if that is nil, the format's own words.
   init<Value>(
     _ path: Property<Root, Value>, _ format: Format<Value>, as placeholder: String? = nil, offered: [String]? = nil
   ) {

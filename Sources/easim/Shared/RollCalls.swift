@@ -21,6 +21,6 @@ extension RollCall {
     return call.accessories
   }
 
-  /// Deliberately longer than the limit for a connection attempt plus the limit for the silence after the attempt.
+  /// This limit is longer than the limit for a connection attempt plus the limit for the silence after the attempt.
   private static var limit: Duration { .seconds(25) }
 }

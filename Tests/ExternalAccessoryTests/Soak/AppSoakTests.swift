@@ -125,7 +125,8 @@ final class SoakRound: @unchecked Sendable {
       for number in 0..<plugs {
         let accessory = accessories[random.below(accessories.count)]
         let serial = accessory.profile.identity.serialNumber
-        // The cable is pulled once up to three more sessions are complete and a session with the accessory is open.
+        // The cable is pulled after zero to three more complete sessions, as soon as a session with the accessory is
+        // open.
         let through = ledger.throughCount + random.below(4)
         await Self.until { ledger.throughCount >= through }
         var id: Int?
