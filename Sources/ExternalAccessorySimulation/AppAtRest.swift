@@ -28,7 +28,7 @@ enum AppAtRest {
     else { return .waiting }
     var found = Finding.atRest
     for thread in threads where thread != own {
-      // The file is missing if the thread has ended.
+      // The thread's `syscall` file is missing if the thread has ended.
       guard let call = SmallFile.read("/proc/self/task/\(thread)/syscall") else { return .waiting }
       switch Self.look(at: String(decoding: call, as: UTF8.self)) {
       case .waiting: return .waiting
@@ -66,7 +66,7 @@ enum AppAtRest {
     let argument: Int
     var isNumber = false
 
-    /// Returns true if this value of the argument means that there is no timeout, which is a null pointer or -1.
+    /// Returns true if this value of the timeout argument means that there is no timeout: a null pointer or -1.
     func isForever(_ value: UInt) -> Bool {
       isNumber ? UInt32(truncatingIfNeeded: value) == .max : value == 0
     }

@@ -76,9 +76,8 @@ enum DumpLine {
     lastWord(of: line) == "}"
   }
 
-  /// Returns the field in a line and the text after its colon. The field name may follow two spaces, as in the layout;
-  /// if the log has lost indentation, it may follow one space or begin the line. The three positions are tried in this
-  /// order.
+  /// Returns the field in a line and the text after its colon. A field name that follows two spaces, as in the layout,
+  /// takes precedence over one that follows one space or begins the line, as in logs that have lost indentation.
   static func field(in line: Substring) -> (name: String, value: Substring)? {
     let bytes = line.utf8
     var best: (margin: Int, name: String, end: Substring.Index)?

@@ -298,8 +298,8 @@ extension AccessoryRealm {
   /// Whether run loops have delivered all stream events that were signaled.
   package var isDelivered: Bool { signals.withLock { $0 == 0 } }
 
-  /// How far the app has got in reading the bytes of all its sessions. The value is empty for a suspended app, because
-  /// tests do not wait for suspended apps.
+  /// The app's progress in reading the bytes of all its sessions. The value is empty for a suspended app, because tests
+  /// do not wait for suspended apps.
   package var reading: Reading {
     guard isAppRunning.withLock({ $0 }) else { return Reading() }
     return entrance.sync { pipes.values.map(\.reading).reduce(Reading(), +) }

@@ -288,7 +288,7 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
   }
 }
 
-/// How far an app has got in reading the bytes that arrived for it.
+/// An app's progress in reading the bytes that arrived for the app.
 package struct Reading {
   /// Whether bytes are waiting in an open stream.
   package var isBehind = false

@@ -144,7 +144,7 @@ struct LoopWatch {
   private(set) var since: Date?
   private var isOver = false
 
-  /// Records that an event is waiting. Returns true if no other event was waiting.
+  /// Records that an event is waiting. Returns true if no event was waiting and none has been handled.
   mutating func begin() -> Bool {
     guard since == nil, !isOver else { return false }
     since = Date()

@@ -3,8 +3,8 @@ import AccessoryCore
 import LinuxIO
 
 extension RollCall {
-  /// Returns the accessories that are present now. If the medium only remembers accessories, connects to each of them
-  /// once to find out.
+  /// Returns the accessories that are present now. If the medium only remembers accessories, connects to each accessory
+  /// once, to find out which ones are present.
   ///
   /// - Parameter runtime: created only if a connection is needed.
   static func of(

@@ -69,7 +69,7 @@ struct RunOutput<Result: Report> {
 
 extension RunOutput<CheckReport> {
   /// Reads the baseline for the accessory's firmware, whose version is known only after the run. If there is no
-  /// baseline for that version, a message is printed and nothing is compared.
+  /// baseline for the firmware's version, a message is printed and nothing is compared.
   mutating func readBaseline(for report: CheckReport) throws {
     guard let baseline, baseline.contains(Self.firmware) else { return }
     guard let version = report.accessory?.firmware else {
