@@ -99,7 +99,6 @@ final class DeviceAttachment: ConnectionOwner {
     finish(reason)
   }
 
-  /// Resets the link if the accessory has this serial number.
   func resetLink(ifSerialIs serial: String) {
     guard identified?.serial == serial else { return }
     log(.fault("the device resets the link"))

@@ -18,7 +18,6 @@ extension Format<Instant> {
 }
 
 extension Format<Duration> {
-  /// A duration, in nanoseconds.
   package static let nanoseconds: Format = Format<Int>.tally.map {
     Duration.nanoseconds($0)
   } back: {

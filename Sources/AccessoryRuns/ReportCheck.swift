@@ -42,7 +42,6 @@ public struct ReportCheck: Equatable, Sendable {
     }
   }
 
-  /// The format of a check in reports.
   package static let format = Record("check", "", Self(goal: "", passed: true, text: "")) {
     Field(derived: "name", .text, "what was checked") { $0.name }
     Field(derived: "goal", .text, "what must hold") { $0.goal }

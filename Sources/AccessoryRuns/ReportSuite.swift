@@ -44,7 +44,6 @@ public struct ReportCase: Equatable, Sendable {
     }
   }
 
-  /// Whether the check failed.
   var isFailed: Bool { if case .failed = outcome { true } else { false } }
 }
 

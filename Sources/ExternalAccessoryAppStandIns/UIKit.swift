@@ -43,7 +43,6 @@ public import Foundation
 
   // MARK: Calls from a world
 
-  /// A change of the app's state.
   package enum Step: Sendable {
     case willResignActive
     case didEnterBackground

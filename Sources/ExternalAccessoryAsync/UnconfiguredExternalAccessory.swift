@@ -107,7 +107,6 @@ private final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelega
     browser.delegate = self
   }
 
-  /// Stops all calls to the delegate.
   func stop() { browser.delegate = nil }
 
   func accessoryBrowser(

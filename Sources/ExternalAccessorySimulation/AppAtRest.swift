@@ -128,7 +128,6 @@ final class Alarms: Sendable {
   }
   private let pending = Locked(Pending())
 
-  /// Whether an alarm is due between now and `limit`.
   func areSet(before limit: TimeInterval) -> Bool {
     let now = ProcessInfo.processInfo.systemUptime
     return pending.withLock { pending in
@@ -163,7 +162,6 @@ final class Alarms: Sendable {
     pending.withLock { $0.sources[timer] = alarm }
   }
 
-  /// Removes the alarm of a cancelled timer.
   func cancel(_ source: UnsafeRawPointer) { _ = pending.withLock { $0.sources.removeValue(forKey: source) } }
 
   /// Returns the seconds until a Dispatch time, whose two highest bits select the clock.

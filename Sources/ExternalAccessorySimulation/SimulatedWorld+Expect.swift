@@ -44,7 +44,6 @@ extension SimulatedWorld {
     fail(comment.isEmpty ? text : "\(comment): \(text)", place)
   }
 
-  /// Fails the test at a place, with the timeline.
   func fail(_ reason: String, _ place: SourceLocation) {
     var text = reason
     // If `addsReportToIssues` is true, `withSimulatedWorld` already adds the timeline to every issue.

@@ -167,7 +167,6 @@ public final class SimulatedWorld: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` on the world's loop.
   func perform<Value>(_ body: (World) -> Value) -> Value { realm.entrance.sync { body(inner) } }
 
   // MARK: Accessories

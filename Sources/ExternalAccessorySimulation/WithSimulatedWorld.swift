@@ -63,7 +63,6 @@ private final class WatchedBody<Value>: @unchecked Sendable {
     return outcome
   }
 
-  /// Why the test failed; nil if the test did not fail.
   var reason: String? {
     if case .failure(let error) = outcome { return "\(error)" }
     return issue

@@ -22,7 +22,6 @@ extension ControlMethods {
 }
 
 extension ControlWorld {
-  /// The recorder that keeps the world's trace.
   fileprivate var trace: TraceRecorder {
     let trace = TraceRecorder(
       program: "easim \(server.settings.version)", command: "the world \(id)",

@@ -103,7 +103,6 @@ final class ControlWorld {
     finish { $0.accepts?(notice) ?? false ? .reached(notice) : nil }
   }
 
-  /// The number of notices that have been dropped.
   var forgottenCount: Int { lastNumber - history.count }
 
   /// Returns the accessory that an event is about, found by its cable or, failing that, by its serial number.
@@ -140,7 +139,6 @@ final class ControlWorld {
   /// Checks all waits again after something has changed.
   func recheck() { finish { $0.isDone?() ?? false ? .reached(nil) : nil } }
 
-  /// Cancels a wait that its client no longer needs.
   func cancel(_ wait: ControlWait) { finish { $0 === wait ? .cancelled : nil } }
 
   func cancelWaits(of client: ControlClient) { finish { $0.client === client ? .cancelled : nil } }

@@ -21,7 +21,6 @@ final class LiveScenario {
   /// The number of the world's last notice before the scenario started.
   private let firstNumber: Int
   private var failure: String?
-  /// Descriptions of the steps that are not played.
   private var unplayed: [String] = []
 
   init(_ scenario: Scenario, with app: ControlledApp, _ job: ControlledJob) {
@@ -32,7 +31,6 @@ final class LiveScenario {
     }
   }
 
-  /// Starts the scenario, and returns the ID of the job.
   func start() throws -> String {
     let world = job.world
     for part in scenario.accessories {

@@ -104,7 +104,6 @@ public struct RPCError: Error, Equatable, Sendable {
     self.problems = listed
   }
 
-  /// The JSON value of `error`.
   var json: String {
     var data = JSONObject()
     data.add("kind", kind.rawValue)

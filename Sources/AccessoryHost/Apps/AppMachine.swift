@@ -41,7 +41,6 @@ struct AppMachine: Equatable {
   private(set) var sessions = AppSessionTable()
   /// The published accessories that the app may see, whether or not the app is running.
   private var visible: [PublishedAccessory] = []
-  /// The published accessories that are hidden from the app.
   private(set) var hidden: [PublishedAccessory] = []
   private var since: [Int: Instant] = [:]
 

@@ -85,9 +85,7 @@ package struct ReplyCollector: Equatable {
   private let beginning: Instant
   /// Searches for the rule's pattern. Each byte is examined once.
   private var search: PatternSearch?
-  /// The bytes of the reply so far.
   package private(set) var reply: [UInt8] = []
-  /// When the last byte arrived.
   package private(set) var lastByte: Instant?
 
   /// Creates a collector.
@@ -142,7 +140,6 @@ package struct ReplyCollector: Equatable {
   /// differ.
   package var complaint: String? { isAsExpected ? nil : rule.complaint(of: reply) }
 
-  /// Whether the reply counts as complete if the session ends now.
   package var isCompleteAtTheEnd: Bool {
     switch rule.extent {
     case .count, .until: false
@@ -150,7 +147,6 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// Whether the reply is complete and, if not, how long to wait.
   package func state(now: Instant) -> State {
     if reply.count >= ReplyRule.longest { return .complete }
     switch rule.extent {
@@ -198,7 +194,6 @@ package enum ReplyWord: Equatable, Sendable {
   case file(String)
   case prefix(String)
 
-  /// The valid forms, for use in messages.
   package static let forms = "echo, none, text:…, hex:…, prefix:…, regex:… or file:…"
 
   /// Parses a word. Hex digits mean the same with or without `hex:`. The error's text states what is wrong with the

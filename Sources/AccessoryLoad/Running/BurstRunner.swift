@@ -52,7 +52,6 @@ public final class BurstRunner {
   public private(set) var sites: [BurstSite] = []
   /// The bytes of every burst; nil if no two bursts are the same.
   let repeatedPayload: [UInt8]?
-  /// The buffer in which unique bursts are generated.
   let scratch = UniqueScratch()
   private let verifier: ReplyVerifier
   private let seed: UInt64
@@ -102,7 +101,6 @@ public final class BurstRunner {
     watchdog?.cancel()
   }
 
-  /// The text of ``BurstReport/ending`` for an unfinished run.
   static let stillRunning = "still running"
 
   /// Returns settings for an app whose handler is a site. The settings allow several simultaneous sessions for one

@@ -12,7 +12,6 @@ import IAP2
 /// Invariant: the newest packets are kept, up to ``Limits/packets`` packets and ``Limits/bytes`` bytes in total; far
 /// fewer are kept while recording is off.
 package final class PacketLog {
-  /// The limits on what is kept.
   package struct Limits: Equatable, Sendable {
     package var packets = 100_000
     package var bytes = 32 << 20
@@ -31,7 +30,6 @@ package final class PacketLog {
   private var byteCount = 0
   private var cableCount = 0
   package private(set) var lastNumber = 0
-  /// Whether all packets are recorded.
   package var isRecording = false { didSet { hasRecorded = hasRecorded || isRecording } }
   private var hasRecorded = false
   /// Called after each packet.
@@ -48,7 +46,6 @@ package final class PacketLog {
   /// cable.
   private static let cables = 64
 
-  /// Observes the cables of an accessory or an address.
   package func watch(_ taps: CableTaps, of owner: String) {
     var numbers: [Int: Int] = [:]
     taps.add(Self.key) { [unowned self] cable, protocolName in

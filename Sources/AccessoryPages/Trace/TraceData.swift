@@ -48,7 +48,6 @@ struct TraceData {
     return object.text.replacing("<", with: "\\u003c")
   }
 
-  /// The run's events and packets.
   private mutating func add(to object: inout JSONObject) {
     let all = recorder.log.packets(after: 0, atMost: .max)
     let packets = fitting(all)

@@ -10,7 +10,6 @@ struct TracePage {
     (self.recorder, self.verdict, self.runs) = (recorder, verdict, runs)
   }
 
-  /// The contents of the file.
   var html: [UInt8] {
     let title = MarkupText.escaped("\(verdict.word): \(recorder.command)")
     let head = """

@@ -80,7 +80,6 @@ public final class TraceRecorder {
   /// Adds an event.
   public func add(_ event: TimelineEvent) { add(event.json, at: event.time) }
 
-  /// Adds a notification of the control protocol.
   package func add(_ method: String, params: String, at time: Instant) {
     add("{\"method\":\(JSONObject.quoted(method)),\"params\":\(params)}", at: time)
   }

@@ -87,7 +87,6 @@ extension Profile {
     /// The device looks for an app without asking the user.
     public static let noAlert = MatchAction(rawValue: 2)
 
-    /// The format of a match action: a word, or the number itself.
     static let format: Format<MatchAction> = {
       let words = Format.words([("none", none), ("optional", optional), ("no-alert", noAlert)])
       let number = Format<UInt8>.integer(0...255).map(MatchAction.init) { $0.rawValue }

@@ -67,7 +67,6 @@ package struct Plot {
     }
   }
 
-  /// Draws a line through points.
   package mutating func line(_ style: String, _ points: [(x: Double, y: Double)]) {
     path(style, points.map { (xPlace($0.x), yPlace($0.y)) })
   }
@@ -92,7 +91,6 @@ package struct Plot {
     parts.append("<path class=\"line \(style)\"\(data) d=\"\(d.joined(separator: " "))\"/>")
   }
 
-  /// Draws a point with a tooltip.
   package mutating func dot(_ style: String, x: Double, y: Double, data: String = "", _ title: String) {
     parts.append(
       "<circle class=\"dot \(style)\"\(data) cx=\"\(Self.number(xPlace(x)))\" cy=\"\(Self.number(yPlace(y)))\" r=\"3\">"
@@ -168,7 +166,6 @@ package struct Plot {
         + "text-anchor=\"middle\">\(MarkupText.escaped(text))</text>")
   }
 
-  /// The chart as SVG.
   package func svg(_ name: String) -> String {
     "<svg class=\"chart \(width.rawValue)\" viewBox=\"0 0 \(Self.number(width.points)) \(Self.number(height))\" role=\"img\" "
       + "aria-label=\"\(MarkupText.escaped(name))\">\n\(parts.joined(separator: "\n"))\n</svg>"

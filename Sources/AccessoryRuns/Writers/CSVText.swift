@@ -1,6 +1,5 @@
 import AccessoryCore
 
-/// Writes tables for spreadsheets.
 package enum CSVText {
   /// Returns a CSV cell according to RFC 4180. If a spreadsheet would interpret the text, such as an accessory's name,
   /// as a formula, the cell is written so that it remains text.

@@ -290,7 +290,6 @@ private struct MainThreadOnly<Value>: @unchecked Sendable {
 /// When an expectation fails, test libraries print its values with `Mirror`, and reach this realm through an accessory.
 /// The realm's contents belong to its loop, so other threads must not read them.
 extension AccessoryRealm: CustomReflectable {
-  /// The mirror has no children.
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 

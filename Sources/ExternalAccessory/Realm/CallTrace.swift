@@ -12,7 +12,6 @@ import Runtime
 package struct CallTrace: Equatable, Sendable {
   private let addresses: [UInt64]
 
-  /// Captures the caller's stack.
   package init() { addresses = Thread.callStackReturnAddresses.prefix(24).map(\.uint64Value) }
 
   /// All traces are equal, so that two misuses can be equal although they come from different calls.

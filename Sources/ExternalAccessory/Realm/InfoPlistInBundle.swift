@@ -47,7 +47,6 @@ package struct BundleDeclarations: Equatable, Sendable {
   private var protocols: [String]?
   private var modes: [String]?
 
-  /// The declarations of an app.
   package init(protocols: [String], modes: [String]) {
     self.protocols = protocols
     self.modes = modes.isEmpty ? nil : modes

@@ -4,7 +4,6 @@ package import LinuxIO
 
 /// Lets the app's threads run work on the loop.
 package protocol LoopEntrance: AnyObject, Sendable {
-  /// The loop.
   var loop: any EventLoop { get }
   /// Runs `body` on the loop, blocks until it has run, and returns its result.
   func sync<Value>(_ body: () -> Value) -> Value
@@ -24,7 +23,6 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
 
   deinit { epoll.stop() }
 
-  /// The loop.
   package var loop: any EventLoop { epoll }
 
   /// Blocks until the loop's thread has run `body`. If called on the loop's thread, runs `body` immediately.
@@ -44,7 +42,6 @@ package final class ThreadEntrance: LoopEntrance, @unchecked Sendable {
     return value
   }
 
-  /// Runs `body` in a later turn of the loop.
   package func async(_ body: @escaping @Sendable () -> Void) { epoll.execute(body) }
 
   /// Work that the caller waits for. `body` is set to nil before the caller continues: the loop may release this object
@@ -70,19 +67,15 @@ package final class VirtualEntrance: LoopEntrance, @unchecked Sendable {
   /// Creates the entrance to a loop that no other code uses.
   package init(_ loop: VirtualLoop) { virtual = loop }
 
-  /// The loop.
   package var loop: any EventLoop { virtual }
 
-  /// Runs `body` under the lock.
   package func sync<Value>(_ body: () -> Value) -> Value { lock.withLock(body) }
 
-  /// Runs `body` in the next turn of the loop.
   package func async(_ body: @escaping @Sendable () -> Void) { virtual.execute(body) }
 
   /// The next deadline; nil if nothing is scheduled.
   package var nextDeadline: Instant? { lock.withLock { virtual.nextDeadline } }
 
-  /// The loop's time.
   package var now: Instant { lock.withLock { virtual.now } }
 
   /// Runs all work that is due up to an instant. Afterwards, the loop's time is at most `instant`. Traps if work keeps

@@ -41,7 +41,6 @@ package final class MainDelivery: @unchecked Sendable {
   /// that calls `DispatchQueue.main.sync` only if `isMainThread` is false would then deadlock in an observer.
   private static let followsMainQueue: Void = MainThread.isAlso { DispatchQueue.getSpecific(key: mainQueueKey) == true }
 
-  /// Creates a delivery with an empty queue.
   package init() { Self.followsMainQueue }
 
   /// Whether the caller is on the main thread, or on the main queue, whichever thread that queue uses.
@@ -49,10 +48,8 @@ package final class MainDelivery: @unchecked Sendable {
     Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueueKey) == true
   }
 
-  /// Whether all work is done.
   package var isEmpty: Bool { lock.withLock { waiting.isEmpty && !isBusy && nudges == 0 } }
 
-  /// The number of queued work items.
   package var backlog: Int { lock.withLock { waiting.count + nudges } }
 
   /// Each work item is a separate operation, so that the main run loop can do other work between items.

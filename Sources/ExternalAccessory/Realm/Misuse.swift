@@ -74,7 +74,6 @@ package struct CallPlace: Equatable, Sendable, CustomStringConvertible {
   let line: Int
   let function: String
 
-  /// Creates the location from `#fileID`, `#line` and `#function`.
   package init(file: String, line: Int, function: String) {
     (self.file, self.line, self.function) = (file, line, function)
   }

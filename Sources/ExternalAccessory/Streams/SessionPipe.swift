@@ -137,7 +137,6 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
 
   private func port(_ stream: SessionLifetime.Stream) -> StreamPort { stream == .input ? input : output }
 
-  /// Records that the session object was released.
   func released() { settle(lock.withLock { lifetime.released() }) }
 
   private func settle(_ isDone: Bool) {
@@ -196,7 +195,6 @@ final class SessionPipe: SessionHandler, @unchecked Sendable {
     }
   }
 
-  /// Delivers all pending events on the main thread.
   func deliverAllOnMain() {
     input.deliverAllOnMain()
     output.deliverAllOnMain()

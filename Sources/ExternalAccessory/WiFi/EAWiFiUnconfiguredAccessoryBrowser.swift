@@ -27,7 +27,6 @@ open class EAWiFiUnconfiguredAccessory: NSObject, @unchecked Sendable {
     fatalError("use EAWiFiUnconfiguredAccessoryBrowser.unconfiguredAccessories")
   }
 
-  /// Creates an unconfigured accessory for a world.
   package init(
     name: String, manufacturer: String, model: String, ssid: String, macAddress: String,
     properties: EAWiFiUnconfiguredAccessoryProperties

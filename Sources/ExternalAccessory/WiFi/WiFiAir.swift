@@ -76,19 +76,15 @@ package final class WiFiAir: @unchecked Sendable {
 
   // MARK: Calls from a world
 
-  /// The state of the search.
   package var currentState: EAWiFiUnconfiguredAccessoryBrowserState { lock.withLock { state } }
 
-  /// The accessory that is being configured; nil if there is none.
   package var underConfiguration: EAWiFiUnconfiguredAccessory? { lock.withLock { configuring } }
 
-  /// Adds an unconfigured accessory that came into range.
   package func appear(_ accessory: EAWiFiUnconfiguredAccessory) {
     lock.withLock { _ = accessories.insert(accessory) }
     look()
   }
 
-  /// Removes an unconfigured accessory that went out of range.
   package func disappear(_ accessory: EAWiFiUnconfiguredAccessory) {
     lock.withLock { _ = accessories.remove(accessory) }
     look()

@@ -102,7 +102,6 @@ struct Option<Root: CommandOptions>: Sendable {
     return option
   }
 
-  /// Returns this option with a different default in its help text.
   func standard(_ text: String?) -> Option {
     var option = self
     option.spec.standard = text

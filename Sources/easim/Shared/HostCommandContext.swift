@@ -71,7 +71,6 @@ final class HostCommandContext {
   /// The reason why the accessory was refused; nil if there was no refusal.
   var refusal: Refusal? { refusals.refusal }
 
-  /// Prints why the accessory was refused, and what to try.
   func explainRefusal(_ console: Console) { refusals.explain(console) }
 
   var linkCounters: LinkCounters { device.linkCounters }

@@ -1,7 +1,6 @@
 import AccessoryControl
 import Testing
 
-/// Tests which HTTP requests are admitted.
 @Suite struct HTTPGateTests {
   private let gate = HTTPGate(host: "127.0.0.1", port: 8080, token: "secret")
 
