@@ -25,8 +25,7 @@ struct OrderMemory {
 
   private var entries: [String: Entry] = [:]
 
-  /// Returns the order to use on the next link with the accessory at `place`, and whether this is the last order to
-  /// try.
+  /// Returns the order to use on the next link with the accessory at `place`, and whether it is the last to try.
   func next(at place: String) -> (order: Order, isLast: Bool) {
     switch entries[place] {
     case nil: (.authenticationFirst, false)

@@ -48,8 +48,7 @@ public struct PageFile: Equatable, Sendable {
   ].joined(separator: "; ")
 }
 
-// These functions are declared here, because ExternalAccessorySimulation uses this module but must not depend on a C
-// module.
+// Declared here, because ExternalAccessorySimulation uses this module but must not depend on a C module.
 @_extern(c) private func cpage_count() -> Int32
 @_extern(c) private func cpage_path(_ index: Int32) -> UnsafePointer<CChar>
 @_extern(c) private func cpage_type(_ index: Int32) -> UnsafePointer<CChar>

@@ -47,8 +47,7 @@ final class SessionPlayer: SessionHandler {
   /// Starts playing in a session that was just opened, and becomes its handler.
   func start(on session: Session) {
     self.session = session
-    // The first action may be due immediately, but a session does not call its handler while the handler is being
-    // created.
+    // The first action may be due immediately, but a session does not call a handler that is being created.
     timer?.arm(at: loop.now)
   }
 

@@ -124,8 +124,7 @@ extension Report {
     }
   }
 
-  /// Returns a test case that fails or is skipped because something in the plan was not done; empty if everything was
-  /// done.
+  /// Returns a test case that fails or is skipped because something in the plan was not done; empty if all was done.
   ///
   /// - Parameters:
   ///   - all: the name of the case if something is missing: "every world was played".

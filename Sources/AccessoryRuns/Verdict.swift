@@ -8,8 +8,7 @@ public enum Verdict: Equatable, Sendable {
   case passed
   /// Something failed; the sentences give the reasons.
   case failed([String])
-  /// The run was stopped, for example by "SIGTERM", before it had completed its plan, and nothing had failed until
-  /// then.
+  /// The run was stopped, for example by "SIGTERM", before it had completed its plan, and nothing had failed.
   case stopped(by: String)
   /// Nothing was compared; the value is the reason.
   case empty(String)

@@ -8,8 +8,7 @@ import Foundation
 /// }
 /// ```
 extension NotificationCenter {
-  /// Returns the notifications with this name that are posted from now on; if `object` is given, only those that it
-  /// posts.
+  /// Returns the notifications with this name posted from now on; if `object` is given, only those that it posts.
   public func notifications(
     named name: Notification.Name, object: (any AnyObject & Sendable)? = nil
   ) -> Notifications { Notifications(self, name, object) }

@@ -3,8 +3,7 @@ public import ExternalAccessory
 /// A connect or disconnect. The type is `@unchecked Sendable`, because accessories are not Sendable with the trait
 /// AppleSendability.
 public enum AccessoryEvent: @unchecked Sendable {
-  /// The accessory connected. If the accessory has no protocols, it is not ready yet, and connects again when it is
-  /// ready.
+  /// The accessory connected. If the accessory has no protocols, it is not ready yet, and connects again later.
   case connected(EAAccessory)
   /// The accessory disconnected.
   case disconnected(EAAccessory)

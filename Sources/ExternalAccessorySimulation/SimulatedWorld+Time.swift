@@ -11,8 +11,7 @@ extension SimulatedWorld {
   private static let readingTimeout = 1.0
   /// How long one call waits for the app to read bytes in total, in seconds of real time.
   private static let readingLimit = 30.0
-  /// How often, in seconds, a wait checks whether the app is at rest, and how many consecutive checks must find it at
-  /// rest.
+  /// How often, in seconds, a wait checks whether the app is at rest, and how many consecutive checks must agree.
   private static let timeBetweenLooks = 0.01
   private static let looksAtRest = 20
 
@@ -132,8 +131,7 @@ extension SimulatedWorld {
   }
 
   /// Tracks whether the app's tasks and threads are still reading. The operating system decides when these run, so
-  /// virtual time stops while they read; otherwise the accessory would conclude that the app had not read for a long
-  /// time.
+  /// virtual time stops while they read; otherwise the accessory would conclude that the app had long stopped reading.
   private struct Readers {
     /// The number of reads at the time a wait timed out. The call waits again only after another read.
     var ignored: Int?

@@ -147,8 +147,7 @@ public final class SimulatedWorld: @unchecked Sendable {
   /// How many tasks are sleeping on ``clock``.
   public var sleeperCount: Int { sleepers.count }
 
-  /// A sentence that states how long the world stood still while the app acted in real time; nil if it never stood
-  /// still.
+  /// A sentence that states how long the world stood still while the app acted in real time; nil if it never did.
   package var standstill: String? {
     let seconds = stoodStill.withLock { $0 }
     guard seconds >= 0.1 else { return nil }

@@ -79,8 +79,7 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Closes the accessory's sessions; the accessory stays connected.
   public func closeSessions() { perform(.accessory(.closeSessions, of: name)) }
 
-  /// Forgets the accessory's sessions without closing them: they stay open in the app, but the accessory no longer
-  /// answers.
+  /// Forgets the accessory's sessions without closing them: they stay open in the app, but get no more answers.
   public func forgetSessions() { perform(.accessory(.forgetSessions, of: name)) }
 
   /// Sets the behavior for sessions that are opened from now on.

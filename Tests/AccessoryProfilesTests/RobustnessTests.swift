@@ -4,8 +4,7 @@ import Testing
 
 @testable import AccessoryProfiles
 
-/// The contents of a file must never make a reader crash or hang, and every error must have a message that names a
-/// position.
+/// A file must never make a reader crash or hang, and every error must have a message that names a position.
 @Suite struct RobustnessTests {
   let library = ProfileLibrary()
 

@@ -155,8 +155,7 @@ import Testing
       for _ in 0..<Int.random(in: 0...8, using: &random) { try simulator.line(" ") }
       simulator.send(SIGKILL)
       _ = try simulator.wait()
-      // A host that has a session reports that the accessory disconnected; a host without one waits for the next
-      // accessory.
+      // A host with a session reports that the accessory disconnected; a host without one waits for the next accessory.
       let next = try local.plugIn("echo")
       let ending = try host.wait()
       #expect([.exit(0), .exit(5)].contains(ending.ending), "\(ending.out)\(ending.err)")

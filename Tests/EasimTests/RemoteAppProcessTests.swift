@@ -75,8 +75,7 @@ import Testing
       #expect(remains.outLines.contains("app connect") && remains.outLines.last == "10000 bytes came back")
     }
     #expect(try server.ctl("app.open", "app=p1", "protocol=com.lawaken.iap2").ending == .exit(0))
-    // An app is refused a session for a protocol if another app on the same device already has a session for that
-    // protocol.
+    // An app is refused a session for a protocol if another app on the same device already has one for that protocol.
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(6))
     #expect(try server.ctl("app.kill", "app=p1").ending == .exit(0))
     #expect(try server.ctl("app.open", "app=p4", "protocol=com.lawaken.iap2").ending == .exit(0))

@@ -105,8 +105,7 @@ import Testing
     #expect(list.out.split(separator: "\n").count == 1)
   }
 
-  /// The string, in the mock's format, contains a line break and an escape sequence that would turn a terminal's text
-  /// red.
+  /// The string, in the mock's format, contains a line break and an escape sequence that turns a terminal's text red.
   @Test func aStringIsOneLineAndGivesNoOrdersToATerminal() throws {
     let list = try USBMock(options: ["--serial", #"A\nB\033[31mC"#]).run("list", "usb:")
     #expect(list.out == "usb:1-2  Mock Accessory  Mock Works  1209:0001  A\u{FFFD}B\u{FFFD}[31mC  iAP2\n")

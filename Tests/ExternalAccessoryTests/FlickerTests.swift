@@ -5,8 +5,7 @@ import Testing
 
 /// Tests the flicker and its variants (F).
 @Suite struct FlickerTests {
-  /// Keeps a session open like a robust client: opens it when its protocol is offered, and releases it at the
-  /// disconnect.
+  /// Keeps a session open like a robust client: opens it when its protocol is offered, releases it at the disconnect.
   private final class Client: @unchecked Sendable {
     private(set) var session: EASession?
     private(set) var log: [String] = []

@@ -11,8 +11,7 @@ extension CheckCase {
       let limit = min(run.largestPiece(session.device), 4_100)
       var sizes = [1, 2, 3]
       for power in 3...12 { sizes += [1 << power - 1, 1 << power, 1 << power + 1] }
-      // With the 12 bytes of packet header and checksums added, these sizes make transfers of exactly 64, 512 and 1,024
-      // bytes.
+      // With 12 bytes of packet header and checksums, these sizes make transfers of exactly 64, 512 and 1,024 bytes.
       sizes += [64 - 12, 512 - 12, 1_024 - 12]
       for size in sizes where size <= limit {
         try run.exchange(CheckBytes.mixed(size, seed: UInt64(size)), on: session, size: size)

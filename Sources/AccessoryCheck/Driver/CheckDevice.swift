@@ -10,8 +10,7 @@ import IAP2
 /// and records everything.
 final class CheckDevice {
   struct Manner {
-    /// The limits that the device announces in its SYN+ACK: how many packets may be outstanding, and the longest
-    /// packet.
+    /// The limits that the device announces in its SYN+ACK: the number of outstanding packets, and the longest packet.
     var window: UInt8 = 127
     var packetLength: UInt16 = 65_535
     var initialSequence: UInt8 = 0x1D
@@ -57,8 +56,7 @@ final class CheckDevice {
   private(set) var framingProblems: [(text: String, packet: Int)] = []
   private(set) var data: [UInt16: [UInt8]] = [:]
   private(set) var dataPackets: [UInt16: [Int]] = [:]
-  /// The packets with a payload for an undeclared link session, or with one that is too short to identify an EA
-  /// session.
+  /// The packets with a payload for an undeclared link session, or one too short to identify an EA session.
   private(set) var strays: [Int] = []
   private var unacknowledged: [Unacknowledged] = []
   private var ahead: [UInt8: WirePacket] = [:]

@@ -80,8 +80,7 @@ extension CheckRun {
     }
   }
 
-  /// Sends a few bytes and checks whether they come back. If the accessory refuses the session, a second session is
-  /// tried.
+  /// Sends a few bytes and checks whether they come back. If the accessory refuses the session, a second one is tried.
   func echoTrial() throws -> EchoTrial {
     if let knownEcho { return knownEcho }
     let sent = Array("easim: does it echo?".utf8)

@@ -28,8 +28,7 @@ public struct CheckSettings {
 
   /// Whether an accessory echoes.
   public enum Echo: String, Sendable, CaseIterable {
-    /// Whether the accessory echoes is not known: easim finds out, and cases that need an echo are skipped if there is
-    /// none.
+    /// It is not known whether the accessory echoes: easim finds out; without an echo, cases that need one are skipped.
     case tried = "try"
     /// The accessory is expected to echo; a case fails if there is no echo.
     case yes

@@ -8,8 +8,7 @@ import IAP2
 /// let report = try checker.run(CheckSelection.all.cases) { print($0.rule.number, $0.outcome) }
 /// ```
 public final class Checker {
-  /// After this many consecutive failed attachments, the accessory counts as gone, and later cases do not try to
-  /// connect.
+  /// After this many consecutive failed attachments, the accessory counts as gone, and later cases do not connect.
   private static let mostAbsences = 3
 
   let run: CheckRun

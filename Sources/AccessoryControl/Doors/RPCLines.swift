@@ -1,7 +1,6 @@
 import AccessoryCore
 
-/// A client that sends and receives lines of JSON-RPC. The owner passes received bytes in, and sends the bytes that
-/// come out.
+/// A client that sends and receives lines of JSON-RPC. The owner passes received bytes in and sends what comes out.
 ///
 /// - While more than ``mostUnsent`` bytes are waiting to be sent, no further line is handled: ``wantsToRead`` is false,
 /// and the door stops reading. A client that sends requests without reading answers therefore blocks itself, and no

@@ -35,8 +35,7 @@ extension ControlMethods {
       ) { call, params, answer in
         let accessory = try call.server.accessories.find(params.accessory)
         try accessory.perform(.pull(accessory.id, unnoticed: params.isUnnoticed))
-        // The answer is deferred, because the accessory notices only in the next turn of the loop that its cable has
-        // ended.
+        // The answer is deferred, because the accessory notices the end of its cable only in the next turn of the loop.
         call.server.later { answer(.success(accessory.state)) }
       }
     case .accessory(.plugIn, _), .accessory(.unplug, _): return answering(AccessoryState.format) { $0.state }

@@ -63,8 +63,7 @@ public struct ControlMethod: Sendable {
       do throws(SourceProblems) { read = try params.read(asked) } catch {
         throw RPCError(error, in: params.shape.name, of: name)
       }
-      // The world is looked up before the method runs, because the method may remove the object through which it is
-      // found.
+      // The world is looked up before the method runs, because the method may remove the object that leads to it.
       let world = call.server.world(changedBy: asked, effect)
       try body(call, read) { answer in
         let tree = answer.map { result.tree($0) }

@@ -4,8 +4,7 @@ import AccessoryHost
 import AccessoryLoad
 import AccessorySessions
 
-/// A load test in a world: a separate app on the world's device, which opens sessions with one accessory and sends
-/// bursts.
+/// A load test in a world: a separate app on the world's device opens sessions with one accessory and sends bursts.
 final class BurstJob: AppHandler {
   private let job: ControlledJob
   private let runner: BurstRunner

@@ -120,8 +120,7 @@ final class ControlledAccessory {
 
   // MARK: Quirks and behaviors
 
-  /// Changes the profile. Returns true if the change takes effect now rather than when the accessory is next plugged
-  /// in.
+  /// Changes the profile. Returns true if the change takes effect now, not when the accessory is next plugged in.
   func change(_ change: (inout Profile) -> Void) -> Bool {
     change(&profile)
     isStale = true

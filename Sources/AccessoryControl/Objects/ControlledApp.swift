@@ -37,8 +37,7 @@ final class ControlledApp: AppHandler {
     return view
   }
 
-  /// Performs an action on this app. Launching the app and opening sessions are separate methods with their own
-  /// parameters.
+  /// Performs an action on this app. Launching the app and opening sessions have their own methods.
   func perform(_ action: AppAction) throws(RPCError) {
     switch action {
     case .registers: try running().register()

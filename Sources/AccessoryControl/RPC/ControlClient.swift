@@ -1,7 +1,6 @@
 import AccessoryFormats
 
-/// One client of the control protocol. A client makes calls and receives results and notifications, as lines or over
-/// HTTP.
+/// One client of the control protocol, which makes calls and receives results and notifications, as lines or over HTTP.
 ///
 /// - Calls begin in order, but may end in a different order. Calls that wait (`time.runUntil`, `session.read` with a
 ///   wait) do

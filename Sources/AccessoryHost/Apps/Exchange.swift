@@ -108,8 +108,7 @@ public final class Exchange: SessionHandler {
     settleTimer = loop.schedule(after: settle) { [weak self] in self?.finishSettling() }
   }
 
-  /// Whether everything was as expected, and the exchange is only watching for extra bytes after the last expected
-  /// byte.
+  /// Whether everything was as expected, and the exchange only watches for extra bytes after the last expected byte.
   public var isSettling: Bool { done != nil && settleTimer != nil && received == expected.count }
 
   /// Stops watching for extra bytes.

@@ -136,8 +136,7 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// A description of how the reply differs from the expected reply, without a period; nil if the reply does not
-  /// differ.
+  /// A description of how the reply differs from the expected reply, without a period; nil if it does not differ.
   package var complaint: String? { isAsExpected ? nil : rule.complaint(of: reply) }
 
   package var isCompleteAtTheEnd: Bool {

@@ -223,8 +223,7 @@ public struct BurstLane {
     return .unexpected(more)
   }
 
-  /// Judges a collected reply once it is complete and its request has been sent; returns nil if nothing can be judged
-  /// yet.
+  /// Judges a collected reply once it is complete and its request has been sent; nil if nothing can be judged yet.
   mutating func judge(now: Instant) -> Event? {
     guard judging == .rule, sentWhole > 0, let collector, collector.state(now: now) == .complete else { return nil }
     if let complaint = collector.complaint { return .wrong(flights[0], complaint) }

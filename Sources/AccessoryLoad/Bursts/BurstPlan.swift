@@ -24,8 +24,7 @@ public struct BurstPlan: Equatable, Sendable {
     /// A burst starts as soon as a session has fewer than ``BurstPlan/inFlight`` bursts in flight.
     case closedLoop
     /// The given number of bursts starts every second across all sessions, whether or not earlier bursts are complete.
-    /// A late burst is measured from its scheduled start, so that an accessory that stops answering cannot hide the
-    /// delay.
+    /// A late burst is measured from its scheduled start, so an accessory that stops answering cannot hide the delay.
     case rate(burstsPerSecond: Double)
     /// Rates that change over time, in successive phases.
     case phases([BurstPhase])

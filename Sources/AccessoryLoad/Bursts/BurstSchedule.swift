@@ -135,7 +135,7 @@ public struct BurstSchedule: Equatable, Sendable {
     return low - begun
   }
 
-  /// Returns the first burst that is due at least `seconds` seconds after the start, beginning the search at burst
+  /// Returns the first burst that is due at least `seconds` seconds after the start; the search begins at burst
   /// `first`.
   private func firstDue(after seconds: Double, from first: Int) -> Int {
     // Lower and upper bounds for the burst's number.

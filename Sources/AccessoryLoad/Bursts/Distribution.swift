@@ -35,8 +35,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
 
   package struct Lognormal: Equatable, Sendable {
     package var median = Value.drawStandard
-    /// The standard deviation of the value's natural logarithm; at 1, one value in 44 is more than 7.4 times the
-    /// median.
+    /// The standard deviation of the value's natural logarithm; at 1, one value in 44 exceeds 7.4 times the median.
     package var sigma = 1.0
     package var bounds = Bounds()
 
@@ -181,8 +180,7 @@ extension Distribution.Bounds {
 // MARK: - Files
 
 extension Distribution {
-  /// Returns the kinds of distributions; `value` is the format of a single value, and `name` is the name used in
-  /// documents.
+  /// Returns the kinds of distributions; `value` is the format of a single value, and `name` is for documents.
   static func kinds(_ name: String, _ value: Format<Value>) -> OneOf<Distribution> {
     func bounds<Root>(_ path: Property<Root, Bounds>) -> [Field<Root>] {
       Record("bounds", "", Bounds()) {

@@ -1,5 +1,4 @@
-/// Counts how many times each value occurred, to a precision of three significant digits. Latencies are stored in this
-/// form.
+/// Counts how many times each value, such as a latency, occurred, to a precision of three significant digits.
 ///
 /// The histogram is modelled on HdrHistogram. Values below 2,048 are counted individually. From 2,048 on, every
 /// doubling of the value is divided into 1,024 steps, so that a step is never wider than a thousandth of the values in

@@ -28,8 +28,7 @@ public struct LatencyMap: Equatable, Sendable {
   /// Returns how many bursts in this column have a latency in this row.
   public func count(_ column: Int, _ row: Int) -> Int { counts[column * Self.rows + row] }
 
-  /// Returns the lowest latency in a row, in nanoseconds; for the row after the last, returns the last row's upper
-  /// bound.
+  /// Returns the lowest latency in a row, in nanoseconds; for the row after the last, the last row's upper bound.
   public static func lowest(_ row: Int) -> Int { (4 + row & 3) << (row >> rowBits + lowestBit - rowBits) }
 
   static func row(of nanoseconds: Int) -> Int {

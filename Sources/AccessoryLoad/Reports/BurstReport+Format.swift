@@ -16,8 +16,7 @@ extension BurstReport: Report {
     return object
   }
 
-  /// The limits for report files. Two full histograms take 3 MB, and an accessory with all its attachments takes 0.2
-  /// MB.
+  /// The limits for report files. Two full histograms take 3 MB, an accessory with all its attachments 0.2 MB.
   public static let limits = JSON5.Limits(bytes: 8 << 20, depth: 16)
 
   /// The format of report files. Derived figures are written for people and other programs, but are not read back.
@@ -223,7 +222,7 @@ extension Format<Int> {
 }
 
 extension Format<String> {
-  /// easim never writes strings longer than this. The length is limited because strings from many reports are shown
+  /// easim never writes strings longer than this. The limit exists because strings from many reports are shown
   /// together.
   static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }

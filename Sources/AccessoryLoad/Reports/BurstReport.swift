@@ -66,8 +66,7 @@ public struct BurstReport: Equatable, Sendable {
   public var series = ThroughputSeries()
   /// The errors by kind.
   public var errors: [ErrorKind: ErrorTally] = [:]
-  /// How many times returned bytes were wrong in each way, if bursts are unique; one error may be wrong in several
-  /// ways.
+  /// How many times returned bytes were wrong in each way, if bursts are unique; one error may count several times.
   public var mismatches: [StreamFinding.Kind: Int] = [:]
   /// The results of each accessory.
   public var sites: [Site] = []

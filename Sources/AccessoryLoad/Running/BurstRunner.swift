@@ -103,8 +103,7 @@ public final class BurstRunner {
 
   static let stillRunning = "still running"
 
-  /// Returns settings for an app whose handler is a site. The settings allow several simultaneous sessions for one
-  /// protocol.
+  /// Returns settings for an app whose handler is a site. The settings allow simultaneous sessions for one protocol.
   public static func appSettings(_ settings: AppSettings = AppSettings()) -> AppSettings {
     var settings = settings
     settings.rules.secondSession = .sideBySide
@@ -242,8 +241,7 @@ public final class BurstRunner {
         tally.begun += 1
       case .wait(let instant):
         wake(at: instant)
-        // With a rate, any session that has room may send the burst; in a closed loop, each session has its own
-        // schedule.
+        // With a rate, any session with room may send the burst; in a closed loop, each session has its own schedule.
         return !hasRate || schedules.count > 1
       case .waitForOthers: return true
       case .finished:

@@ -42,8 +42,7 @@ package final class PacketLog {
 
   /// The key under which this log observes a channel; captures use keys starting at 1.
   private static let key = 0
-  /// How many cables of one accessory or address are remembered, so that native channels can be assigned to the right
-  /// cable.
+  /// How many cables of one accessory or address are remembered, to assign native channels to the right cable.
   private static let cables = 64
 
   package func watch(_ taps: CableTaps, of owner: String) {

@@ -106,8 +106,7 @@ public final class TraceRecorder {
   /// The page, as HTML.
   public func page(_ verdict: TraceVerdict) -> [UInt8] { TracePage(self, verdict, []).html }
 
-  /// A page with several other runs side by side. This recorder contributes only the verdict and the command at the
-  /// top.
+  /// A page with several other runs side by side. This recorder contributes only the verdict and command at the top.
   public func page(_ verdict: TraceVerdict, of runs: [TracedRun]) -> [UInt8] { TracePage(self, verdict, runs).html }
 }
 

@@ -42,8 +42,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public var manners = Manners.brief
   /// Whether the device automatically answers every message that it understands.
   public var answers = true
-  /// The user's own rules. A user's rule replaces the built-in rule that has the same trigger and sends the same
-  /// message.
+  /// The user's own rules. A user's rule replaces the built-in rule with the same trigger and message.
   public var rules: [MessageRuleEntry] = []
 
   /// Creates a profile with the defaults.

@@ -108,8 +108,7 @@ extension Profile {
 }
 
 extension Format<String> {
-  /// The maximum length of a string in an identification, in Unicode scalars; the wire format allows far longer
-  /// strings.
+  /// The maximum length of a string in an identification, in Unicode scalars; the wire allows far longer strings.
   private static let longestText = 255
 
   /// The format of a string in the identification, which may contain `{index}`.

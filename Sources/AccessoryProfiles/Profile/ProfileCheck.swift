@@ -115,8 +115,7 @@ struct ProfileCheck {
   }
 
   private func checkMessages() {
-    // Protocols with native transport count as well, because their sessions use the link on cables without native
-    // endpoints.
+    // Protocols with native transport count as well: on cables without native endpoints, their sessions use the link.
     guard !profile.protocols.isEmpty else { return }
     let start = [Profile.MessageName.id(0xEA00), .name("StartExternalAccessoryProtocolSession")]
     if !profile.messages.received.contains(where: start.contains) {

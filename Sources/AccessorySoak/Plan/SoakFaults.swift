@@ -68,8 +68,7 @@ enum SoakFaults {
       rate.bytes = random.number(4_000...400_000)
       fault.effect = .rate(rate)
     case .split(var split):
-      // Single-byte pieces are rare, because they would take a hundred times as long, and the scanner's own tests cover
-      // them.
+      // Single-byte pieces are rare, because they take a hundred times as long and the scanner's own tests cover them.
       split.size = random.percent(3) ? random.number(1...15) : random.spread(16...3_000)
       if split.size > 50, random.percent(30) { split.gap = random.milliseconds(0...3) }
       fault.effect = .split(split)

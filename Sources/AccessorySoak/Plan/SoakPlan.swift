@@ -115,8 +115,7 @@ public struct SoakStreamPlan: Equatable, Sendable {
     case eager
     /// This end reads the given number of bytes at a time, and pauses between reads.
     case slow(bytes: Int, every: Duration)
-    /// This end reads the given number of bytes, and then pauses for the given time; nil means that it never reads
-    /// again.
+    /// This end reads the given number of bytes, then pauses for the given time; nil means that it never reads again.
     case stops(after: Int, resumes: Duration?)
   }
 

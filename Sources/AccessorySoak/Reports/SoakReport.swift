@@ -60,8 +60,7 @@ public struct SoakReport: Equatable, Sendable {
   public var coverage = SoakCoverage()
   /// The first failures, in the order of their seeds.
   public var failures: [Failure] = []
-  /// The duration of the run in real time. The duration is not written to report files, because it differs between
-  /// runs.
+  /// The duration of the run in real time; not written to report files, because it differs between runs.
   public var took = Duration.zero
 
   init() {}

@@ -92,8 +92,7 @@ public struct SoakShrinker {
     var next = 0
     while !isExhausted, next < changes.count {
       if attempt(changes[next]) {
-        // The index stays the same: either the next element is now at this index, or the same change can be applied
-        // again.
+        // The index stays the same: the next element is now at this index, or the same change can be applied again.
         changes = change(ScenarioWithApps(plan: plan).tree, kept)
       } else {
         next += 1

@@ -2,8 +2,7 @@ import AccessoryCore
 import AccessorySessions
 import AccessorySimulator
 
-/// The record of one world: the broken rules, the corner cases that were reached, and a hash of everything that
-/// happened.
+/// The record of one world: the broken rules, the corner cases reached, and a hash of everything that happened.
 final class SoakRecord {
   /// The maximum number of violations that are recorded; more would not help to explain a failure.
   private static let most = 20

@@ -179,8 +179,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
 
   // MARK: Misuse
 
-  /// The app's misuses: first those recorded by the app view, then those recorded by streams and sessions, each in
-  /// order.
+  /// The app's misuses: first those recorded by the app view, then those of streams and sessions, each in order.
   package var misuses: [String] {
     noteDeadLoops()
     let (views, open) = entrance.sync { (earlier + (appView?.misuses ?? []), Array(pipes.values)) }

@@ -2,8 +2,7 @@ import Foundation
 
 /// The stream of bytes from an accessory.
 ///
-/// This class overrides all of Foundation's methods, because on Linux Foundation's own streams never call their
-/// delegate.
+/// This class overrides all of Foundation's methods, because on Linux Foundation's streams never call their delegate.
 final class AccessoryInputStream: InputStream, StreamDelegate {
   private let pipe: SessionPipe
 

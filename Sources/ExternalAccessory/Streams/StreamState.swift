@@ -135,8 +135,7 @@ struct StreamState {
   }
 }
 
-/// Detects streams none of whose run loops has ever handled an event, and records how long the first event has been
-/// waiting.
+/// Detects streams none of whose run loops has ever handled an event, and records when the first event began to wait.
 struct LoopWatch {
   /// How many seconds a thread has to start its run loop after a stream was scheduled in it.
   static let patience = 2.0

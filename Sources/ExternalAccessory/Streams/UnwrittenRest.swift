@@ -2,8 +2,7 @@
 ///
 /// Apps that ignore the result of `write` lose these bytes, which is the most common bug in clients. The bug shows when
 /// the app's next write begins with different bytes, or when there is no next write. Only the first bytes that were not
-/// accepted are kept for comparison, so the loss goes unnoticed if the next message happens to begin with the same
-/// bytes.
+/// accepted are kept for comparison, so the loss goes unnoticed if the next message begins with the same bytes.
 struct UnwrittenRest {
   private static let most = 64
 

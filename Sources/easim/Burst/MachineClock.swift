@@ -3,8 +3,7 @@ import AccessoryLoad
 import CLinux
 import Glibc
 
-/// A reading of this machine's clock and its estimated error, taken at the same moment as a reading of the loop's
-/// clock.
+/// A reading of this machine's clock and its estimated error, taken at the same moment as one of the loop's clock.
 struct MachineClock {
   private let instant: Instant
   /// Microseconds since 1970.

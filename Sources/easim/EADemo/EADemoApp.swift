@@ -55,8 +55,7 @@ struct EADemoApp: Equatable {
 
   var isBusy: Bool { waiting != nil }
 
-  /// Returns true if a command is accepted now; while another command waits, only a command that ends the wait is
-  /// accepted.
+  /// Returns true if a command is accepted now; while another command waits, only commands that end the wait are.
   func mayPerform(_ command: EADemoCommand) -> Bool {
     !isBusy || command == .close || command == .quit || command == .stop
   }

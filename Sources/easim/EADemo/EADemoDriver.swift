@@ -3,8 +3,7 @@ import AccessoryHost
 import AccessorySessions
 import IAP2
 
-/// Carries out the decisions of ``EADemoApp`` through a device's app, and calls the front end, which is a screen or a
-/// pipe.
+/// Carries out the decisions of ``EADemoApp`` through a device's app, and calls the front end: a screen or a pipe.
 final class EADemoDriver: AppHandler {
   private(set) var app: EADemoApp
   private(set) var isOver = false

@@ -2,8 +2,7 @@ import AccessoryFormats
 import AccessoryHost
 
 enum EADemoList {
-  /// Lists every accessory with its number; if there are none, returns a message that names the place that easim
-  /// searched.
+  /// Lists every accessory with its number; if there are none, returns a message that names the place searched.
   static func lines(_ accessories: [PublishedAccessory], place: String) -> [String] {
     if accessories.isEmpty { return [nothing(place)] }
     return accessories.enumerated().map { "\($0.offset + 1)  \(line($0.element))" }

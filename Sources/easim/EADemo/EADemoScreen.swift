@@ -1,7 +1,6 @@
 import AccessoryHost
 
-/// EADemo's three screens, operated by keys: the list of accessories, one accessory with its protocols, and the
-/// session.
+/// EADemo's three screens, operated by keys: the list of accessories, an accessory with its protocols, and the session.
 ///
 /// ```
 ///   accessories ──enter──▶ accessory ──enter on a protocol──▶ session

@@ -10,8 +10,7 @@ enum PatientFile {
   /// The time limit for opening files; it covers all files that are opened together.
   static let limit = Duration.seconds(10)
   private static let left = Locked(limit)
-  /// The additional time for each file: on a busy machine, opening a thousand files can take as long as one blocked
-  /// open.
+  /// The additional time for each file: on a busy machine, opening a thousand files can take as long as a blocked open.
   private static let grace = Duration.milliseconds(100)
 
   private enum Ending<Result> {

@@ -5,8 +5,7 @@ import Glibc
 /// Without replacements, the next file or socket that is opened would get a closed descriptor's number, and would
 /// receive stdout's output.
 enum StandardDescriptors {
-  /// Opens replacements for closed descriptors. Reading from or writing to a replacement fails, as with a closed
-  /// descriptor.
+  /// Opens replacements for closed descriptors. Using a replacement fails, as with a closed descriptor.
   static func hold() {
     // Each call to `open` uses the lowest free number, so it gets the number of the closed descriptor.
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {

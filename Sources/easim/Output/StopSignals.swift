@@ -2,8 +2,7 @@ import Glibc
 import LinuxIO
 import Synchronization
 
-/// Receives SIGINT, SIGTERM and SIGHUP on a separate thread, so that they work even while all other threads are
-/// blocked.
+/// Receives SIGINT, SIGTERM and SIGHUP on a separate thread, so that they work even if all other threads are blocked.
 enum StopSignals {
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
   // The state is static, because signals belong to the process.

@@ -98,8 +98,7 @@ final class PipeHost: AppHandler, PipeRole {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     self.app = app
-    // An accessory that connects twice has no protocols the first time, so no session can be opened until it connects
-    // again.
+    // An accessory that connects twice has no protocols the first time, so no session can be opened yet.
     guard !accessory.protocols.isEmpty, target == nil else { return }
     do {
       target = (accessory, try ProtocolChoice.choose(options.shared.protocolName, among: accessory.protocols))

@@ -22,7 +22,7 @@ struct SendScript {
   }
 
   /// The first step starts without a payload, so that `--expect` may precede the payload, as in `--expect echo --text
-  /// hello`.
+  /// hi`.
   private var steps = [Step()]
 
   init() {}

@@ -160,8 +160,7 @@ final class Sender: AppHandler {
 
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
-    // An accessory that connects twice has no protocols the first time, so no session can be opened until it connects
-    // again.
+    // An accessory that connects twice has no protocols the first time, so no session can be opened yet.
     guard !accessory.protocols.isEmpty, session == nil else { return }
     guard let name = choose(from: accessory.protocols) else { return }
     do {
@@ -231,8 +230,7 @@ final class Sender: AppHandler {
   private func finish(_ outcome: Exchange.Outcome, _ payload: SendPayload, _ expectation: Exchange.Expectation) {
     switch outcome {
     case .verified where expectation == .none:
-      // Sent bytes may not have been delivered yet; the command is done when the accessory has acknowledged all of
-      // them.
+      // Sent bytes may not have been delivered yet; the command is done when the accessory has acknowledged all.
       waitForAcknowledgement(outcome.description)
     case .verified(let sent, let received):
       verified = received

@@ -1,8 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// Tracks which connections of an HTTP server are waiting for a request, and which one to close when the limit is
-/// reached.
+/// Tracks which connections of an HTTP server wait for a request, and which one to close when the limit is reached.
 ///
 /// A connection that has sent a request with the token is never closed. All other connections are called strangers:
 /// when a connection arrives and the limit is reached, the oldest stranger is closed. Connections that send their

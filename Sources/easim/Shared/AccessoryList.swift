@@ -4,8 +4,7 @@ import AccessoryFormats
 import AccessoryHost
 import AccessorySessions
 
-/// Lists accessories, one per line, with what the medium reports about each. An unusable accessory is listed with the
-/// reason.
+/// Lists accessories, one per line, with what the medium reports about each, or the reason why it is unusable.
 enum AccessoryList {
   static func text(_ accessories: [FoundAccessory]) -> String {
     TextTable.lines(rows(accessories)).joined(separator: "\n")

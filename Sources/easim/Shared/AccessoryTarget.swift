@@ -78,8 +78,7 @@ final class AccessoryTarget {
       """
   }
 
-  /// Returns the exit code and the message when no accessory was ready: either the time ran out, or no accessory can
-  /// appear.
+  /// Returns the exit code and the message when no accessory was ready: time ran out, or no accessory can appear.
   func explanation(within timeout: Duration) -> (code: ExitCode, text: String) {
     if dialer.isUnfinished, let trouble = dialer.trouble {
       return (.gone, "the accessory was not ready within \(DurationText.format(timeout)): \(trouble.detail)")

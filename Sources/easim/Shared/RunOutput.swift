@@ -33,8 +33,7 @@ struct RunOutput<Result: Report> {
     }
   }
 
-  /// Returns the shard given by `--shard` or, failing that, by the environment; a shard from the environment is also
-  /// printed.
+  /// Returns the shard given by `--shard` or, failing that, by the environment, in which case the shard is printed.
   private static func shard(_ shared: SharedOptions, _ count: Int, _ console: Console) throws -> Shard {
     if let shard = shared.shard { return shard }
     if count == 1 { return .whole }

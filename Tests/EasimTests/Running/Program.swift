@@ -27,8 +27,7 @@ final class Program {
     var outLines: [String] { out.split(separator: "\n").map(String.init) }
   }
 
-  /// How long a wait may last before it counts as hung. The limit is generous, because sanitizers and busy machines are
-  /// slow.
+  /// How long a wait may last before it counts as hung; generous, because sanitizers and busy machines are slow.
   static let hangLimit = 60_000
 
   private let command: String
@@ -137,8 +136,7 @@ struct ProgramFailure: Error, CustomStringConvertible {
 
 /// One output stream of a program, and the text read from it.
 ///
-/// The pipe is a pair of sockets, because sockets can be created in such a way that no other test's program inherits
-/// them.
+/// The pipe is a pair of sockets, because sockets can be created so that no other test's program inherits them.
 struct OutputPipe {
   let readingEnd: Int32
   private(set) var writingEnd: Int32

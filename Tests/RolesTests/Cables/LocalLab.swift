@@ -58,8 +58,7 @@ final class LocalLab {
     return profile
   }
 
-  /// Runs until a condition holds. If the condition does not hold in time, the test fails and reports the events so
-  /// far.
+  /// Runs until a condition holds. If the condition does not hold in time, the test fails and reports all events.
   func run(until condition: () -> Bool, _ place: SourceLocation = #_sourceLocation) {
     let came = loop.run(until: condition, limit: hangLimit)
     #expect(came, "\(changes)", sourceLocation: place)

@@ -119,8 +119,7 @@ import Testing
     #expect(sum.payloads == [])
   }
 
-  /// Unique bytes are still compared with the correct position in their stream, even if other payloads are sent in
-  /// between.
+  /// Unique bytes are still compared at the correct position in their stream, even with other payloads in between.
   @Test func uniqueBytesStayInStepBesideOtherPayloads() throws {
     let plan = try Self.plan(
       """

@@ -106,8 +106,7 @@ extension BurstReport {
   /// The height of the charts, chosen so that both charts over time fit on the first screen.
   private static let height = 160.0
 
-  /// The number of shades in the heat map: one for the cell with the most bursts, one for a tenth of that number, and
-  /// so on.
+  /// The number of shades in the heat map: one for the cell with the most bursts, one for a tenth of that, and so on.
   static let shades = 5
 
   func latencyMapChart(_ width: Plot.Width) -> String {
