@@ -180,8 +180,7 @@ public final class Device {
     report(TimelineEvent(time: loop.now, side: side, kind: kind, subject: subject, worldNumber: worldNumber))
   }
 
-  /// Tells the apps about an action of the publication machine. `subject` describes the accessory that the action is
-  /// about.
+  /// Tells the apps about an action of the publication machine. `subject` describes the accessory concerned.
   func perform(_ action: PublicationMachine.Action, _ subject: TimelineEvent.Subject, worldNumber: Int?) {
     switch action {
     case .connect(let accessory):
@@ -219,8 +218,7 @@ extension Device: CableOwner {
     plugIn(cable, at: accessory.address.description, key: accessory.identity, announced: accessory.card, ended: ended)
   }
 
-  /// Plugs in a cable that a dialer has connected to an accessory, and returns the cable, so that the caller can unplug
-  /// it later.
+  /// Plugs in a cable that a dialer has connected to an accessory, and returns the cable, which the caller can unplug.
   @discardableResult
   public func plugIn(
     _ cable: Cable, of accessory: FoundAccessory, ended: @escaping (CableOutcome) -> Void

@@ -265,8 +265,7 @@ struct ReplayedSession {
         break
       }
     }
-    // The context starts at a multiple of sixteen bytes, so that recorded and received bytes can be printed one below
-    // the other.
+    // The context starts at a multiple of sixteen bytes, so that recorded bytes can be printed above received ones.
     let lead = min(recent.count, received % 16 + (received >= 16 ? 16 : 0))
     difference.contextOffset = received - lead
     difference.expected = Array(expected[(received - lead)..<min(expected.count, received + 32)])

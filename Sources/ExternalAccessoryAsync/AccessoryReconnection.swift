@@ -126,8 +126,7 @@ public struct AccessoryReconnection: AsyncSequence, Sendable {
 
 /// Waits for a reason to try again.
 private final class Watch: @unchecked Sendable {
-  /// The reasons in order of importance: if there are several, ``next(within:on:)`` returns the first of them in this
-  /// order.
+  /// The reasons in order of importance: if there are several, ``next(within:on:)`` returns the most important one.
   enum Reason: Comparable {
     case arrival
     case activation

@@ -42,8 +42,8 @@ extension SimulatedWorld {
     /// How long, in real time, a wait in virtual time continues while nothing happens in the world but the app's
     /// threads and tasks may be working. The wait never continues beyond its own limit.
     public var patience = Duration.seconds(5)
-    /// The protocols that the app's Info.plist declares. Nil means an app without an Info.plist, which sees every
-    /// accessory.
+    /// The protocols that the app's Info.plist declares. Nil means an app with no Info.plist, which sees all
+    /// accessories.
     public var declaredProtocols: [String]?
     /// The background modes in the app's Info.plist.
     public var backgroundModes: [String] = []

@@ -4,8 +4,7 @@ import Testing
 
 /// Creates a world, runs `body` in it, and ends it.
 ///
-/// A process has one `EAAccessoryManager`, so only one world can exist at a time; tests that run in parallel wait for
-/// each other.
+/// A process has one `EAAccessoryManager`, so only one world can exist at a time; parallel tests wait for each other.
 ///
 /// Under Swift Testing each failed expectation in `body` shows the entries that the world's timeline gained since the
 /// previous failure; see ``SimulatedWorld/report``. If `body` throws, the timeline is printed to standard error. A

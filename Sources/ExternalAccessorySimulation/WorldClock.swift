@@ -61,8 +61,7 @@ public struct WorldClock: Clock {
 }
 
 final class Sleepers: @unchecked Sendable {
-  /// One sleeping task. A sleeper is resumed once: when its deadline is reached, when it is cancelled, or when the
-  /// world ends.
+  /// One sleeping task, which is resumed once: at its deadline, when it is cancelled, or when the world ends.
   final class Sleeper: @unchecked Sendable {
     private enum State {
       case new

@@ -74,8 +74,7 @@ import Testing
 
   private func start(_ words: String...) throws -> (pipe: Program, input: Int32) {
     mkfifo(place.file("fifo"), 0o600)
-    // The FIFO is opened for reading and writing, because otherwise a program that opens it for reading would wait for
-    // a writer.
+    // The FIFO is opened for reading and writing, because a program that opens it for reading would wait for a writer.
     let input = open(place.file("fifo"), O_RDWR | O_CLOEXEC)
     return (try Program(path: BuiltProducts.easim, ["pipe"] + words, stdin: place.file("fifo")), input)
   }

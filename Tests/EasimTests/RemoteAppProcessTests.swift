@@ -2,8 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tests remote apps as separate processes: `easim serve --control`, `easim ctl`, and a client that shares no code with
-/// easim.
+/// Tests remote apps as separate processes: `easim serve --control`, `easim ctl`, and a client that shares no easim
+/// code.
 @Suite(.waits) struct RemoteAppProcessTests {
   private struct Server {
     let place = TemporaryFolder()

@@ -123,8 +123,8 @@ import Testing
     try bus.program.line("session 0 ended")
   }
 
-  /// Neither of these two native-transport interfaces has a protocol's name; the second refers to string 9, which does
-  /// not exist.
+  /// Neither of these native-transport interfaces has a protocol's name; the second refers to string 9, which is
+  /// missing.
   @Test func anInterfaceWithoutTheProtocolsNameIsNoneOfIts() throws {
     let other = [
       USBMock.interface(2, Self.native, name: 9),

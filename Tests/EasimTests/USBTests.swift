@@ -159,8 +159,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Unplugging counts as a normal disconnect in every phase: detection, negotiation, authentication, and during a
-  /// session.
+  /// Unplugging counts as a normal disconnect in every phase: detection, negotiation, authentication and sessions.
   @Test(arguments: [1, 7, 30, 100, 400, 900, 3_000, 9_900]) func unplugAtAnyMomentIsAnUnplug(bytes: Int) throws {
     let accessory = try Accessory(on: .unix, in: place)
     let send = try mock("--unplug-at", "\(bytes)", "--report")

@@ -3,8 +3,7 @@ import ExternalAccessorySimulation
 import TestSupport
 import Testing
 
-/// Tests what a failed test reports about its world. The failures happen in a separate process that runs this same test
-/// bundle.
+/// Tests what a failed test reports about its world. The tests fail in a separate process that runs this test bundle.
 @Suite(.waits) struct ReportTests {
   private func output(of test: String) throws -> String {
     let result = try TestBundle.run("DeliberateFailures/\(test)")

@@ -34,8 +34,7 @@ import Testing
     }
   }
 
-  /// The bytes come before the end, and are announced until all of them are read. The output stream announces no more
-  /// space.
+  /// The bytes come before the end, and are announced until all of them are read. The output stream announces no space.
   @Test func t10WhatArrivedIsReadBeforeTheEndIsTold() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)

@@ -311,8 +311,7 @@ extension CheckRun {
     return (device, copies())
   }
 
-  /// Damages AA00 in transit. Expects that the accessory does not acknowledge the damaged packet, and accepts the
-  /// retransmission.
+  /// Damages AA00 in transit. Expects the accessory to acknowledge only the retransmission.
   func expectRepair(_ delivery: CheckDevice.Delivery) throws {
     let device = try recovering()
     let mark = device.record.count

@@ -264,8 +264,7 @@ extension CheckRun {
     return Offer(device: device, packet: device.record[index])
   }
 
-  /// Returns an attachment on which the device answers only detection, and the SYNs that the accessory sent on this
-  /// attachment.
+  /// Returns an attachment on which the device answers only detection, and the SYNs that the accessory sent on it.
   func unsynchronized() throws -> (CheckDevice, [WirePacket]) {
     if knownUnsynchronized == nil {
       var manner = CheckDevice.Manner()

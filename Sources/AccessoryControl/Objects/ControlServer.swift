@@ -21,8 +21,7 @@ import LinuxIO
 /// ```
 public final class ControlServer {
   static let mostWorlds = 1_000
-  /// The maximum number of accessories, apps, hosts and open sessions in one world; each of these kinds is counted
-  /// separately.
+  /// The maximum number of objects of each kind in one world: accessories, apps, hosts and open sessions.
   static let mostObjects = 10_000
 
   /// The settings of a server.

@@ -8,8 +8,7 @@ public enum AppState: String, CaseIterable, Sendable {
   case suspended
 }
 
-/// An app's transitions between foreground, background and suspension, and what each transition means for the app's
-/// accessories.
+/// An app's transitions between foreground, background and suspension, and what each means for the app's accessories.
 ///
 /// ```
 ///               keeps its accessories (the background mode)      loses them

@@ -73,8 +73,8 @@ public struct AppManifest: Equatable, Sendable {
 
   // MARK: Messages
 
-  /// The file that was read or the paths that were searched, for use in messages, for example "Info.plist of /app
-  /// (com.a, com.b)".
+  /// The file that was read or the paths that were searched, for use in messages, such as "Info.plist of /app (com.a,
+  /// com.b)".
   public var provenance: String {
     switch origin {
     case .none: return "no Info.plist was read"

@@ -1,5 +1,5 @@
 /// How the system treats an app in cases where sources disagree or systems differ. Each setting offers a default and
-/// the alternative behaviors that have been reported.
+/// reported alternatives.
 public struct AppRules: Equatable, Sendable {
   /// Which accessories an app sees.
   public enum Visibility: String, CaseIterable, Sendable {
@@ -24,8 +24,7 @@ public struct AppRules: Equatable, Sendable {
     case closesFirst
     /// No second session is opened while the first is open, as reported from the field since iOS 11.
     case refused
-    /// Both sessions are open. iAP2 allows this, but no known system does. This setting is for testing accessories, not
-    /// apps.
+    /// Both sessions are open. iAP2 allows this, but no known system does. This setting is for accessory tests only.
     case sideBySide
   }
 

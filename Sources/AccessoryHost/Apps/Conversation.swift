@@ -65,8 +65,7 @@ public final class Conversation: SessionHandler {
     proceed()
   }
 
-  /// The index of the current request, how many of the request's bytes were sent, and the part of the reply that has
-  /// arrived.
+  /// The index of the current request, how many of its bytes were sent, and the part of the reply that has arrived.
   public var progress: (index: Int, sent: Int, reply: [UInt8]) { (current, sent, collector?.reply ?? []) }
 
   /// Continues, because there is room to send more.

@@ -67,8 +67,7 @@ public final class Exchange: SessionHandler {
   /// How long the session must be quiet after a wrong byte before the mistake is diagnosed.
   static let quiet = Duration.milliseconds(500)
 
-  /// Creates an exchange that sends the first `count` bytes of a stream, and reports what kinds of mistakes the echo
-  /// contains.
+  /// Creates an exchange that sends the first `count` bytes of a stream, and reports the kinds of mistakes in the echo.
   public convenience init(
     _ stream: UniqueStream, count: Int, expecting expectation: Expectation, settle: Duration = .zero,
     on loop: any EventLoop, done: @escaping (Outcome) -> Void

@@ -1,6 +1,5 @@
 /// How Apple's framework reports events to an app, in cases where Apple's documentation is silent or systems differ.
-/// ``AppRules`` contains the other settings. Each setting offers a default and the alternative behaviors that have been
-/// reported.
+/// ``AppRules`` contains the other settings. Each setting offers a default and reported alternatives.
 public struct FrameworkSettings: Sendable {
   /// What the app learns first when an accessory disconnects.
   public enum EndOrder: Sendable, CaseIterable {
@@ -110,8 +109,7 @@ public struct SessionLifetime: Equatable, Sendable {
     self.rule = rule
   }
 
-  /// The app closed a stream, whether or not it had opened the stream. Returns true if closing the stream ends the
-  /// session.
+  /// The app closed a stream, which may never have been opened. Returns true if closing the stream ends the session.
   public mutating func closed(_ stream: Stream) -> Bool {
     closed.insert(stream)
     return settle()

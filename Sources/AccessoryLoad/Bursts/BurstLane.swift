@@ -13,8 +13,7 @@ import AccessoryHost
 /// collected until it is complete; for some rules, a reply is complete when nothing more arrives for a while.
 ///
 /// Invariants: at most `inFlight` bursts are in flight. At most one burst in flight is partly sent, and only the oldest
-/// can be partly answered. A byte that arrives while no reply is expected is unsolicited, and is not counted for any
-/// burst.
+/// can be partly answered. A byte that arrives while no reply is expected is unsolicited and not counted for any burst.
 public struct BurstLane {
   /// One burst in flight.
   public struct Flight: Equatable, Sendable {

@@ -73,7 +73,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     switch self {
     case .fixed(let value): return value
     case .uniform(let range):
-      // The range is extended by half a step at each end, so that the first and last whole numbers are as likely as all
+      // The range is extended by half a step at each end, so that the first and last whole numbers are as likely as
       // others.
       let (low, high) = (range.from.drawNumber, range.to.drawNumber)
       return Value(drawn: low + (random.unit * (high - low + 1)).rounded(.down)).clamped(range.from, range.to)

@@ -122,8 +122,7 @@ public final class BurstRunner {
     watchdog?.arm(at: loop.now + plan.timeout)
   }
 
-  /// Stops the run and abandons the bursts in flight. If the run has already completed its plan, its outcome does not
-  /// change.
+  /// Stops the run and abandons the bursts in flight. If the run has already completed its plan, the outcome stands.
   public func stop(_ why: String) { end(isSettling ? verdict : .stopped(why)) }
 
   // MARK: Figures
@@ -224,8 +223,7 @@ public final class BurstRunner {
     return zip(schedules, sites).allSatisfy { $0.isFinished || $1.isOver }
   }
 
-  /// Starts as many bursts on a lane as possible; returns false if no burst may start yet, so that other lanes need not
-  /// be tried.
+  /// Starts as many bursts on a lane as possible; returns false if no burst may start yet on any lane.
   @discardableResult
   func pump(_ lane: LaneDriver) -> Bool {
     guard outcome == nil, beginning != nil else { return false }

@@ -8,7 +8,7 @@ enum DumpLines {
 
   static let opening = "<EAAccessory: 0x"
 
-  /// The maximum number of bytes read. A log of a whole day may be larger, but the lines about an accessory fit on one
+  /// The maximum number of bytes read. A whole day's log may be larger, but the lines about an accessory fit on one
   /// screen.
   static let limit = 16 << 20
 

@@ -1,7 +1,6 @@
 import AccessoryFormats
 
-// Quirks that affect how long sessions last. The state of these quirks outlasts a session and, for some of them,
-// unplugging.
+// Quirks that affect how long sessions last. The state of these quirks outlasts a session and, for some, unplugging.
 
 extension Format<UInt64> {
   /// The format of a quirk's random seed; 0 means that the seed is derived from the run's seed.

@@ -1,7 +1,6 @@
 import AccessoryFormats
 
-/// The set of a run's shards that a report contains. The set is complete for an undivided run, and for the sum of all
-/// shards.
+/// The set of a run's shards that a report contains. An undivided run and the sum of all shards have a complete set.
 public struct ShardSet: Equatable, Sendable {
   /// A run that is not divided, or all shards of a divided run.
   public static let whole = ShardSet(.whole)

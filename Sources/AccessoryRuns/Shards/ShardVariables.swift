@@ -1,7 +1,6 @@
 import AccessoryFormats
 
-/// The shard that environment variables select. CI systems and job schedulers use such variables to number the copies
-/// of a job.
+/// The shard that environment variables select. CI systems and job schedulers set variables to number a job's copies.
 ///
 /// ```swift
 /// let found = try ShardVariables { environment[$0] }

@@ -102,8 +102,7 @@ struct LeakWatch {
   var leaks: [String] { entries.filter { $0.object != nil }.map { "\($0.name) \($0.number)" } }
 }
 
-/// A hash of everything that happened in a world, in order. Unlike Swift's own hashes, this hash is the same in every
-/// process.
+/// A hash of everything that happened in a world, in order. Unlike Swift's own hashes, it is the same in every process.
 struct RunningHash {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

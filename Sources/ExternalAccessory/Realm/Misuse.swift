@@ -67,7 +67,7 @@ package struct SessionOpening: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The source location of a call. The compiler supplies the location, so it takes no time to find and needs no debug
+/// The source location of a call. The compiler supplies the location, so finding it takes no time and needs no debug
 /// information.
 package struct CallPlace: Equatable, Sendable, CustomStringConvertible {
   let file: String

@@ -347,8 +347,7 @@ extension StreamPort {
   func noteDeadLoop() {
     guard let since = deadSince, Date().timeIntervalSince(since) >= LoopWatch.patience, noteOnce(.deadLoop)
     else { return }
-    // The watch ends only now that the misuse can be read, because other threads wait for its end before they read the
-    // misuses.
+    // The watch ends only now that the misuse can be read, because other threads wait for its end to read the misuses.
     lock.withLock { watch.end() }
   }
 }

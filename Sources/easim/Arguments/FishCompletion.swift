@@ -4,8 +4,7 @@ import AccessoryCore
 ///
 /// Names of accessories, profiles and files are untrusted. The script never expands these names: candidates pass
 /// between functions with a zero byte after each, and fish quotes what it inserts. The script must therefore not use
-/// `eval` or print a name as a line. Fish treats text after a tab as a description, so names that contain a tab are
-/// omitted.
+/// `eval` or print a name as a line. Fish treats text after a tab as a description, so names with a tab are omitted.
 enum FishCompletion {
   static func script(_ commands: [CommandSpec]) -> String {
     """

@@ -5,8 +5,7 @@ import AccessorySessions
 import Glibc
 import LinuxIO
 
-/// What a host command sends to accessories, and what it saves of the data they send: `--device-profile` and
-/// `--save-files`.
+/// What a host command sends to accessories, and which of their data it saves: `--device-profile` and `--save-files`.
 struct HostConduct: Sendable {
   var deviceProfile: String?
   var savedFiles: String?

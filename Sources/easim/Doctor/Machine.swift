@@ -184,8 +184,8 @@ enum Machine {
       let count = objects.deviceList.count { $0.isAccessory && $0.isPaired }
       finding = .works("BlueZ, \(adapter.name), \(count.counted("paired accessory", "paired accessories"))")
     } catch {
-      // A USB Bluetooth adapter without an interface needs its driver; if there is no adapter, loading the driver does
-      // no harm.
+      // A USB Bluetooth adapter without an interface needs its driver; without an adapter, loading the driver does no
+      // harm.
       let driver = if case .noAdapter = error { KernelModule.bluetoothOnUSB.remedy } else { String?.none }
       finding = .limited(error.detail, remedy: error.remedy ?? driver ?? SystemService.bluetooth.restart)
     }

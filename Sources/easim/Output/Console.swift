@@ -149,8 +149,7 @@ final class Console {
     if let advice { err("       \(advice)") }
   }
 
-  /// Draws on the terminal that stderr or stdout is connected to. A newer drawing replaces one that has not been
-  /// written yet.
+  /// Draws on the terminal that stderr or stdout is connected to. A newer drawing replaces one that is still waiting.
   func draw(_ text: String, onStdout: Bool = false) {
     let place = onStdout ? stdout : stderr
     place.lane.add(text, .frame, to: place.outlet, at: now)

@@ -60,8 +60,7 @@ enum ReplyText {
     }
   }
 
-  /// Shows the expected bytes above the received ones, starting one line before the first difference, and marks the
-  /// difference.
+  /// Shows the expected bytes above the received ones, from one line before the first difference, which is marked.
   static func comparison(expected: [UInt8], received: [UInt8]) -> [String] {
     let common = zip(expected, received).prefix { $0 == $1 }.count
     let first = max(0, common / 16 - 1) * 16

@@ -3,8 +3,7 @@ import AccessorySimulator
 import ExternalAccessory
 import IAP2
 
-/// The bytes of a session: the session's number in four bytes, and then bytes that each depend on the number and the
-/// position.
+/// The bytes of a session: the session's number in four bytes, then bytes that depend on the number and their position.
 enum SoakBytes {
   static let headCount = 4
   private static let longest = 65_536

@@ -105,8 +105,7 @@ final class SoakLedger: @unchecked Sendable {
   /// Whether both the app and the accessory are done with all sessions that were not interrupted.
   var isQuiet: Bool { lock.withLock { accounts.values.allSatisfy(\.isDisturbed) } }
 
-  /// Settles all accounts. Call this once the cables are gone, because the end of open sessions can then no longer be
-  /// observed.
+  /// Settles all accounts. Call this once the cables are gone, because open sessions then end unobserved.
   func settleAll() {
     lock.withLock {
       for token in Array(accounts.keys) {

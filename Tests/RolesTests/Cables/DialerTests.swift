@@ -89,8 +89,8 @@ import Testing
     #expect(rig.finder.attempts == ["a", "a"])
   }
 
-  /// Before pauses between attempts were introduced, an accessory that ended each link early was dialed 469 times in
-  /// ten seconds.
+  /// Before pauses between attempts were introduced, an accessory that ended links early was dialed 469 times in ten
+  /// seconds.
   @Test func linksThatEndBeforeTheAccessoryIsReadyAreCountedAndPausedForLongerAndLonger() throws {
     let rig = try DialerRig(.every)
     rig.arrive("a")

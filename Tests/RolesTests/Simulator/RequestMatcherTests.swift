@@ -4,8 +4,7 @@ import Testing
 
 @testable import AccessorySimulator
 
-/// Tests which requests a script finds in a stream. The tests compare transcripts, which list the requests found in
-/// given bytes.
+/// Tests which requests a script finds in a stream. The tests compare lists of the requests found in given bytes.
 @Suite struct RequestMatcherTests {
   private static func script(_ framing: Script.Framing, _ requests: String...) -> Script {
     Script(framing: framing, rules: requests.map { .init(request: Array($0.utf8), response: []) })

@@ -2,8 +2,7 @@ import AccessoryCheck
 import TestSupport
 import Testing
 
-/// Produces the report of a complete check in virtual time. The frozen outputs of `easim report` are made from this
-/// report.
+/// Produces, in virtual time, a complete check's report, from which the frozen `easim report` outputs are made.
 @Suite struct FrozenCheckTests {
   @Test func aCheckHasTheReportThatItHad() throws {
     var report = try CheckRig("echo", quirks: ["no-status"]).run()

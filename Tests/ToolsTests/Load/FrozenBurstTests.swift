@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccessoryLoad
 
-/// Produces the reports of two load tests in virtual time. The frozen outputs of `easim report` are made from these
+/// Produces the reports of two load tests in virtual time. The frozen `easim report` outputs are made from these
 /// reports.
 @Suite struct FrozenBurstTests {
   @Test(arguments: [("burst", 7, ["loss,chance=3%"]), ("burst-slower", 8, ["loss,chance=6%"])])

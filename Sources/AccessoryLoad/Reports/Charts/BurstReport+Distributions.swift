@@ -2,8 +2,8 @@ import AccessoryFormats
 import AccessoryRuns
 
 extension BurstReport {
-  /// The lines of the percentile chart; latencies are in milliseconds, and percentiles are positioned by their number
-  /// of nines.
+  /// The lines of the percentile chart; latencies are in milliseconds, percentiles are positioned by their number of
+  /// nines.
   var percentileSeries: [(style: String, name: String, lines: [Histogram.PercentileLine])] {
     var series = [(style: "line0", name: "latency", lines: latency.percentileLines)]
     if service.total > 0 { series.append((style: "line1", name: "service", lines: service.percentileLines)) }
