@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests a common mistake concerning T7: a write accepts fewer bytes than requested, and the client ignores the result.
+/// Tests a common mistake (T7): a write accepts fewer bytes than requested, and the client ignores the result.
 @Suite struct ShortWriteTests {
   /// A client that sends each message with one write and ignores the result, as found in the field.
   private final class CarelessClient: NSObject, StreamDelegate, @unchecked Sendable {

@@ -151,7 +151,7 @@ final class CheckRun {
   }
 
   /// Waits while an accessory connects and disconnects repeatedly, so that the next steps use the accessory in its
-  /// final state. An accessory that does this only when it is first plugged in stays connected afterwards.
+  /// final state. An accessory that flickers only when it is first plugged in stays connected afterwards.
   private func passDepartures() throws {
     guard let survey = surveyed, flickersEachTime else { return }
     for _ in survey.departures {

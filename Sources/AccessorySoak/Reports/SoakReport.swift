@@ -97,7 +97,8 @@ public struct SoakReport: Equatable, Sendable {
   ///   - first: the first seed of the whole run.
   ///   - seeds: the number of seeds in the whole run; nil for a run that was limited by time, which has as many seeds
   ///     as it played.
-  ///   - stoppedBy: what stopped the run, if anything. A run that had already played all its seeds is complete.
+  ///   - stoppedBy: what stopped the run, if anything. A run that was stopped after all its seeds had been played is
+  ///     complete.
   public mutating func complete(
     first: UInt64, seeds: Int?, shard: Shard = .whole, stoppedBy: String? = nil, program: String
   ) {

@@ -19,7 +19,7 @@ extension EADemoApp {
     case disappeared(PublishedAccessory)
     case opened(PublishedAccessory, protocolName: String)
     case refused(String)
-    /// Bytes were sent in this session; nil means the current session.
+    /// The session in which bytes were sent; nil means the current session.
     case sent(Int, session: Int? = nil)
     case received([UInt8], session: Int? = nil)
     case ended(String, session: Int? = nil)

@@ -51,7 +51,7 @@ struct EADemoCommandError: Error, Equatable, CustomStringConvertible {
 }
 
 extension EADemoCommand {
-  /// The commands and descriptions that `help` prints, and the command that each line without arguments stands for.
+  /// The commands and descriptions that `help` prints; `plain` is the command when typed without arguments.
   static let table: [(form: String, summary: String, plain: EADemoCommand?)] = [
     ("list", "list connected accessories", .list),
     ("show [N]", "show all properties of accessory N in the list", .show(1)),
