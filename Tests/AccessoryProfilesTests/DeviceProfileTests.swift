@@ -6,9 +6,9 @@ import Testing
 @testable import AccessoryProfiles
 
 @Suite struct DeviceProfileTests {
-  @Test func aPhoneTellsEachPowerAttributeInAMessageOfItsOwn() {
+  @Test func powerAttributesCanComeInSeparateMessages() {
     var profile = DeviceProfile()
-    profile.manners = .phone
+    profile.powerUpdates = .separate
     var rules = MessageRules(profile.messageRules)
     rules.begin(declared: [.powerUpdate])
     rules.heard(

@@ -102,7 +102,7 @@ import Testing
     ),
     (
       "rules: [{ prefix: 'a' }]",
-      "f:9:47: behavior.rules[0].prefix: with the framing 'any', only a whole 'request' can be recognised: give a "
+      "f:9:47: behavior.rules[0].prefix: with the framing 'any', only a whole 'request' can be recognized: give a "
         + "delimiter, a fixed length or a frame"
     ),
     (

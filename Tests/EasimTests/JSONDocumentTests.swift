@@ -16,7 +16,8 @@ import Testing
     var isInEvents = false
     let page = try Repository.text("docs/commands.md")
     let start = try #require(page.firstRange(of: "\n## JSON lines\n"))
-    for line in page[start.upperBound...].split(separator: "\n") where line.hasPrefix("| `") {
+    let end = page[start.upperBound...].firstRange(of: "\n## ")?.lowerBound ?? page.endIndex
+    for line in page[start.upperBound..<end].split(separator: "\n") where line.hasPrefix("| `") {
       let cells = line.split(separator: "|").map { $0.trimming(while: { $0 == " " }) }
       let name = cells[0].quoted.first ?? ""
       // The first row of the second table is an event, not a field.

@@ -22,7 +22,7 @@ extension CheckCase {
     replug(905, "replug-in-identification", "during identification") { run in
       try run.beforeIdentification().send(ControlMessage(.startIdentification))
     },
-    replug(906, "replug-ready", "when ready") { run in _ = try run.device(at: .ready) },
+    replug(906, "replug-ready", "after becoming ready") { run in _ = try run.device(at: .ready) },
     replug(907, "replug-in-session", "while an open session has data in flight") { run in
       let session = try run.session()
       for _ in 0..<4 { try session.send(CheckBytes.mixed(min(50, run.largestPiece(session.device)))) }

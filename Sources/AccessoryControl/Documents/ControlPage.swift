@@ -50,7 +50,7 @@ public enum ControlPage {
   }()
 
   private static let elsewhere = [
-    "a notice": "control.md#notifications", "a profile": "profiles.md", "a scenario": "scenarios.md",
+    "a notification": "control.md#notifications", "a profile": "profiles.md", "a scenario": "scenarios.md",
     "a link preset": "quirks-and-faults.md", "a packet": "#packetget", "fields": "#packetget", "figures": "load.md",
     "info": "https://spec.open-rpc.org", "method": "https://spec.open-rpc.org",
     "components": "https://spec.open-rpc.org", "parameters": "messages.md",
@@ -60,9 +60,10 @@ public enum ControlPage {
     "rpc": "The server", "server": "The server's state", "events": "Events", "client": "The client", "world": "Worlds",
     "accessory": "Accessories",
     "fault": "Faults", "app": "Apps", "session": "Sessions", "time": "Time", "host": "Hosts", "capture": "Captures",
-    "burst": "Runs",
+    "burst": "Load tests",
     "scenario": "Scenarios",
-    "soak": "Seeded worlds", "job": "Jobs", "library": "What there is to choose from", "packet": "Packets",
+    "soak": "Soak tests", "job": "Jobs", "library": "Profiles, scenarios and link presets", "packet": "Packets",
+    "proxy": "Proxies", "trace": "Traces",
   ]
 
   private static func section(_ method: ControlMethod, result: String) -> String {

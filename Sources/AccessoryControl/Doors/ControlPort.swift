@@ -85,7 +85,7 @@ public final class ControlPort {
           newcomer?.close()
         }
       } else if newcomers.count + doors.count >= Self.mostClients {
-        return warnOnce("closed a connection: \(Self.mostClients) are open, the most at a time")
+        return warnOnce("closed a connection: \(Self.mostClients) are open, which is the limit")
       }
       newcomers.append(newcomer)
       do {
@@ -141,7 +141,7 @@ public final class ControlPort {
   private func serve(_ newcomer: Newcomer) {
     guard doors.count < Self.mostClients else {
       return refuse(
-        newcomer, RPCError(.limit, "\(Self.mostClients) connections are open, the most at a time"))
+        newcomer, RPCError(.limit, "\(Self.mostClients) connections are open, which is the limit"))
     }
     let client = server.makeClient()
     client.cameByPort = true

@@ -103,7 +103,7 @@ private struct Opening: Equatable, Sendable {
       "how long to wait for an accessory that offers the protocol, on the world's clock")
     Field(
       "port", \.port, .boolean,
-      "whether the response also has the ticket that `session.port` returns, as `firstLine`, if there can be one")
+      "whether the response also has the ticket that `session.port` returns, as `firstLine`, if that method would work")
   }
 
   func choose(in app: ControlledApp) throws(RPCError) -> Int {

@@ -7,8 +7,8 @@ extension ControlMethods {
   static let proxies: [ControlMethod] = [
     ControlMethod(
       "proxy.add",
-      "Stand between a device and an accessory at two addresses, as `easim proxy` does: pass the bytes unchanged. Packets, "
-        + "captures and traces of the world include them.",
+      "Relay bytes unchanged between a device and an accessory at two addresses, as `easim proxy` does. The world's packets, "
+        + "captures and traces include what is relayed.",
       AddingProxy.format, Made.format("proxy"), errors: [.unknown, .gone, .limit, .time, .address],
       example: "{\"device\":\"unix:/tmp/proxy.sock\",\"accessory\":\"unix:/tmp/glasses.sock\"}",
       exampleResult: "{\"proxy\":\"x1\"}"
@@ -22,7 +22,7 @@ extension ControlMethods {
       return Made(id: id)
     },
     ControlMethod(
-      "proxy.list", "List the proxies and what has passed them.", OptionalWorld.format,
+      "proxy.list", "List the proxies and how many bytes they have relayed.", OptionalWorld.format,
       Listed<ProxyState>.format("proxies", ProxyState.format.format, "in the order they were added"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
@@ -31,8 +31,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "proxy.fault",
-      "Replace all faults of a proxy, also on the cable in use. `in` is what the accessory sends, `out` what the device "
-        + "sends.",
+      "Replace all faults of a proxy, on the current connection and later ones. `in` is what the accessory sends, `out` "
+        + "what the device sends.",
       ProxyFaults.format, ProxyState.format, errors: [.unknown, .gone],
       example: "{\"proxy\":\"x1\",\"faults\":[\"loss,chance=2%,direction=in\"]}",
       exampleResult:
@@ -73,8 +73,8 @@ private struct AddingProxy: Equatable, Sendable {
     Field("device", \.device, .text, "where the device connects: any address of `easim run --on`", isRequired: true)
     Field(
       "accessory", \.accessory, .text, "where the accessory is: any address that hosts connect to", isRequired: true)
-    Field("faults", \.faults, .list(of: .text), "faults of the cable, or names of link presets, as for --fault")
-    Field("world", \.world, .text, "the id of the world whose packets and captures show it")
+    Field("faults", \.faults, .list(of: .text), "faults on the cable, or names of link presets, as for --fault")
+    Field("world", \.world, .text, "the id of the world whose packets and captures include the relayed bytes")
   }
 }
 

@@ -40,7 +40,7 @@ private struct Searching: Equatable, Sendable {
     Field("text", \.wanted.text, .optional(.text), "the bytes to search for as text, instead of data")
     Field(
       "times", \.times, .optional(.integer(0...Int.max)),
-      "how often the accessory should have received them (default: at least once)")
+      "how many times the accessory should have received the bytes (default: at least once)")
     Field("protocol", \.protocolName, .optional(.text), "only sessions of this protocol (default: all)")
   }
 }
@@ -57,8 +57,8 @@ private struct Found: Equatable, Sendable {
       "without a search: what was received, in the order in which the sessions were opened")
     Field(
       "count", \.count, .optional(.integer(0...Int.max)),
-      "how often the bytes were received; occurrences do not overlap, and each is in one session")
-    Field("met", \.isMet, .optional(.boolean), "whether they were received as often as they should have been")
+      "how many times the bytes were received; occurrences do not overlap, and each is in one session")
+    Field("met", \.isMet, .optional(.boolean), "whether the bytes were received that many times")
     Field(
       "text", \.text, .optional(.text),
       "the result in words; if they were never received, with the nearest bytes and the first byte that differs")

@@ -83,8 +83,8 @@ extension ControlMethods {
     },
     ControlMethod(
       "events.list",
-      "Get a world's past notices: events, requests that changed something, and the notifications of all apps and "
-        + "sessions. The server keeps the last \(ControlWorld.mostNotices) notices.",
+      "Get a world's past notifications: events, changes, and the notifications of all apps and "
+        + "sessions. The server keeps the last \(ControlWorld.mostNotices) notifications.",
       Listing.format, PastNotices.format,
       effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
     ) { call, params in
@@ -124,10 +124,11 @@ private struct PastNotices: Equatable, Sendable {
   var dropped = 0
 
   static let format = Record("past notices", "", PastNotices()) {
-    Field("notices", \.notices, .list(of: .raw("a notice")), "each with its `method` and `params`", isRequired: true)
+    Field(
+      "notices", \.notices, .list(of: .raw("a notification")), "each with its `method` and `params`", isRequired: true)
     Field(
       "dropped", \.dropped, .integer(0...Int.max),
-      "number of notices numbered higher than `after` that are no longer kept",
+      "number of notifications numbered higher than `after` that are no longer kept",
       isRequired: true)
   }
 }
@@ -215,7 +216,7 @@ private struct Listing: Equatable, Sendable {
 
   static let format = Record("listing", "", Listing()) {
     Field("world", \.world, .text, "the id of the world")
-    Field("after", \.after, .integer(0...Int.max), "only notices numbered higher than this")
+    Field("after", \.after, .integer(0...Int.max), "only notifications numbered higher than this")
     Field("limit", \.limit, .integer(1...10_000), "maximum number")
   }
 }
@@ -224,6 +225,6 @@ private struct LastNumber: Equatable, Sendable {
   var number = 0
 
   static let format = Record("last number", "", LastNumber()) {
-    Field("number", \.number, .integer(0...Int.max), "the number of the latest notice", isRequired: true)
+    Field("number", \.number, .integer(0...Int.max), "the number of the latest notification", isRequired: true)
   }
 }

@@ -27,7 +27,7 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "time.runUntil",
-      "Wait for a notice; in a world with virtual time, this advances the clock until the notice arrives.",
+      "Wait for a notification; in a world with virtual time, this advances the clock until it arrives.",
       Waiting.format, Waited.format,
       effect: .passesTime, errors: [.unknown, .gone],
       example: "{\"event\":\"connect\",\"side\":\"device\",\"after\":0,\"limit\":\"5s\"}"
@@ -109,7 +109,7 @@ private struct Waiting: Equatable, Sendable {
     Field("session", \.session, .optional(.text), "the id of a session whose notification to wait for")
     Field(
       "after", \.after, .optional(.integer(0...Int.max)),
-      "also accept past notices numbered higher than this (default: only new notices)")
+      "also accept past notifications numbered higher than this (default: only new ones)")
     Field("limit", \.limit, .duration(.zero ... .seconds(86_400)), "how long to wait, on the world's clock")
   }
 
@@ -140,16 +140,17 @@ private struct Waited: Equatable, Sendable {
   }
 
   static let format = Record("waited", "", Waited()) {
-    Field("reached", \.isReached, .boolean, "whether the expected notice arrived", isRequired: true)
+    Field("reached", \.isReached, .boolean, "whether the expected notification arrived", isRequired: true)
     Field(
       "stopped", \.stopped, .text,
-      "why the wait ended: `notice`: the notice arrived; `limit`: the time is up; `attention`: a session that this "
+      "why the wait ended: `notice`: the notification arrived; `limit`: the time is up; `attention`: a session that this "
         + "client has taken over needs the client; `cancelled`: `client.cancel` ended the wait",
       isRequired: true)
-    Field("notice", \.notice, .optional(.raw("a notice")), "the notice, with its `method` and `params`")
+    Field("notice", \.notice, .optional(.raw("a notification")), "the notification, with its `method` and `params`")
     Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
     Field(
       "number", \.lastNumber, .integer(0...Int.max),
-      "the number of the world's latest notice; to continue waiting, pass this number as `after`", isRequired: true)
+      "the number of the world's latest notification; to continue waiting, pass this number as `after`",
+      isRequired: true)
   }
 }

@@ -68,6 +68,7 @@ private struct WorldState: Equatable, Sendable {
     Field("t", \.seconds, .seconds, "seconds on the world's clock", isRequired: true)
     Field("accessories", \.accessories, .list(of: .text), "the ids of the accessories in this world", isRequired: true)
     Field("apps", \.apps, .list(of: .text), "the ids of the apps in this world", isRequired: true)
-    Field("number", \.lastNumber, .integer(0...Int.max), "the number of the world's latest notice", isRequired: true)
+    Field(
+      "number", \.lastNumber, .integer(0...Int.max), "the number of the world's latest notification", isRequired: true)
   }
 }

@@ -64,7 +64,7 @@ extension Shape {
       for field in record.fields { field.shape.collect(into: &sections, &done, heading, elsewhere) }
     case .oneOf(let kinds):
       guard done.insert(kinds.name).inserted else { return }
-      sections.append("\(heading) \(kinds.name)\n\nText, or an object whose `\(kinds.key)` selects the kind.\n")
+      sections.append("\(heading) \(kinds.name)\n\nA string, or an object whose `\(kinds.key)` selects the kind.\n")
       for kind in kinds.kinds {
         sections.append(kind.section(heading + "#", elsewhere))
         for field in kind.fields { field.shape.collect(into: &sections, &done, heading, elsewhere) }
@@ -75,7 +75,9 @@ extension Shape {
     }
   }
 
-  fileprivate func tableText(_ elsewhere: [String: String]) -> String {
+  /// The allowed values; as a plural for the elements of a list.
+  fileprivate func tableText(_ elsewhere: [String: String], isPlural: Bool = false) -> String {
+    func noun(_ word: String) -> String { isPlural ? "\(word)s" : word }
     func link(_ text: String, _ name: String) -> String {
       "[\(text)](\(elsewhere[name] ?? "#\(name.replacing(" ", with: "-"))"))"
     }
@@ -84,13 +86,19 @@ extension Shape {
     case .boolean: "`true`, `false`"
     case .null: "`null`"
     case .constant(let number): "`\(number)`"
-    case .list(let element, _): "list of \(element.tableText(elsewhere))"
-    case .record(let record): link("object", record.name)
-    case .either(let shapes): shapes.map { $0.tableText(elsewhere) }.joined(separator: " or ")
-    case .oneOf(let kinds): link(kinds.name, kinds.name)
+    case .list(let element, _): "list of \(element.tableText(elsewhere, isPlural: true))"
+    case .record(let record): link(noun("object"), record.name)
+    case .either(let shapes):
+      shapes.map { $0.tableText(elsewhere, isPlural: isPlural) }.joined(separator: " or ")
+    case .oneOf(let kinds): link(noun(kinds.name), kinds.name)
     case .named(let element, _): "object by name: \(element.tableText(elsewhere))"
-    case .document(let name): link(name, name)
-    case .text, .integer, .number, .duration, .chance: range
+    case .document(let name): link(isPlural ? noun(String(name.trimmingPrefix("a "))) : name, name)
+    case .text(let text): noun(text.name ?? "string")
+    case .integer(let range) where range == .min ... .max: "whole number"
+    case .integer(let range) where range.upperBound == .max: "\(range.lowerBound) or more"
+    case .number(let range) where range.upperBound >= 1e12: "\(Int(range.lowerBound)) or more"
+    case .integer where isPlural: "numbers from \(range)"
+    case .integer, .number, .duration, .chance: range
     }
   }
 }

@@ -58,7 +58,9 @@ extension BurstReport: Report {
     Field("failIf", \.limits, .list(of: .limit, count: 0...mostLimits), "when the run fails", isAlwaysWritten: true)
     Field("shards", \.shards, .shards, "the shards in the report; absent for a whole run")
     Field("start", \.start, .optional(.object(Start.format)), "when bursts began, of runs that begin together")
-    Field(derived: "checks", .list(of: .object(ReportCheck.format)), "what was checked beside the bytes") { $0.checks }
+    Field(derived: "checks", .list(of: .object(ReportCheck.format)), "what was checked apart from the bytes") {
+      $0.checks
+    }
     Field(derived: "reasons", .list(of: .bounded), "why the run did not pass") { $0.reasons }
   }.checked { report, object in
     if report.counted == nil {
@@ -77,7 +79,7 @@ extension BurstReport: Report {
 
   static let mostLimits = 1_000
 
-  private static let mismatches = Record("mismatches", "how often each came", [StreamFinding.Kind: Int]()) {
+  private static let mismatches = Record("mismatches", "the number of each", [StreamFinding.Kind: Int]()) {
     StreamFinding.Kind.allCases.map { Field($0.rawValue, \.[$0], .optional(.tally), "") }
   }
 }
@@ -98,8 +100,9 @@ extension BurstReport.Start {
     Field("lastMicroseconds", \.last, .microseconds, "when the last run began", isRequired: true)
     Field(
       "clockErrorMicroseconds", \.clockError, .optional(.microseconds),
-      "how far the worst of the synchronised clocks may be off, as its kernel says")
-    Field("unsynchronized", \.unsynchronized, .tally, "how many clocks nothing synchronises", isAlwaysWritten: true)
+      "the largest error of a synchronized clock, as estimated by its kernel")
+    Field(
+      "unsynchronized", \.unsynchronized, .tally, "number of clocks that are not synchronized", isAlwaysWritten: true)
   }.checked { start, object in
     if start.last < start.first { object.error("lastMicroseconds", "is before firstMicroseconds") }
   }
@@ -287,7 +290,7 @@ private struct HistogramSection: Equatable {
         Field(derived: name, .tally, "a percentile") { $0.shown.value(atPercentile: percentile) }
       }
       Field(
-        "counts", \.counts, .list(of: .list(of: .tally, count: 2...2)), "values, each with how often it came",
+        "counts", \.counts, .list(of: .list(of: .tally, count: 2...2)), "values, each with its number of occurrences",
         isRequired: true)
     }
   }

@@ -92,10 +92,10 @@ extension BurstReport.Plan {
   static let format = Record("plan", "what was done", Self()) {
     Field("size", \.size, .tally, "bytes of a burst; 0 where they differ", isRequired: true)
     Field("bursts", \.bursts, .list(of: .bounded, count: 0...1_000), "how bursts differ", isAlwaysWritten: true)
-    Field("script", \.isScript, .boolean, "whether they are sent in order", isAlwaysWritten: true)
+    Field("script", \.isScript, .boolean, "whether the requests are sent in order", isAlwaysWritten: true)
     Field("think", \.think, .bounded, "a session's pause after each burst", isAlwaysWritten: true)
     Field(
-      "accessories", \.shares, .list(of: .bounded, count: 0...10_000), "each one's share of the rate",
+      "accessories", \.shares, .list(of: .bounded, count: 0...10_000), "each accessory's share of the rate",
       isAlwaysWritten: true)
     Field("sessions", \.sessions, .tally, "sessions to each accessory", isRequired: true)
     Field("inFlight", \.inFlight, .tally, "the most bursts under way on each session", isRequired: true)

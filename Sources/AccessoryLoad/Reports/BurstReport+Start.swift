@@ -45,11 +45,11 @@ extension BurstReport {
         ? "began \(late(first)) after it" : "the first run began \(late(first)) after it, the last \(late(last))"
       if let clockError {
         let bound = FixedText.time(Double(clockError) * 1_000)
-        parts.append("synchronised clocks are off by at most \(bound) each")
+        parts.append("synchronized clocks are off by at most \(bound) each")
       }
       if unsynchronized > 0 {
         parts.append(
-          "\(unsynchronized.counted("clock is", "clocks are")) not synchronised, so times may differ by any amount")
+          "\(unsynchronized.counted("clock is", "clocks are")) not synchronized, so times may differ by any amount")
       }
       return parts.joined(separator: "; ")
     }

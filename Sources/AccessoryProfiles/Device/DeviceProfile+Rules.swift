@@ -52,7 +52,7 @@ extension DeviceProfile {
   }
 
   private var requests: [MessageRule] {
-    powerUpdates + [
+    powerAnswers + [
       Self.rule(Self.on(0x5000), 0x5001, until: 0x5002, selects: true, playing),
       Self.rule(Self.on(0x4E03), 0x4E04, until: 0x4E05, [.init(0, .copy(0))]),
       Self.rule(
@@ -67,16 +67,16 @@ extension DeviceProfile {
     ]
   }
 
-  private var powerUpdates: [MessageRule] {
+  private var powerAnswers: [MessageRule] {
     let charging = Power.Charging.allCases.firstIndex(of: power.charging) ?? 0
     let attributes = [
       Self.number(0, power.maximumCurrent), Self.number(1, UInt8(power.willCharge ? 1 : 0)),
       Self.number(2, power.mode), Self.number(4, UInt8(power.externalCharger ? 1 : 0)),
       Self.number(5, UInt8(charging)), Self.number(6, power.battery),
     ]
-    switch manners {
-    case .brief: return [Self.rule(Self.on(0xAE00), 0xAE01, until: 0xAE02, selects: true, attributes)]
-    case .phone:
+    switch powerUpdates {
+    case .combined: return [Self.rule(Self.on(0xAE00), 0xAE01, until: 0xAE02, selects: true, attributes)]
+    case .separate:
       return attributes.map { attribute in
         let asked = MessageRule.Trigger.message(MessageID(rawValue: 0xAE00), with: [.init(attribute.id, .present)])
         var rule = Self.rule(asked, 0xAE01, until: 0xAE02, [attribute])

@@ -39,7 +39,7 @@ public struct DeviceProfile: Equatable, Sendable {
   /// Whether the device begins with authentication or with identification.
   public var order = HostOrder.auto
   /// How the device phrases its answers.
-  public var manners = Manners.brief
+  public var powerUpdates = PowerUpdates.combined
   /// Whether the device automatically answers every message that it understands.
   public var answers = true
   /// The user's own rules. A user's rule replaces the built-in rule with the same trigger and message.
@@ -52,14 +52,13 @@ public struct DeviceProfile: Equatable, Sendable {
   static let audioRates = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
   private static let audioRateList = audioRates.map(String.init).joined(separator: ", ")
 
-  /// How a device phrases its answers. Real devices have been observed to differ.
-  public enum Manners: String, CaseIterable, Sendable {
-    /// The device sends all requested values in one message.
-    case brief
-    /// The device sends each power attribute in a separate AE01, in ascending order, as phones have been observed to
-    /// do. On a link without acknowledgements, every simulated device behaves like a phone regardless of this setting:
-    /// it never acknowledges, and it ignores the window.
-    case phone
+  /// How a device sends the power attributes that an accessory asks for.
+  public enum PowerUpdates: String, CaseIterable, Sendable {
+    /// The device sends all requested attributes in one AE01.
+    case combined
+    /// The device sends each attribute in a separate AE01, in ascending order, as Apple devices have been observed to
+    /// do.
+    case separate
   }
 
   /// The contents of a power update (AE01).
@@ -201,8 +200,9 @@ extension DeviceProfile {
       "the sample rate of audio as a USB device (DA01), in Hz: \(audioRateList)")
     Field("order", \.order, .choice, "what the device requests from an accessory first, as for --order")
     Field(
-      "manners", \.manners, .choice,
-      "`brief`: each answer is one message; `phone`: as phones were seen to, each power attribute is in an AE01 of its own"
+      "powerUpdates", \.powerUpdates, .choice,
+      "how the device sends the requested power attributes; combined: in one AE01; separate: each in its own AE01, as "
+        + "Apple devices were observed to do"
     )
     Field(
       "answers", \.answers, .boolean,

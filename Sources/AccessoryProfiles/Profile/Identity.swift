@@ -68,7 +68,7 @@ extension Profile {
     static let texts = [
       Text("name", \.name, "the name that users see"), Text("manufacturer", \.manufacturer, "the manufacturer"),
       Text("modelNumber", \.modelNumber, "the model number"),
-      Text("serialNumber", \.serialNumber, "the serial number, by which apps recognise the accessory"),
+      Text("serialNumber", \.serialNumber, "the serial number, by which apps recognize the accessory"),
       Text("ppid", \.productPlanUID, "the MFi product plan: 16 hex digits or NNNNNN-NNNN"),
       Text("regionCode", \.regionCode, "the region code"),
       Text("firmwareRevision", \.firmwareRevision, "the firmware version in use"),
@@ -113,7 +113,7 @@ extension Format<String> {
 
   /// The format of a string in the identification, which may contain `{index}`.
   fileprivate static func identification(mayBeBlank: Bool) -> Format {
-    let shape = TextShape("identification text", pattern: "^[^\\u0000]*$", length: 0...longestText)
+    let shape = TextShape("identification string", pattern: "^[^\\u0000]*$", length: 0...longestText)
     return Format(.text(shape)) { value, place in
       guard case .text(let text) = value.content else { return place.expected("text", value) }
       let length = text.unicodeScalars.count

@@ -70,7 +70,7 @@ extension ProfileCheck {
       for (rule, path) in rules(of: placed) where rule.prefix != nil || rule.regex != nil {
         error(
           "\(path).\(rule.prefix == nil ? "regex" : "prefix")",
-          "with the framing 'any', only a whole 'request' can be recognised: give a delimiter, a fixed length or a "
+          "with the framing 'any', only a whole 'request' can be recognized: give a delimiter, a fixed length or a "
             + "frame",
           reliesOn: ["\(placed.path).framing"])
       }

@@ -35,7 +35,7 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
       case .zeroAcknowledgementLink: "link without acknowledgements"
       case .resetByDevice: "link reset by the device"
       case .cutInDetection: "cut in detection"
-      case .cutInSynchronization: "cut in synchronisation"
+      case .cutInSynchronization: "cut in synchronization"
       case .cutInAuthentication: "cut in authentication"
       case .cutInIdentification: "cut in identification"
       case .cutWhenReady: "cut when ready"

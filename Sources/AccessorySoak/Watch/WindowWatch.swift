@@ -90,7 +90,7 @@ struct WindowWatch {
     // Reset and sleep packets end a link, so their sequence numbers do not matter.
     if !header.control.isDisjoint(with: [.rst, .slp]) { return nil }
     guard let peer = peerParameters, state != .idle else {
-      return SoakViolation(.numbering, "sent a packet (\(header.control)) before the link was synchronised")
+      return SoakViolation(.numbering, "sent a packet (\(header.control)) before the link was synchronized")
     }
     if state != .up, isZeroAcknowledgement { linksWithoutAcknowledgements += 1 }
     state = .up

@@ -66,7 +66,7 @@ extension AppRules {
       "what happens when an app opens a session for a protocol it does not declare")
     Field(
       "honorsBackgroundMode", \.honorsBackgroundMode, .boolean,
-      "whether the background mode has an effect, as it does since iOS 5")
+      "whether the background mode has an effect, as it has had since iOS 5")
     Field(
       "secondSession", \.secondSession,
       .choice,

@@ -212,8 +212,8 @@ extension Field {
         "a flicker caused by the device: the quirk's parameters, such as `cycles=2`; may be empty"),
       Field(
         "order", order, .choice,
-        "what the device requests from an accessory first; a policy other than `ready`, or a flicker, needs "
-          + "identification first"
+        "what the device requests from an accessory first; a policy other than `ready`, or a flicker, "
+          + "requires `identification`"
       ),
     ]
   }

@@ -266,7 +266,7 @@ public struct Link: ~Copyable {
       parameters = answer
       control = [.syn, .ack]
       acknowledgement = peerSequence
-    default: preconditionFailure("only a link that is synchronising sends a SYN")
+    default: preconditionFailure("only a link that is synchronizing sends a SYN")
     }
     let payload = parameters.encoded
     let header = PacketHeader(

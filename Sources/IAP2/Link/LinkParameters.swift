@@ -177,15 +177,13 @@ extension LinkParameters {
     /// The nearest allowed value.
     public var nearest: Int { min(max(value, allowed.lowerBound), allowed.upperBound) }
 
-    /// A text such as "maximum outstanding packets is 0; allowed are 1 to 127".
+    /// A text such as "maximum outstanding packets is 0; it must be 1 to 127".
     package var finding: String {
-      let range =
-        allowed.count == 1
-        ? "allowed is \(allowed.lowerBound)" : "allowed are \(allowed.lowerBound) to \(allowed.upperBound)"
-      return "\(field.rawValue) is \(value); \(range)"
+      let range = allowed.count == 1 ? "\(allowed.lowerBound)" : "\(allowed.lowerBound) to \(allowed.upperBound)"
+      return "\(field.rawValue) is \(value); it must be \(range)"
     }
 
-    /// A text such as "maximum outstanding packets is 0; allowed are 1 to 127: using 1".
+    /// A text such as "maximum outstanding packets is 0; it must be 1 to 127: using 1".
     public var description: String { "\(finding): using \(nearest)" }
   }
 
@@ -267,7 +265,7 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
       case .tooShort: "it has \(bytes.count) bytes but needs at least 13"
       case .cutTable: "its session table has \(bytes.count - 10) bytes, not a multiple of 3"
       case .outOfRange(let name, let value, let allowed):
-        "\(name) is \(value); allowed are \(allowed.lowerBound) to \(allowed.upperBound)"
+        "\(name) is \(value); it must be \(allowed.lowerBound) to \(allowed.upperBound)"
       case .noSessions: "its session table is empty"
       case .sessionZero: "a session has the number 0, which belongs to the link itself"
       case .duplicateSession(let id): "two sessions have the number \(id)"

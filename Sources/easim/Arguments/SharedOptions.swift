@@ -75,7 +75,7 @@ extension Option {
   static var trace: Option {
     Option(
       "--trace", \.shared.trace, .optional(.text), as: "FILE",
-      "write the run to FILE as one page of HTML: lanes, packets, log and verdict")
+      "write one HTML page to FILE that shows the run: lanes, packets, log and verdict")
   }
 
   static var traceLimit: Option {
@@ -89,7 +89,8 @@ extension Option {
       "\($0 / 1_000)kB"
     }
     return Option(
-      "--trace-limit", \.shared.traceLimit, .optional(size), as: "SIZE", "leave out what is beyond SIZE (default: 20MB)"
+      "--trace-limit", \.shared.traceLimit, .optional(size), as: "SIZE",
+      "maximum size of the trace; what does not fit is omitted (default: 20MB)"
     )
   }
 

@@ -9,27 +9,26 @@ extension CommandSpec {
   static let burst = CommandSpec(
     name: "burst", summary: "load test: send bursts, verify every byte, report throughput and latency",
     details: """
-      Connect to each ADDR as an Apple device would (default: the only local accessory that offers the protocol),
-      open sessions and send bursts: one after the other, or with --rate at fixed times. With --rate, a burst that starts
-      late is measured from the time it was due. Replies are compared as they arrive.
+      Connect to each ADDR as an Apple device would (default: the only local accessory that offers the protocol), open
+      sessions and send bursts: one after another, or at fixed times with --rate. With --rate, a burst that starts late is
+      timed from when it was due. Replies are compared as they arrive.
 
       --expect-reply takes a number of bytes in decimal, bytes in hex (0x0102, or "01 02"), or a file.
       --fault also takes a link preset: \(LinkPreset.all.map(\.name).joined(separator: ", ")).
 
-      A run passes when it did all that was asked for. One that is stopped before its --count or --for fails. So does one in
-      which bursts of --rate did not begin in time (--allow-overdue lets it pass), in which bytes follow the last expected
-      one within --settle-after, or that breaks a limit of --fail-if: p50, p99.9, mean, max > TIME (service.p99 for service
-      times), rate < N/s or N kB/s, and errors, lost, overdue, reconnections, retransmissions > N or N%. With --reconnect,
-      lost bursts are errors (--allow-lost lets it pass). The baseline of --baseline must have the same plan.
+      A run passes if it did everything you asked for. It fails if it is stopped before its --count or --for, if bursts of
+      --rate began late (--allow-overdue permits that), if bytes arrive within --settle-after after the last expected one, or
+      if a --fail-if condition holds. Conditions: p50, p99.9, mean, max > TIME (service.p99 for service times), rate < N/s or
+      N kB/s, and errors, lost, overdue, reconnections, retransmissions > N or N%. With --reconnect, lost bursts are errors
+      (--allow-lost permits them). The --baseline report must have the same plan.
 
-      --shard I/N loads part I of N of the accessories, which must be given in the same order to every shard, with their part
-      of --count and --rate; limits are judged of the merged report. --start-at begins at one time on several machines.
-      'easim report merge' adds up their .json reports (docs/scale.md).
+      --shard I/N loads part I of N of the accessories, with its part of --count and --rate; give every shard the accessories
+      in the same order. Conditions then apply to the merged report. --start-at starts several machines at the same time.
+      'easim report merge' merges the .json reports (docs/scale.md).
 
-      Exit codes: 0 passed, 1 a reply differs, the rate was not kept, a limit is broken, the run was stopped or the result is
-      worse than the baseline, 2 usage error, 3 no accessory found, 4 timed out, 5 an accessory disconnected, 6 an accessory
-      was refused.
-      Ctrl-C ends the run and still writes the report.
+      Exit codes: 0 passed; 1 a reply differs, the rate was not kept, a condition holds, the run was stopped, or the result
+      is worse than the baseline; 2 usage error; 3 no accessory found; 4 timed out; 5 an accessory disconnected; 6 an
+      accessory was refused. Ctrl-C ends the run and still writes the report.
       """,
     examples: [
       "easim burst --count 50",

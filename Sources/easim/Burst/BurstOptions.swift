@@ -41,7 +41,7 @@ struct BurstOptions: CommandOptions {
     .report.described("write the report: .json, .html, .xml (JUnit), .csv, .hgrm, .om or .prom (metrics)"),
     .json,
     Option("--pattern", \.pattern, .optional(.choice), PayloadPattern.summary, standard: "unique").heading(
-      "what is sent and what is answered"),
+      "requests and replies"),
     Option("--payload", \.payload, .optional(.text), as: "FILE", "send the contents of FILE as each burst"),
     Option(
       "--plan", \.planFile, .optional(.text), as: "FILE",
@@ -54,7 +54,7 @@ struct BurstOptions: CommandOptions {
     Option("--probe", \.probes, "send one burst and print which --verify to use"),
     .settleAfter,
     Option("--warm-up", \.plan.warmUp, .duration, "send and verify for TIME before measuring").standard(nil).heading(
-      "the course of the load"),
+      "timing"),
     Option("--ramp", \.plan.ramp, .duration, "ramp the load up from zero over TIME").standard(nil),
     Option("--pause", \.pause, .optional(.duration), "pause for TIME after every --pause-every bursts"),
     Option(
@@ -74,7 +74,7 @@ struct BurstOptions: CommandOptions {
       isRepeatable: true
     ) { limits, word in
       do { limits.append(try BurstLimit(word)) } catch { throw UsageError("--fail-if \(error)") }
-    }.heading("what passes"),
+    }.heading("pass or fail"),
     .baseline,
     .tolerance,
     Option("--allow-lost", \.plan.allowsLost, "with --reconnect: pass even if bursts were lost"),

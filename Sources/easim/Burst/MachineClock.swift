@@ -27,7 +27,7 @@ struct MachineClock {
 
   var text: String {
     guard let error else {
-      return "nothing synchronises this machine's clock (no NTP), so other machines may begin at other times"
+      return "this machine's clock is not synchronized (no NTP), so other machines may begin at other times"
     }
     return "this machine's clock is off by at most \(BurstReport.timeText(error * 1_000))"
   }

@@ -7,25 +7,25 @@ extension CommandSpec {
   static let check = CommandSpec(
     name: "check", summary: "check an accessory against the rules of iAP2 and print what to change",
     details: """
-      Plug the accessory at ADDR in as an Apple device would (default: the only local one), again and again, and run
-      numbered cases: detection, SYN, packets, loss, authentication, identification, sessions, data, unplugging. A case
-      passes, fails with the packets that prove it and what to change in the firmware, or is skipped with the reason.
-      docs/check.md lists all cases and the source of each rule. A broken rule is an error, a warning (some devices or
-      lines are affected) or a note; only errors fail, or with --strict all of them.
+      Connect to the accessory at ADDR (default: the only local one) as an Apple device would, again and again, and run
+      numbered cases: detection, SYN, packets, loss, authentication, identification, sessions, data, unplugging. A failed
+      case shows the packets that prove the failure and what to change in the firmware; a skipped case shows the reason.
+      docs/check.md lists all cases and the source of each rule. A broken rule is an error, a warning (some devices or lines
+      are affected) or a note. Only errors fail the check, unless you pass --strict.
 
-      --cases FILE.py adds cases of your own, written with the Python package: functions marked with
-      @check.case("1", "answers VERSION") that send and receive in a session (docs/check.md). {firmware} in --baseline
-      FILE stands for the accessory's firmware version.
+      --cases FILE.py adds your own cases, written with the Python package: functions marked with @check.case("1", "answers
+      VERSION") that send and receive in a session (docs/check.md). In --baseline FILE, {firmware} stands for the accessory's
+      firmware version.
 
-      Without --hostile nothing is done that an Apple device would not do. Cases about data need an accessory that sends
-      back what it receives.
+      Without --hostile, easim does only what an Apple device could do. Cases about data need an accessory that sends back
+      what it receives.
 
-      --shard I/N runs part I of N of the cases, for example with one unit of the firmware on each machine; 'easim report
-      merge' adds up the .json reports (docs/scale.md).
+      --shard I/N runs part I of N of the cases, for example with one unit of the firmware on each machine;
+      'easim report merge' merges the .json reports (docs/scale.md).
 
-      Exit codes: 0 at least one case passed, and no case failed; 1 a case failed, or stopped, or no case was judged
-      (--allow-empty makes that 0); 2 usage error; 3 no accessory found; 5 the accessory did not come back. Ctrl-C ends the
-      run and prints what was judged.
+      Exit codes: 0 at least one case passed, and no case failed; 1 a case failed, the run was stopped, or nothing was
+      compared (--allow-empty makes that 0); 2 usage error; 3 no accessory found; 5 the accessory did not come back. Ctrl-C
+      ends the run and prints the results so far.
       """,
     examples: [
       "easim check --list", "easim check unix:/tmp/echo-1.sock --only 201-211 --report /tmp/check.html",

@@ -8,8 +8,7 @@ extension CommandSpec {
     name: "completion", summary: "print a completion script for bash, zsh or fish",
     details: """
       Print a script that completes commands, options, profiles, files and the addresses of local accessories. The Debian
-      package installs the scripts. Without it, to load the script in every shell, add the line of your shell to the
-      file:
+      package installs the scripts. Otherwise, add your shell's line to its file to load the script in every shell:
 
         bash 4.4 or later  ~/.bashrc                   source <(easim completion bash)
         zsh                ~/.zshrc, after compinit    source <(easim completion zsh)

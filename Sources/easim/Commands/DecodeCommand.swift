@@ -6,29 +6,29 @@ extension CommandSpec {
     summary: "decode captures: pcap, pcapng, Bluetooth logs, raw bytes, hex dumps, transcripts, other logs",
     details: """
       Read a capture from FILE, or from stdin with -, and print one line per packet: its offset or time, its sender as far as
-      the capture shows it, and its contents. Bytes that belong to no packet and packets with a wrong checksum are reported
-      too. The format is detected, also when FILE is compressed by gzip:
+      the capture shows it, and its contents. Bytes outside packets and packets with a wrong checksum are reported too. easim
+      detects the format, even if FILE is compressed by gzip:
 
-      pcap, pcapng   files of --capture, Wireshark and tcpdump: link types 147 (iAP2), 189 and 220 (USB), 187, 201 and 254
-                     (Bluetooth); of these, connections that carry iAP2 are found, and the rest is one line at the end
-      btsnoop        Bluetooth logs of Android and BlueZ
-      packetlogger   Bluetooth logs of Apple's PacketLogger (.pklg)
+      pcap, pcapng   files from --capture, Wireshark and tcpdump: link types 147 (iAP2), 189 and 220 (USB), 187, 201 and 254
+                     (Bluetooth); easim finds the connections that carry iAP2, and sums up the others in one line at the end
+      btsnoop        Bluetooth logs from Android and BlueZ
+      packetlogger   Bluetooth logs from Apple's PacketLogger (.pklg)
       raw            the bytes themselves
-      hex            as xxd, hexdump, od, tcpdump and Wireshark print it; A:, D:, TX or RX before a line is its direction
+      hex            as printed by xxd, hexdump, od, tcpdump and Wireshark; A:, D:, TX or RX before a line gives its direction
       transcript     the lines of --transcript
-      log            other text with runs of hex, such as logs of iOS (accessoryd), btmon's text, and UART tables (CSV) of
-                     Saleae Logic and PulseView. Words such as RX, TX, in, out, Received, Sent or <- -> are the
-                     direction, and times are read. Lines without bytes are skipped and listed
+      log            other text with runs of hex, such as logs from iOS (accessoryd), btmon's text, and UART tables (CSV) from
+                     Saleae Logic and PulseView. Words such as RX, TX, in, out, Received, Sent or <- -> give the direction;
+                     times are read, too. Lines without bytes are skipped and listed
 
       A sender is A or D (accessory or device), IN or OUT (of the USB device), or RX or TX (of the machine that recorded).
       Try:
 
         echo ff550200ee10 ff5a000940014000 1d | easim decode -
 
-      FILE may have any size, and a pipe is decoded while it is read.
+      FILE can be of any size; a pipe is decoded while it is read.
 
-      The exit code is 0 when every byte is part of a whole packet, 1 when not, when the file is damaged, or when --check
-      finds a broken rule, and 2 when FILE is not a capture.
+      The exit code is 0 if every byte is part of a whole packet; 1 if not, if the file is damaged, or if --check finds a
+      broken rule; and 2 if FILE is not a capture.
       """,
     examples: [
       "easim decode capture.bin", "easim decode --check --stats capture.pcapng",

@@ -9,11 +9,11 @@ extension CommandSpec {
   static let demo = CommandSpec(
     name: "demo", summary: "run a demonstration: an accessory, the flicker, a session, 10,000 bytes echoed",
     details: """
-      Run an accessory and an Apple device in one process. PROFILE (default: lawk-view) is plugged in and flickers as real
-      accessories do: connect with no protocols, disconnect, connect with its protocols. An app that waits for its protocol
-      opens a session, sends a string and 10,000 bytes, and verifies both echoes. Then the accessory is unplugged.
+      Run a simulated accessory and an Apple device in one process. PROFILE (default: lawk-view) flickers as real accessories
+      do: it connects with no protocols, disconnects, and connects again with its protocols. An app that waits for its
+      protocol opens a session, sends a string and 10,000 bytes, and verifies both echoes. Then the accessory is unplugged.
 
-      With --page the demonstration repeats until Ctrl-C, and the address that is printed shows it in a browser.
+      With --page, the demonstration repeats until Ctrl-C, and the printed address shows it in a browser.
       """,
     examples: ["easim demo", "easim demo --virtual --seed 7 --transcript -"], run: runDemo)
 }

@@ -8,10 +8,10 @@ extension CommandSpec {
   static let info = CommandSpec(
     name: "info", summary: "show all properties of one accessory in Apple's format",
     details: """
-      Connect to the accessory at ADDR (default: the only local one) as an Apple device would, wait until it lists
-      its protocols (through a flicker, if there is one), and print it in the layout of EAAccessory's debug description.
-      The exit code is 2 when there are several accessories, 3 when there is none, 4 when it did not become ready, and 6
-      when it was refused.
+      Connect to the accessory at ADDR (default: the only local one) as an Apple device would, wait until it lists its
+      protocols (through a flicker, if there is one), and print it in the layout of EAAccessory's debug description. The exit
+      code is 2 if there are several accessories, 3 if there is none, 4 if the accessory did not become ready, and 6 if it
+      was refused.
       """,
     examples: ["easim info", "easim info local:040025380108A000608 --json"], run: runInfo)
 }

@@ -5,12 +5,14 @@ extension CommandSpec {
   static let list = CommandSpec(
     name: "list", summary: "list connected accessories",
     details: """
-      List every accessory that is plugged in at ADDR (default: local:), one line each: address, name, manufacturer, model,
-      protocols and process. For local: it reads files and connects to nothing. usb: lists USB accessories without opening
-      them: address, name, manufacturer, vendor and product number, serial number, and each device that is almost an
-      accessory, with the reason. bt: connects for a moment to each paired device with the service of an accessory, because
-      only a connection shows whether the device is there and speaks iAP2. Addresses are quoted where a shell needs it. The
-      exit code is 3 when there is no usable accessory.
+      List every accessory that is plugged in at ADDR (default: local:), one per line: address, name, manufacturer, model,
+      protocols and process. Addresses are quoted so that you can paste them into a shell. The exit code is 3 if there is no
+      usable accessory.
+
+      local: reads files and connects to nothing. usb: lists USB accessories without opening them: address, name,
+      manufacturer, vendor and product number, serial number; it also lists near matches and why they cannot be used. bt:
+      connects briefly to each paired device that has the accessory service, because only a connection shows whether the
+      device is in range and speaks iAP2.
       """,
     examples: ["easim list", "easim list --json local:/tmp/local#", "easim list usb:"], run: runList)
 }

@@ -6,7 +6,7 @@ extension CommandSpec {
   static let quirk = CommandSpec(
     name: "quirk", summary: "list the quirks of accessories and devices",
     details: """
-      list            each quirk with its parameters, their defaults and an example for --quirk
+      list            list each quirk with its parameters, their defaults and an example for --quirk
       """,
     examples: ["easim quirk list"],
     run: runQuirk)
@@ -14,7 +14,7 @@ extension CommandSpec {
   static let fault = CommandSpec(
     name: "fault", summary: "list the faults of cables",
     details: """
-      list            each fault with its parameters, their defaults and an example for --fault
+      list            list each fault with its parameters, their defaults and an example for --fault
       """,
     examples: ["easim fault list"],
     run: runFault)

@@ -5,7 +5,7 @@ extension CommandSpec {
     name: "man", summary: "print a manual page",
     details: """
       Print the manual page of COMMAND, or easim(1) without one, in the format of man(1). The Debian package installs all
-      pages. To read one without it:
+      pages. To read one without the package:
 
         easim man run | man -l -
       """,

@@ -8,12 +8,13 @@ extension CommandSpec {
   static let pair = CommandSpec(
     name: "pair", summary: "find Bluetooth devices and pair this machine with one",
     details: """
-      Without a device, scan for --timeout and list the devices as they are seen: address, name, signal strength, and whether
-      the device is an accessory (many say so only once they are paired). With bt:AA:BB:CC:DD:EE:FF, pair with that device and
-      trust it, so that it may also connect to this machine. bt:hci1 and bt:hci1#AA:BB:CC:DD:EE:FF choose the adapter.
+      Without a device, scan for --timeout and list the devices as they appear: address, name, signal strength, and whether
+      the device is an accessory (many devices reveal that only once they are paired). With bt:AA:BB:CC:DD:EE:FF, pair with
+      that device and trust it, so that it may also connect to this machine. bt:hci1 and bt:hci1#AA:BB:CC:DD:EE:FF select the
+      adapter.
 
-      Questions of the other device are asked on the terminal. Without a terminal, --yes answers them with yes and --pin
-      gives the PIN; a question that neither answers ends the pairing.
+      If the other device asks a question, easim asks you on the terminal. Without a terminal, --yes answers every question
+      with yes, and --pin gives the PIN; any other question ends the pairing.
       """,
     examples: [
       "easim pair", "easim pair bt:00:AA:01:00:00:42 --yes", "easim pair bt:hci1#00:AA:01:00:00:42 --pin 0000",
@@ -23,7 +24,7 @@ extension CommandSpec {
   static let unpair = CommandSpec(
     name: "unpair", summary: "remove the pairing with a Bluetooth device",
     details: """
-      Forget a Bluetooth device: its bond, and that it was trusted. It must be paired again before it can connect.
+      Forget a Bluetooth device, which ends its pairing and its trust. You must pair with it again before it can connect.
       """,
     examples: ["easim unpair bt:00:AA:01:00:00:42"], run: runUnpair)
 }

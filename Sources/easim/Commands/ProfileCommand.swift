@@ -8,13 +8,13 @@ extension CommandSpec {
   static let profile = CommandSpec(
     name: "profile", summary: "list, show, check, create and import profiles",
     details: """
-      list            the profiles that are shipped, and yours in ~/.config/easim/profiles
-      show PROFILE    print its file, with comments
+      list            list the profiles that ship with easim, and yours in ~/.config/easim/profiles
+      show PROFILE    print the profile's file, with comments
       check PROFILE   print every error and warning, each with file:line:column
       new NAME        print a profile to start from; with --behavior, a commented one
       import [FILE]   print profiles made from EAAccessory descriptions pasted from a log (FILE, or - for stdin), or one
-                      made from a capture, with the recorded requests and answers as a script; a second capture of the
-                      same run gives the script wildcards where the two differ
+                      made from a capture, with the recorded requests and answers as a script; with a second capture of
+                      the same run, the script has wildcards where the two differ
       """,
     examples: ["easim profile list", "easim profile show lawk-view", "easim profile new my-lamp --behavior script"],
     run: runProfile)

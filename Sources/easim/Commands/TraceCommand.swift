@@ -7,15 +7,15 @@ extension CommandSpec {
   static let trace = CommandSpec(
     name: "trace", summary: "turn a capture into a trace: one HTML file that shows it in any browser",
     details: """
-      Read a capture from FILE, or from stdin with -, and write a page of HTML that shows its cables, identifications,
-      sessions and packets. The page is one file: it opens without a server and without a network. FILE may have every
-      format that 'easim decode' reads, except a transcript, which has no bytes.
+      Read a capture from FILE, or from stdin with -, and write an HTML page that shows its cables, identifications, sessions
+      and packets. The page is a single file, which opens without a server or a network. FILE may have any format that
+      'easim decode' reads, except a transcript, which does not contain all bytes.
 
-      The page is written to --out, or else beside FILE with .html at the end of its name. A capture that does not fit into
-      --trace-limit is shortened; the page says what was left out.
+      The page is written to --out, or next to FILE with .html added to its name. A capture that does not fit into
+      --trace-limit is shortened; the page says what is missing.
 
-      --trace FILE.html makes such a page of a run: easim run, send, burst, check, scenario run, replay, soak and demo
-      have it.
+      To make such a page of a run, pass --trace FILE.html to easim run, send, burst, check, scenario run, replay, soak or
+      demo.
       """,
     examples: ["easim trace capture.pcapng", "easim trace --out trace.html capture.pcapng"], run: runTrace)
 }

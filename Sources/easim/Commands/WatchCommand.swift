@@ -9,9 +9,9 @@ extension CommandSpec {
     name: "watch", summary: "report accessories as they connect and disconnect",
     details: """
       Print a line for each accessory that connects or disconnects at ADDR (default: local:) until Ctrl-C, starting with
-      those that are connected already. Locally and on USB it connects to nothing. At any other address it connects as
-      an Apple device would, and prints connects and disconnects as an app sees them; an accessory that is refused ends it
-      with exit code 6 when ADDR is the only one.
+      those that are already connected. Locally and on USB, easim only watches and connects to nothing. At any other address,
+      it connects as an Apple device would, and prints connects and disconnects as an app sees them. If ADDR is the only
+      address and its accessory is refused, the exit code is 6.
       """,
     examples: ["easim watch", "easim watch --for 3s --json"], run: runWatch)
 }

@@ -5,8 +5,8 @@ extension CommandSpec {
   static let doctor = CommandSpec(
     name: "doctor", summary: "check this machine and print the fix for whatever is missing",
     details: """
-      Check everything that easim needs from this machine, one line each: ✓ works, ! works with limits, ✗ does not work.
-      The line below a problem is the command that fixes it. The exit code is 1 when something does not work.
+      Check everything that easim needs from this machine, one line each: ✓ works, ! works with limits, ✗ does not work. The
+      line below a problem is the command that fixes it. The exit code is 1 if something does not work.
       """,
     examples: ["easim doctor"], run: runDoctor)
 }

@@ -8,17 +8,17 @@ extension CommandSpec {
   static let console = CommandSpec(
     name: "console", summary: "use accessories by hand, like Apple's EADemo: list, open sessions, send, count",
     details: """
-      Show the accessories at ADDR (default: all local ones), open sessions with them, send text, hex or 10,000 bytes,
-      and count the bytes that come back. On a terminal, press the keys that the last line lists. When stdin is not a
-      terminal, it reads commands, one per line, and with --time prints the time before each line:
+      List the accessories at ADDR (default: all local ones), open sessions with them, send text, hex or 10,000 bytes, and
+      count the bytes that come back. On a terminal, press the keys that the last line lists. If stdin is not a terminal,
+      easim reads commands from it, one per line; --time then prints the time before each line:
 
       \(EADemoList.help.map { "  \($0)" }.joined(separator: "\n"))
 
       Try: printf 'open\\n10k\\nwait 10000\\n' | easim console
            printf 'open\\ntext VERSION?\\\\r\\\\n\\nexpect prefix:V\\n' | easim console
-      With commands, the exit code is 0 when all succeeded, otherwise that of the first that failed: 1 failed, 2 unknown
-      command, 3 no accessory, 4 timed out, 5 the session ended. When the only accessory is refused (authentication,
-      identification or SYN cannot be used), easim console ends with 6.
+      With commands, the exit code is 0 if all succeeded, otherwise that of the first that failed: 1 failed, 2 unknown
+      command, 3 no accessory, 4 timed out, 5 the session ended. If the only accessory is refused (its authentication,
+      identification or SYN is wrong), the exit code is 6.
       """,
     examples: ["easim console", "easim console unix:/tmp/glasses.sock --timeout 2s"], run: runConsole)
 }

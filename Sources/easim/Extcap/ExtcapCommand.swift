@@ -6,10 +6,11 @@ extension CommandSpec {
   static let extcap = CommandSpec(
     name: "extcap", summary: "let Wireshark list and record the cables of running easim programs",
     details: """
-      Lets Wireshark record the cables of running easim programs. Wireshark calls it by its interface for capture programs
-      ("extcap"): 'Scripts/install' puts a program there, easim-extcap, that calls this command. Wireshark then lists each
-      accessory of your 'easim run', 'easim console', 'easim pipe' and 'easim serve' as an interface, and records what passes
-      its cable from then on, also after it was unplugged and plugged in again.
+      Let Wireshark record the cables of running easim programs. Wireshark calls this command through its interface for
+      capture programs ("extcap"): 'Scripts/install' installs easim-extcap there, a program that calls this command.
+      Wireshark then lists each accessory of your 'easim run', 'easim console', 'easim pipe' and 'easim serve' as an
+      interface. A capture records its cable from then on, and continues after the accessory is unplugged and plugged in
+      again.
 
       The options below are Wireshark's. To see the interfaces yourself, use --extcap-interfaces.
       """,

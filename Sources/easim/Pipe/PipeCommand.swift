@@ -8,22 +8,22 @@ extension CommandSpec {
   static let pipe = CommandSpec(
     name: "pipe", summary: "connect stdin and stdout, or sockets, to a session, as netcat does",
     details: """
-      Connect to the accessory at ADDR (default: the only local one that offers the protocol) as an Apple device
-      would, wait for its protocol (through a flicker, if there is one) and open a session. Stdin is sent, and what the
-      accessory sends is written to stdout; everything else goes to stderr.
+      Connect to the accessory at ADDR (default: the only local one that offers the protocol) as an Apple device would, wait
+      for its protocol (through a flicker, if there is one) and open a session. easim sends what it reads from stdin, and
+      writes what the accessory sends to stdout; everything else goes to stderr.
 
-      A session has no half-close: after the end of stdin, easim waits until everything is acknowledged and nothing has
-      arrived for --linger, and then closes the session.
+      Sessions cannot be half-closed. At the end of stdin, easim therefore waits until the accessory has acknowledged
+      everything and has sent nothing for --linger, and then closes the session.
 
-      With --listen, each connection to a socket gets a session of its own, until Ctrl-C. The address is the first line of
-      stdout; with port 0 it has the port that the system chose.
+      With --listen, each connection to a socket gets its own session, until Ctrl-C. The first line on stdout is the socket's
+      address; if you specify port 0, it contains the port that the system chose.
 
       With --as-accessory, easim is the other end: it runs the accessory PROFILE at --on, and connects the sessions that a
-      device opens with stdin and stdout, one at a time, or with the connections of --listen.
+      device opens to stdin and stdout, one at a time, or to the connections of --listen.
 
-      Exit codes: 0 the input ended and was acknowledged, or the other end closed the session; 1 it did so before everything
-      was acknowledged, or Ctrl-C; 2 several accessories or protocols to choose from, or stdin or stdout failed, 3 no
-      accessory found, 4 timed out, 5 the other end disconnected, 6 the accessory was refused.
+      Exit codes: 0 everything was acknowledged, and the input ended or the other end closed the session; 1 the session
+      closed earlier, or Ctrl-C; 2 several accessories or protocols to choose from, or stdin or stdout failed; 3 no accessory
+      found; 4 timed out; 5 the other end disconnected; 6 the accessory was refused.
       """,
     examples: [
       "printf 'VERSION?\\r\\n' | easim pipe", "easim pipe usb: --listen unix:/tmp/session.sock",

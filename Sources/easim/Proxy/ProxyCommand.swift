@@ -10,18 +10,19 @@ import LinuxIO
 
 extension CommandSpec {
   static let proxy = CommandSpec(
-    name: "proxy", summary: "stand between a device and an accessory, and record or disturb what passes",
+    name: "proxy", summary: "relay bytes between a device and an accessory, and record or disturb them",
     details: """
-      Connect to the accessory at --accessory, and appear as that accessory at --device. The bytes between the two pass
-      unchanged, so authentication and identification work end to end. The accessory appears at --device while there is a
-      cable to it. When one end disconnects, easim disconnects the other, and then connects to the accessory again.
+      Connect to the accessory at --accessory, and appear as that accessory at --device. easim relays the bytes between the
+      two unchanged, so authentication and identification work end to end. When one end disconnects, easim disconnects the
+      other, and then connects to the accessory again.
 
-      --accessory takes every address that 'easim send' takes, and --device every address that 'easim run --on' takes. They
-      may be of different kinds. 'in' in --fault is what the accessory sends, 'out' what the device sends.
+      --accessory takes every address that 'easim send' takes, and --device every address that 'easim run --on' takes; the
+      two may be of different kinds. In --fault, 'in' is what the accessory sends, and 'out' is what the device sends.
 
-      With --json, each packet is one line on stdout. --transcript - prints packets as text, and --capture records them.
+      With --json, easim prints one line per packet on stdout. --transcript - prints packets as text, and --capture records
+      them.
 
-      Native USB channels are not passed on. docs/captures.md lists what the proxy cannot do.
+      easim does not relay native USB channels; docs/captures.md lists all limits.
       """,
     examples: [
       "easim proxy --device unix:/tmp/proxy.sock --accessory unix:/tmp/glasses.sock --capture proxy.pcapng",

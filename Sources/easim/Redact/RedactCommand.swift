@@ -7,14 +7,14 @@ extension CommandSpec {
     details: """
       Read captures of easim, transcripts, logs with bytes in hex, traces, reports, raw bytes and the JSON lines of other
       commands, and write them with every serial number, MAC address, name, certificate, Wi-Fi network and position replaced.
-      A replacement is as long as what it replaces, and the same in all FILEs of one command. Checksums are correct
-      afterwards, and 'easim decode --check' finds what it found before.
+      A replacement is as long as the original, and the same in all FILEs of one command. Checksums are corrected, and
+      'easim decode --check' reports the same as before.
 
-      What apps and accessories sent each other is kept, except for the secrets in it, unless --payload is given.
+      What apps and accessories sent each other is kept, except for the secrets in it, unless you pass --payload.
 
-      The result of capture.pcapng is capture.redacted.pcapng beside it, or --out. A FILE that easim does not understand
-      completely is refused, and then nothing is written. HTML and JUnit reports do not say which words are names: give the
-      JSON report of the same run, too.
+      The result of capture.pcapng is written next to it as capture.redacted.pcapng, or to --out. If easim does not
+      understand a FILE completely, it refuses it and writes nothing. HTML and JUnit reports do not show which words are
+      names, so pass the JSON report of the same run, too.
 
       Kinds: \(SecretKind.allCases.map(\.rawValue).joined(separator: ", "))
       """,

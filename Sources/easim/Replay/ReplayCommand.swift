@@ -12,25 +12,25 @@ extension CommandSpec {
     name: "replay", summary: "replay a recorded accessory, or a recorded app against an accessory",
     details: """
       FILE is a capture that begins before the accessory was plugged in: one written with --capture, or any other that
-      'easim decode' reads and that contains every byte. Link and authentication are live; the sessions are those of the
+      'easim decode' reads and that contains every byte. Link and authentication run live; the sessions are replayed from the
       recording.
 
-      With --on, or without an address, easim is the accessory: it identifies itself as recorded, is plugged in and unplugged
-      as recorded, waits in each session for what the app sent then, and answers with the recorded bytes. With --at, easim is
-      the Apple device and the app: it opens the recorded sessions at a real or simulated accessory, sends what the app sent,
-      and compares the answers.
+      With --on, or without an address, easim is the accessory: it identifies itself as recorded, plugs in and unplugs as
+      recorded, waits in each session for what the app sent in the recording, and answers with the recorded bytes. With --at,
+      easim is the Apple device and the app: it opens the recorded sessions with a real or simulated accessory, sends what
+      the app sent, and compares the answers.
 
-      Bytes are compared as one stream in each direction: it does not matter how they are cut into packets. A session ends
-      at its first difference, which is printed with the expected and the received bytes. Bytes that differ every time, such
-      as counters and clocks, can be left out with --mask; --learn writes the file for it from two recordings of the same run:
+      easim compares bytes as one stream per direction, so it does not matter how they are split into packets. A session ends
+      at its first difference, which is printed with the expected and the received bytes. --mask ignores bytes that differ
+      every time, such as counters and clocks; --learn writes the mask from two recordings of the same run:
 
         easim replay --learn first.pcapng second.pcapng > mask.json5
 
-      Bytes that come within --settle-after of the last recorded one are a difference.
+      Bytes that arrive within --settle-after after the last recorded byte are a difference.
 
-      The exit code is 0 when everything passed as recorded, 1 when something differed, when the replay was stopped, or when
-      the recording has no session (--allow-empty makes that 0), 2 when FILE cannot be used, 3 when no accessory was found
-      at ADDR, 4 when expected bytes did not come in time, and 6 when the accessory was refused.
+      The exit code is 0 if everything matched the recording; 1 if something differed, if the replay was stopped, or if the
+      recording has no session (--allow-empty makes that 0); 2 if FILE cannot be used; 3 if no accessory was found at ADDR; 4
+      if expected bytes did not arrive in time; and 6 if the accessory was refused.
       """,
     examples: [
       "easim replay golden.pcapng --on unix:/tmp/recorded.sock",
@@ -79,7 +79,7 @@ private struct ReplayOptions: CommandOptions {
       "--any-order", \.takesAnyOrder, "with --on: sessions of different protocols may be opened in any order"),
     .report.described("write a report to FILE: .xml (JUnit), .html or .json"),
     .auth, .identification, .order, .firstWriteDelay, .fault, .seed, .allowRemote, .anyUser,
-    .timeout.described("with --at: how late the accessory can connect and answer"), .settleAfter,
+    .timeout.described("with --at: how long to wait for the accessory to connect and to answer"), .settleAfter,
     .allowEmpty, .json,
     .quietMessages, .transcript, .transcriptBytes, .capture, .trace, .traceLimit,
   ]

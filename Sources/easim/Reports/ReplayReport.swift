@@ -106,7 +106,7 @@ extension ReplayReport: Report {
       "role", \.role, .words([Recording.End.accessory, .device].map { ($0.rawValue, $0) }), "the end that easim played",
       isRequired: true)
     verdictFields
-    Field(derived: "text", .text, "what came of it") { $0.headline }
+    Field(derived: "text", .text, "the result in words") { $0.headline }
     Field(
       "sessions", \.rows, .list(of: .object(Row.format), count: 0...100_000), "the sessions of the recording",
       isRequired: true)
@@ -159,10 +159,11 @@ extension ReplayReport.Row {
     Field("session", \.number, .integer(0...Int.max), "its number", isRequired: true)
     Field("protocol", \.protocolName, .text, "its protocol", isRequired: true)
     Field("played", \.isPlayed, .boolean, "whether it was played", isRequired: true)
-    Field(confirmed: "passed", .boolean, "whether all was as recorded") { $0.passed }
-    Field("bytes", \.received, .integer(0...CountSum.most), "bytes that came as recorded", isRequired: true)
-    Field("masked", \.masked, .integer(0...CountSum.most), "bytes of them that were not compared")
-    Field("text", \.text, .text, "what came of it", isRequired: true)
+    Field(confirmed: "passed", .boolean, "whether everything matched the recording") { $0.passed }
+    Field(
+      "bytes", \.received, .integer(0...CountSum.most), "number of bytes that matched the recording", isRequired: true)
+    Field("masked", \.masked, .integer(0...CountSum.most), "number of these bytes that were not compared")
+    Field("text", \.text, .text, "the result in words", isRequired: true)
     Field("offset", \.offset, .optional(.integer(0...CountSum.most)), "the byte at which it differs")
     Field("packet", \.packet, .optional(.integer(0...Int.max)), "the packet of the recording with what was expected")
     Field("contextOffset", \.contextOffset, .optional(.integer(0...CountSum.most)), "where these bytes begin")

@@ -10,20 +10,20 @@ extension CommandSpec {
   static let report = CommandSpec(
     name: "report", summary: "show, merge or compare reports",
     details: """
-      Read reports that --report FILE.json of 'easim burst', 'easim soak', 'easim scenario run --all', 'easim check' and
-      'easim replay' wrote. FILE may be a folder: all .json files in it.
+      Read the reports that 'easim burst', 'easim soak', 'easim scenario run --all', 'easim check' and 'easim replay' write
+      with --report FILE.json. FILE may be a folder: easim then reads all .json files in it.
 
-      merge adds up several, such as the shards of a run on several machines. Of worlds and scenarios the sum is the
-      report of the undivided run, byte for byte. Of load tests, counts and histograms add exactly, so the percentiles are
-      those of one run with all the bursts. A shard that is missing, or that was stopped, is named, and the exit code is 1.
+      merge combines several reports, such as those of the shards of a run. Merged reports of worlds and scenarios are byte
+      for byte the report of the undivided run. For load tests, counts and histograms add up exactly, so the percentiles are
+      those of a single run with all the bursts. If a shard is missing or was stopped, merge names it and exits with 1.
 
-      show prints one. compare prints several of one kind beside each other, in their order: what changed from the first
-      to the last, and with --report FILE.html a chart of each figure over all of them. Its --fail-if is about the change,
-      and the exit code is 1 when one is broken: 'p50>+10%', 'throughput<-5%', 'failed>+0%'. merge and show write other
-      formats with --report.
+      show prints one report. compare prints several reports of one kind side by side, in order: what changed from the first
+      to the last, and with --report FILE.html a chart of each figure. Conditions of compare's --fail-if are about the
+      change, such as 'p50>+10%', 'throughput<-5%' or 'failed>+0%'; if one holds, the exit code is 1. merge and show write
+      other formats with --report.
 
-      The exit code of merge and show is 1 when a run did not pass, when a limit of --fail-if is broken, or when the result
-      is worse than the baseline, which must have the same plan. A file whose figures contradict each other is refused.
+      merge and show exit with 1 if a run did not pass, if a --fail-if condition holds, or if the result is worse than the
+      baseline, which must have the same plan. easim refuses a file whose figures contradict each other.
       """,
     examples: [
       "easim report show /tmp/burst.json",

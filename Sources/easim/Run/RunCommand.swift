@@ -10,27 +10,28 @@ extension CommandSpec {
   static let run = CommandSpec(
     name: "run", summary: "run a simulated accessory until Ctrl-C",
     details: """
-      Run one accessory for each PROFILE (a name, or a path to a file). Any host can connect to it. By default accessories
-      are plugged in locally, where list, send and the other commands find them. --on plugs them in at an address
-      instead; {index} in it is replaced by the accessory's number.
+      Run one simulated accessory for each PROFILE (a name, or the path of a file). Any host can connect to it. By default,
+      accessories are plugged in locally, where 'easim list', 'easim send' and the other commands find them. --on plugs them
+      in at an address instead; {index} in the address is replaced by the accessory's number.
 
-      At usbip:HOST:PORT the accessory is a USB device for 'easim plug' to attach to a kernel; several share one port. At
-      gadget:UDC it uses a USB port of this machine that can act as a device (see /sys/class/udc); gadget: selects the
-      only one.
+      At usbip:HOST:PORT, the accessory is a USB device that 'easim plug' attaches to a kernel; several accessories can share
+      a port. At gadget:UDC, it uses a USB port of this machine that can act as a device (see /sys/class/udc); gadget:
+      selects the only such port.
 
-      A behavior is what the accessory does in a session: echo (send every byte back), sink[,check] (read only),
-      source[,rate=N,chunk=N,text=S,total=N] (send by itself) or exec:COMMAND (run a program).
+      A behavior is what the accessory does in a session: echo (send every byte back), sink[,check] (only read),
+      source[,rate=N,chunk=N,text=S,total=N] (send without being asked) or exec:COMMAND (run a program).
 
-      For each host that connects, the accessory is plugged in anew, with a whole flicker if it has one. Ctrl-C unplugs it.
-      On a terminal, keys unplug, plug and flicker the accessories and switch the faults on and off; the last line lists them.
+      For each host that connects, the accessory is plugged in again, with a complete flicker if it has one. Ctrl-C unplugs
+      it. On a terminal, single keys unplug, plug and flicker the accessories and turn the faults on and off; the last line
+      lists them.
 
-      An accessory serves one host at a time and refuses others. A host that sends nothing for --handshake-timeout before
-      it has identified and authenticated the accessory is disconnected. On unix: and tcp: only hosts of the same user and
-      of root are served, unless --any-user is given.
+      An accessory serves one host at a time and refuses others. It disconnects a host that sends nothing for
+      --handshake-timeout before the handshake is complete. On unix: and tcp:, it serves only hosts of the same user and of
+      root, unless you pass --any-user.
 
-      With --scenario, play the accessories and cables of a scenario, starting when a device connects; the other end is
-      'easim scenario run NAME --at ADDR'. A PROFILE then replaces the scenario's own. The command ends when the scenario
-      is over and the device has disconnected.
+      With --scenario, easim plays the accessories and cables of a scenario, starting when a device connects; to play the
+      other end, use 'easim scenario run NAME --at ADDR'. A PROFILE then replaces the scenario's own. The command ends when
+      the scenario is over and the device has disconnected.
       """,
     examples: [
       "easim run lawk-view --quirk flicker", "easim run echo --count 3 --on unix:/tmp/echo-{index}.sock",

@@ -14,26 +14,25 @@ extension CommandSpec {
     name: "scenario", summary: "list, show and run scenarios that reproduce failures from the field",
     details: """
       list            list the scenarios
-      show [SCENARIO] print the page of a scenario, or of all: what happened, how to play it, how an app survives it
+      show [SCENARIO] describe a scenario, or all: what happened, how to play it, how an app survives it
       run SCENARIO    play a scenario (a name, or a path) with a built-in example app (--client) in virtual time and
-                      compare the app's events with the expected ones; when they differ, print the timeline and the first
+                      compare the app's events with the expected ones; if they differ, print the timeline and the first
                       difference, and exit with code 1
 
-      No app of yours takes part in 'easim scenario run'. To play a scenario against your own app, run the accessories
-      with 'easim run --scenario SCENARIO' and start your app beside them, or call playScenario in a test
-      (docs/scenarios.md).
+      'easim scenario run' does not involve your own app. To play a scenario against your app, run the accessories with
+      'easim run --scenario SCENARIO' and start the app separately, or call playScenario in a test (docs/scenarios.md).
 
       With --at, the accessories run in another process, such as 'easim run --scenario SCENARIO --on ADDR'; this process
-      plays the device and the app, in real time. {index} in ADDR is replaced by the accessory's number; local
-      accessories are found by their serial numbers.
+      plays the device and the app, in real time. {index} in ADDR is replaced by the accessory's number; local accessories
+      are found by their serial numbers.
 
-      With --all, every scenario that is built in is played, and the exit code is 1 when one of them fails. --shard I/N
-      plays a part of them; docs/scale.md says how parts are added up.
+      With --all, every built-in scenario is played, and the exit code is 1 if one of them fails. --shard I/N plays part I of
+      N of them; docs/scale.md explains how to merge the reports.
 
-      A trace (--trace FILE.html) of virtual time shows the robust and the naive client side by side, with the packets that
-      were lost. With --all it has every scenario, and a report in HTML links each scenario to its place in the trace.
+      In virtual time, a trace (--trace FILE.html) shows the robust and the naive client side by side, with the packets that
+      were lost. With --all, the trace has every scenario, and an HTML report links each scenario to its place in the trace.
 
-      A file written by 'easim soak' has several apps. It runs in virtual time only, and is checked by the rules of
+      Files written by 'easim soak' have several apps. They run only in virtual time, and are checked by the rules of
       'easim soak'.
       """,
     examples: [

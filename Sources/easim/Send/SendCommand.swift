@@ -9,24 +9,24 @@ extension CommandSpec {
   static let send = CommandSpec(
     name: "send", summary: "open a session with an accessory, send bytes and check the reply",
     details: """
-      Connect to the accessory at ADDR (default: the only local one that offers the protocol) as an Apple device
-      would, identify and authenticate it, wait for its protocol (through a flicker, if there is one), open a session,
-      send, and print what comes back.
+      Connect to the accessory at ADDR (default: the only local one that offers the protocol) as an Apple device would,
+      identify and authenticate it, wait for its protocol (through a flicker, if there is one), open a session, send, and
+      print the reply.
 
-      --text, --hex and --file may be given several times: each request is sent after the reply to the one before. --read
-      and --expect belong to the request before them. Without either, a reply that begins within half a second is read
-      until it is quiet.
+      You can repeat --text, --hex and --file: each request is sent after the reply to the previous one. --read and --expect
+      apply to the request before them. Without either, easim waits up to half a second for a reply to begin, and then reads
+      until the accessory falls silent.
 
-        --expect echo, none                    the bytes that were sent; no reply is waited for
+        --expect echo, none                    the bytes that were sent; no reply, without waiting
         --expect text:S, hex:H, file:F         exactly these bytes
-        --expect prefix:S, regex:R             a reply that begins with S, or has a match of R
-        --read 12, 500ms, until:S              12 bytes; what comes within 500 ms; up to and with S
+        --expect prefix:S, regex:R             a reply that begins with S, or that contains a match of R
+        --read 12, 500ms, until:S              12 bytes; what arrives within 500 ms; everything up to and including S
 
-      --script FILE has the same words, one on each line: text, hex, file, expect and read.
+      --script FILE contains the same words, one per line: text, hex, file, expect and read.
 
-      Exit codes: 0 verified, 1 the reply differs, 2 several accessories or protocols to choose from, 3 no accessory
-      found, 4 timed out, 5 the accessory disconnected, 6 the accessory was refused (its authentication, identification or
-      SYN is wrong).
+      Exit codes: 0 verified, 1 the reply differs, 2 several accessories or protocols to choose from, 3 no accessory found, 4
+      timed out, 5 the accessory disconnected, 6 the accessory was refused (its authentication, identification or SYN is
+      wrong).
       """,
     examples: [
       "easim send --10k --expect echo",
@@ -65,7 +65,7 @@ struct SendOptions: CommandOptions {
     Option("--read", \.script, as: "N|TIME|until:S", "how much of the reply to read", isRepeatable: true) {
       try $0.read(SendScript.Reading(word: $1))
     },
-    Option("--escape", \.escapes, "\\r \\n \\t \\0 \\xHH and \\\\ in texts are single bytes"),
+    Option("--escape", \.escapes, "interpret \\r \\n \\t \\0 \\xHH and \\\\ in texts as single bytes"),
     .protocolName,
     .timeout,
     .json,

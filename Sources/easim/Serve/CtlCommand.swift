@@ -7,13 +7,13 @@ extension CommandSpec {
     name: "ctl", summary: "send one request to a running 'easim serve --control'",
     details: """
       Call METHOD of the control protocol with the given parameters and print its result as JSON. docs/control-reference.md
-      lists the methods; 'easim ctl rpc.discover' prints them. A parameter that is a list can be given several times. What is
-      launched stays when the command ends.
+      lists the methods; 'easim ctl rpc.discover' prints them. You can give a list parameter several times. Apps that you
+      launch keep running after the command exits.
 
-      The server is found by --control, or by the environment variable EASIM_CONTROL.
+      --control, or the environment variable EASIM_CONTROL, selects the server.
 
-      Exit codes: 0 done, 1 another error, 2 a wrong request, 3 no server, 4 what was waited for did not come, 5 the object is
-      gone, 6 the session was refused.
+      Exit codes: 0 done, 1 another error, 2 a wrong request, 3 no server, 4 timed out, 5 the object is gone, 6 the session
+      was refused.
       """,
     examples: [
       "easim ctl accessory.add profile=lawk-view quirks=flicker", "easim ctl accessory.plug accessory=a1",

@@ -7,19 +7,20 @@ extension CommandSpec {
     name: "serve", summary: "let programs in any language control accessories and apps",
     details: """
       Serve the control protocol: JSON-RPC 2.0, one object per line. Programs add accessories, plug them in, unplug them in
-      the middle of a burst, launch apps, and read and write sessions at both ends. docs/control-reference.md has every
+      the middle of a burst, launch apps, and read and write sessions at both ends. docs/control-reference.md describes every
       method.
 
-      Without options, requests come by HTTP. The address that is printed shows the live page in a browser: accessories, apps
-      and packets as things happen, with buttons (docs/control.md). Its end, behind '#', is a token, which each request of a
-      program sends as 'Authorization: Bearer TOKEN'. POST /rpc takes a request, GET /events sends events, GET /metrics is for
-      Prometheus, GET /captures/ID.pcapng gets a capture. Ctrl-C ends the server.
+      Without options, requests come over HTTP. Open the printed address in a browser to see the live page, which shows
+      accessories, apps and packets as things happen, with buttons for every action (docs/control.md). The part after '#' is
+      a token; programs send it with each request as 'Authorization: Bearer TOKEN'. POST /rpc takes a request, GET /events
+      streams events, GET /metrics is for Prometheus, and GET /captures/ID.pcapng downloads a capture. Ctrl-C ends the
+      server.
 
-      With --stdio, requests come on standard input, and answers and events go to standard output. The server ends with its
-      input. With --control, any program of the same user connects to a unix socket, such as 'easim ctl'.
+      With --stdio, requests come on standard input, answers and events go to standard output, and the server exits at the
+      end of input. With --control, programs run by the same user, such as 'easim ctl', connect to a unix socket.
 
       With --remote, programs and apps on other machines, in containers or in the iOS Simulator connect to one TCP port
-      (docs/control.md). The line that is printed has its address and a token. Set EASIM_TOKEN to choose the token.
+      (docs/control.md). The server prints the port's address and a token. Set EASIM_TOKEN to choose the token.
       """,
     examples: [
       "easim serve", "easim serve --stdio", "easim serve --control /tmp/easim.sock",

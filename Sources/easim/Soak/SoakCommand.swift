@@ -9,26 +9,27 @@ extension CommandSpec {
     name: "soak",
     summary: "run random worlds in virtual time, check every rule, shrink failures",
     details: """
-      Each seed gives a random world: accessories, apps with sessions, faults on the cables, and steps. It is played in
-      virtual time, and the rules are checked after every step, among them: every byte arrives once and in order, or the
-      session ends with a reason; each connect has its disconnect; no connection ID is used twice; no window is exceeded.
+      Each seed gives a random world: accessories, apps with sessions, faults on the cables, and steps. easim plays it in
+      virtual time and checks the rules after every step, among them: every byte arrives once and in order, or the session
+      ends with a reason; each connect has its disconnect; no connection ID is used twice; no window is exceeded.
       docs/scale.md lists all rules. With PROFILE, all accessories have that profile.
 
-      A world that breaks a rule is shrunk to a smaller one that still breaks it, and printed as a scenario (for 'easim
-      scenario run FILE') with the command that repeats its seed. The same seeds give the same worlds on any machine and
-      with any number of jobs.
+      If a world breaks a rule, easim shrinks it to a smaller one that still breaks the rule, and prints that world as a
+      scenario (for 'easim scenario run FILE') with the command that repeats its seed. The same seeds give the same worlds on
+      any machine and with any number of jobs.
 
-      The exit code is 1 when a rule was broken, when the run was stopped before its end, when there was no world to play (a
-      shard of few worlds; --allow-empty makes that 0), or when 5,000 or more random worlds did not reach each of these
-      cases of the protocol. --forbid makes one of them a failure:
+      The exit code is 1 if a rule was broken, if the run was stopped before its end, if there was no world to play (in a
+      shard of few worlds; --allow-empty makes that 0), or if 5,000 or more random worlds did not reach each of the following
+      cases. --forbid CASE makes one of them a failure:
 
       \(SoakCoverage.Corner.allCases.map { "  \($0.word): \($0.name)" }.joined(separator: "\n"))
 
-      --shard I/N plays part I of N of the worlds, by default the part that the job's environment asks for:
-      JOB_COMPLETION_INDEX with EASIM_SHARDS, CI_NODE_INDEX with CI_NODE_TOTAL, or SLURM_ARRAY_TASK_ID. --shard 1/1 plays
-      all. 'easim report merge' adds up the .json reports of all parts: the same bytes as the report of one run.
+      --shard I/N plays part I of N of the worlds. By default, the job's environment selects the part: JOB_COMPLETION_INDEX
+      with EASIM_SHARDS, CI_NODE_INDEX with CI_NODE_TOTAL, or SLURM_ARRAY_TASK_ID; --shard 1/1 plays all. 'easim report
+      merge' combines the .json reports of all parts into the report that a single run would write, byte for byte.
 
-      Ctrl-C ends the run and still reports; a second one also ends the shrinking. A run that was stopped has not passed.
+      Ctrl-C ends the run and still prints the result; a second Ctrl-C also ends the shrinking. A run that was stopped has
+      not passed.
       """,
     examples: [
       "easim soak --seeds 200", "easim soak lawk-view --seeds 50 --seed 1000",

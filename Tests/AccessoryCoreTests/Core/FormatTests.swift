@@ -261,7 +261,7 @@ private enum Effect: Equatable {
 
         """)
     #expect(Lamp.format.shape.table.contains("| `range` | [object](#range) |  | how far it goes |"))
-    #expect(Lamp.Room.format.shape.table.contains("| `name` | text | required | what people call it |"))
+    #expect(Lamp.Room.format.shape.table.contains("| `name` | string | required | what people call it |"))
   }
 
   @Test func helpHasALineForEachKey() {

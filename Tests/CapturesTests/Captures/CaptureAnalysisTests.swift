@@ -114,7 +114,7 @@ import Testing
     #expect(
       findings.allSatisfy {
         $0.contains("a SYN with values outside their ranges")
-          && $0.hasSuffix("sessions=1:control,2:accessory; maximum retransmissions is 0; allowed are 1 to 30")
+          && $0.hasSuffix("sessions=1:control,2:accessory; maximum retransmissions is 0; it must be 1 to 30")
       }, "\(findings)")
   }
 

@@ -26,27 +26,27 @@ import Testing
     Case(
       payload: Sheet.parameters(sessions: "010001 02"),
       problem: "its session table has 4 bytes, not a multiple of 3"),
-    Case(payload: Sheet.parameters(version: 2), problem: "link version is 2; allowed are 1 to 1"),
-    Case(payload: Sheet.parameters(version: 0), problem: "link version is 0; allowed are 1 to 1"),
-    Case(payload: Sheet.parameters(window: 0), problem: "maximum outstanding packets is 0; allowed are 1 to 127"),
-    Case(payload: Sheet.parameters(window: 128), problem: "maximum outstanding packets is 128; allowed are 1 to 127"),
+    Case(payload: Sheet.parameters(version: 2), problem: "link version is 2; it must be 1 to 1"),
+    Case(payload: Sheet.parameters(version: 0), problem: "link version is 0; it must be 1 to 1"),
+    Case(payload: Sheet.parameters(window: 0), problem: "maximum outstanding packets is 0; it must be 1 to 127"),
+    Case(payload: Sheet.parameters(window: 128), problem: "maximum outstanding packets is 128; it must be 1 to 127"),
     Case(
       payload: Sheet.parameters(window: 128, timeout: 0, hold: 0, repeats: 0, acks: 0),
-      problem: "maximum outstanding packets is 128; allowed are 0 to 127"),
-    Case(payload: Sheet.parameters(length: 23), problem: "maximum packet length is 23; allowed are 24 to 65535"),
-    Case(payload: Sheet.parameters(timeout: 19), problem: "retransmission timeout is 19; allowed are 20 to 65535"),
-    Case(payload: Sheet.parameters(timeout: 0), problem: "retransmission timeout is 0; allowed are 20 to 65535"),
+      problem: "maximum outstanding packets is 128; it must be 0 to 127"),
+    Case(payload: Sheet.parameters(length: 23), problem: "maximum packet length is 23; it must be 24 to 65535"),
+    Case(payload: Sheet.parameters(timeout: 19), problem: "retransmission timeout is 19; it must be 20 to 65535"),
+    Case(payload: Sheet.parameters(timeout: 0), problem: "retransmission timeout is 0; it must be 20 to 65535"),
     Case(
       payload: Sheet.parameters(hold: 9),
-      problem: "cumulative acknowledgement timeout is 9; allowed are 10 to 32767"),
+      problem: "cumulative acknowledgement timeout is 9; it must be 10 to 32767"),
     Case(
       payload: Sheet.parameters(hold: 32_768),
-      problem: "cumulative acknowledgement timeout is 32768; allowed are 10 to 32767"),
-    Case(payload: Sheet.parameters(repeats: 0), problem: "maximum retransmissions is 0; allowed are 1 to 30"),
-    Case(payload: Sheet.parameters(repeats: 31), problem: "maximum retransmissions is 31; allowed are 1 to 30"),
+      problem: "cumulative acknowledgement timeout is 32768; it must be 10 to 32767"),
+    Case(payload: Sheet.parameters(repeats: 0), problem: "maximum retransmissions is 0; it must be 1 to 30"),
+    Case(payload: Sheet.parameters(repeats: 31), problem: "maximum retransmissions is 31; it must be 1 to 30"),
     Case(
       payload: Sheet.parameters(window: 127, acks: 128),
-      problem: "maximum cumulative acknowledgements is 128; allowed are 0 to 127"),
+      problem: "maximum cumulative acknowledgements is 128; it must be 0 to 127"),
     Case(payload: Sheet.parameters(sessions: ""), problem: "its session table is empty"),
     Case(
       payload: Sheet.parameters(sessions: "000001"),
@@ -71,7 +71,7 @@ import Testing
   /// A count of cumulative acknowledgements above the window could never be reached, so only the timer would send any.
   static let refusedAsOffer = Case(
     payload: Sheet.parameters(window: 5, acks: 6),
-    problem: "maximum cumulative acknowledgements is 6; allowed are 0 to 5")
+    problem: "maximum cumulative acknowledgements is 6; it must be 0 to 5")
 
   @Test(arguments: refused + [refusedAsOffer])
   func theDeviceRefusesAndShowsTheBytes(_ one: Case) throws {
@@ -172,19 +172,19 @@ import Testing
   static let clamped = [
     Clamped(
       offered: Sheet.parameters(timeout: 19), answered: Sheet.parameters(window: 127, timeout: 20),
-      warning: "retransmission timeout is 19; allowed are 20 to 65535: using 20"),
+      warning: "retransmission timeout is 19; it must be 20 to 65535: using 20"),
     Clamped(
       offered: Sheet.parameters(hold: 40_000), answered: Sheet.parameters(window: 127, hold: 32_767),
-      warning: "cumulative acknowledgement timeout is 40000; allowed are 10 to 32767: using 32767"),
+      warning: "cumulative acknowledgement timeout is 40000; it must be 10 to 32767: using 32767"),
     Clamped(
       offered: Sheet.parameters(repeats: 0), answered: Sheet.parameters(window: 127, repeats: 1),
-      warning: "maximum retransmissions is 0; allowed are 1 to 30: using 1"),
+      warning: "maximum retransmissions is 0; it must be 1 to 30: using 1"),
     Clamped(
       offered: Sheet.parameters(window: 5, acks: 6), answered: Sheet.parameters(window: 127, acks: 5),
-      warning: "maximum cumulative acknowledgements is 6; allowed are 0 to 5: using 5"),
+      warning: "maximum cumulative acknowledgements is 6; it must be 0 to 5: using 5"),
     Clamped(
       offered: Sheet.parameters(window: 0), answered: Sheet.parameters(window: 127, acks: 1),
-      warning: "maximum outstanding packets is 0; allowed are 1 to 127: using 1"),
+      warning: "maximum outstanding packets is 0; it must be 1 to 127: using 1"),
   ]
 
   @Test(arguments: clamped) func valuesOutOfRangeAreReplacedByTheNearest(_ one: Clamped) {

@@ -101,7 +101,7 @@ import Testing
 
   @Test func dataBeforeTheLinkIsUpIsNoticed() {
     var watch = WindowWatch(end: .accessory)
-    #expect(send(11, &watch) == "sent a packet (ACK) before the link was synchronised")
+    #expect(send(11, &watch) == "sent a packet (ACK) before the link was synchronized")
     watch = WindowWatch(end: .device)
     #expect(
       watch.sent(syn(10, acknowledging: 50), payload: LinkParameters().encoded.span.bytes)?.text
