@@ -203,10 +203,10 @@ extension CaptureEntry {
       object.add("length", bytes.count)
     case .line(let number, let time):
       object.add("line", number)
-      object.add("t", raw: time)
+      object.add("t", JSONText(time))
     case .packet(let number, let time, let cable, let offset):
       object.add("packet", number)
-      object.add("t", seconds: time)
+      object.add("t", time)
       if cable > 0 { object.add("cable", cable) }
       object.add("offset", offset)
       object.add("length", bytes.count)
@@ -221,7 +221,7 @@ extension CaptureEntry {
     }
     object.add("text", text)
     if !messages.isEmpty {
-      object.add("messages", raw: "[\(messages.map { Self.json($0, isVerbose).text }.joined(separator: ","))]")
+      object.add("messages", messages.map { Self.json($0, isVerbose) })
     }
     if isVerbose, !bytes.isEmpty { object.add("hex", Hex.plain(bytes)) }
     return object.text

@@ -11,16 +11,10 @@ extension CheckCase {
 
   /// The case as one JSON object.
   public var json: JSONObject {
-    var object = JSONObject()
-    object.add("number", number)
-    object.add("name", name)
-    object.add("group", group.title)
-    object.add("sentence", sentence)
-    object.add("sources", sources.map(\.description))
-    object.add("severity", severity.rawValue)
-    object.add("hostile", isHostile)
-    object.add("fix", fix)
-    return object
+    [
+      "number": number, "name": name, "group": group.title, "sentence": sentence, "sources": sources.map(\.description),
+      "severity": severity.rawValue, "hostile": isHostile, "fix": fix,
+    ]
   }
 }
 

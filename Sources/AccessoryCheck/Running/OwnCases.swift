@@ -85,10 +85,7 @@ public final class OwnCases: ChildProcessHandler {
     let session = try run.session(on: run.device(at: .ready), 1, declared)
     let mark = session.device.record.count
     requests = []
-    var order = JSONObject()
-    order.add("run", id)
-    order.add("protocol", declared.name)
-    answer(order)
+    answer(["run": id, "protocol": declared.name])
     var given = session.received.count
     while true {
       let request = try next(run, session, mark)
@@ -144,11 +141,7 @@ public final class OwnCases: ChildProcessHandler {
     return reply
   }
 
-  private func ended(_ reason: String) -> JSONObject {
-    var reply = JSONObject()
-    reply.add("end", reason)
-    return reply
-  }
+  private func ended(_ reason: String) -> JSONObject { ["end": reason] }
 
   /// Sends an answer. Python reads each answer before it sends the next request, so the pipe has room; the longest
   /// answers are sent in pieces while Python reads them.

@@ -46,15 +46,12 @@ struct ControlNotice {
   }
 
   var json: String {
-    var object = JSONObject()
-    object.add("world", world)
-    object.add("number", number)
-    if let accessory { object.add("accessory", accessory) }
+    var object: JSONObject = ["world": world, "number": number, "accessory": accessory]
     switch content {
     case .event(let event): object.add("event", event.object { $0 == .transcript ? "capture.start" : nil })
-    case .app(let news): news.add(to: &object)
-    case .session(let news): news.add(to: &object)
-    case .change(let news): news.add(to: &object)
+    case .app(let news): object.add(news.json)
+    case .session(let news): object.add(news.json)
+    case .change(let news): object.add(news.json)
     }
     return object.text
   }
@@ -101,15 +98,12 @@ struct AppNews {
   var isSelected = false
   let time: Instant
 
-  func add(to object: inout JSONObject) {
-    object.add("t", seconds: time)
-    object.add("app", app)
-    object.add("event", name)
-    if let accessory {
-      object.add("accessory", JSONObject(ConnectedAccessory.format.tree(ConnectedAccessory(accessory))))
-    }
-    if isSelected { object.add("selected", true) }
-    if let reason { object.add("reason", reason) }
+  var json: JSONObject {
+    [
+      "t": time, "app": app, "event": name,
+      "accessory": accessory.map { ConnectedAccessory.format.tree(ConnectedAccessory($0)) },
+      "selected": isSelected ? true : nil, "reason": reason,
+    ]
   }
 }
 
@@ -124,18 +118,11 @@ struct SessionNews {
   var reason: String?
   var counters: (read: Int, written: Int)?
 
-  func add(to object: inout JSONObject) {
-    object.add("t", seconds: time)
-    object.add("session", session)
-    object.add("event", name)
-    if let app { object.add("app", app) }
-    if let accessory { object.add("accessory", accessory) }
-    if let protocolName { object.add("protocol", protocolName) }
-    if let reason { object.add("reason", reason) }
-    if let counters {
-      object.add("bytesRead", counters.read)
-      object.add("bytesWritten", counters.written)
-    }
+  var json: JSONObject {
+    [
+      "t": time, "session": session, "event": name, "app": app, "accessory": accessory, "protocol": protocolName,
+      "reason": reason, "bytesRead": counters?.read, "bytesWritten": counters?.written,
+    ]
   }
 }
 
@@ -167,11 +154,8 @@ struct ChangeNews {
     return line.utf8.count > longest ? nil : String(line)
   }
 
-  func add(to object: inout JSONObject) {
-    object.add("t", seconds: time)
-    object.add("request", request)
-    if let params { object.add("params", raw: params) }
-    if let result { object.add("result", raw: result) }
+  var json: JSONObject {
+    ["t": time, "request": request, "params": params.map { JSONText($0) }, "result": result.map { JSONText($0) }]
   }
 }
 

@@ -105,22 +105,8 @@ public struct RPCError: Error, Equatable, Sendable {
   }
 
   var json: String {
-    var data = JSONObject()
-    data.add("kind", kind.rawValue)
-    if let advice { data.add("advice", advice) }
-    if !problems.isEmpty {
-      let listed = problems.map { problem in
-        var object = JSONObject()
-        object.add("path", problem.path)
-        object.add("message", problem.message)
-        return object.text
-      }
-      data.add("problems", raw: "[\(listed.joined(separator: ","))]")
-    }
-    var object = JSONObject()
-    object.add("code", kind.code)
-    object.add("message", message)
-    object.add("data", data)
-    return object.text
+    let listed = problems.map { problem -> JSONObject in ["path": problem.path, "message": problem.message] }
+    let data: JSONObject = ["kind": kind.rawValue, "advice": advice, "problems": listed.isEmpty ? nil : listed]
+    return JSONObject(["code": kind.code, "message": message, "data": data]).text
   }
 }

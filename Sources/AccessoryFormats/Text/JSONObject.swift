@@ -1,65 +1,48 @@
-/// Writes one JSON object on one line. Keys appear in the order in which they were added.
+/// A value that can be a member of a ``JSONObject``.
+public protocol JSONPart {
+  /// The value as JSON, on one line.
+  var jsonText: String { get }
+}
+
+/// Writes one JSON object on one line. Keys appear in the order in which they were added, and nil is left out.
 ///
 /// ```swift
-/// var object = JSONObject()
-/// object.add("name", "李未可")
-/// object.add("protocols", ["com.lawaken.iap2"])
+/// let object: JSONObject = ["name": "李未可", "protocols": ["com.lawaken.iap2"], "signal": Int?.none]
 /// print(object.text)   // {"name":"李未可","protocols":["com.lawaken.iap2"]}
 /// ```
-public struct JSONObject: Equatable, Sendable {
+public struct JSONObject: Equatable, Sendable, JSONPart, ExpressibleByDictionaryLiteral {
   private var members = ""
 
-  /// Creates an object without members.
-  public init() {}
+  /// Creates an object with members.
+  public init(dictionaryLiteral members: (String, (any JSONPart)?)...) {
+    for (key, value) in members { add(key, value) }
+  }
+
+  /// Creates an object from a literal.
+  public init(_ members: JSONObject) { self = members }
 
   /// Creates the object that a tree represents; the object is empty if the tree is not an object.
   public init(_ tree: JSON5Value) {
     guard case .object(let members) = tree.content else { return }
-    for member in members { add(member.key, raw: JSON5Writer.line(member.value)) }
+    for member in members { add(member.key, member.value) }
   }
 
   /// The object as text.
   public var text: String { "{\(members)}" }
 
-  /// Adds a string.
-  public mutating func add(_ key: String, _ value: String) {
-    add(key, raw: Self.quoted(value))
-  }
+  /// The object as text.
+  public var jsonText: String { text }
 
-  /// Adds a number.
-  public mutating func add(_ key: String, _ value: Int) {
-    add(key, raw: String(value))
-  }
-
-  /// Adds a number. JSON cannot represent NaN or infinity, so these become null.
-  public mutating func add(_ key: String, _ value: Double) {
-    add(key, raw: value.isFinite ? "\(value)" : "null")
-  }
-
-  /// Adds a Boolean.
-  public mutating func add(_ key: String, _ value: Bool) {
-    add(key, raw: value ? "true" : "false")
-  }
-
-  /// Adds a list of strings.
-  public mutating func add(_ key: String, _ values: [String]) {
-    add(key, raw: "[\(values.map(Self.quoted).joined(separator: ","))]")
-  }
-
-  /// Adds an object.
-  public mutating func add(_ key: String, _ value: JSONObject) {
-    add(key, raw: value.text)
-  }
-
-  /// Adds a time in seconds with six decimal places.
-  public mutating func add(_ key: String, seconds time: Instant) {
-    add(key, raw: time.secondsText)
-  }
-
-  /// Adds a member whose value is already JSON.
-  public mutating func add(_ key: String, raw value: String) {
+  /// Adds a member, unless its value is nil.
+  public mutating func add(_ key: String, _ value: (any JSONPart)?) {
+    guard let value else { return }
     if !members.isEmpty { members += "," }
-    members += "\(Self.quoted(key)):\(value)"
+    members += "\(Self.quoted(key)):\(value.jsonText)"
+  }
+
+  /// Adds the members of another object.
+  public mutating func add(_ other: JSONObject) {
+    members += (members.isEmpty || other.members.isEmpty ? "" : ",") + other.members
   }
 
   /// The text as a JSON string, in which quotation marks, backslashes and invisible characters are escaped.
@@ -79,6 +62,54 @@ public struct JSONObject: Equatable, Sendable {
     }
     return out + "\""
   }
+}
+
+/// Text that is JSON already.
+public struct JSONText: JSONPart {
+  /// The text.
+  public let jsonText: String
+
+  /// Creates a value from its JSON.
+  public init(_ json: String) { jsonText = json }
+}
+
+extension JSON5Value: JSONPart {
+  /// The value as JSON, on one line.
+  public var jsonText: String { JSON5Writer.line(self) }
+}
+
+extension String: JSONPart {
+  /// The text in quotation marks.
+  public var jsonText: String { JSONObject.quoted(self) }
+}
+
+extension Bool: JSONPart {
+  /// The value as JSON.
+  public var jsonText: String { description }
+}
+
+extension FixedWidthInteger {
+  /// The number as JSON.
+  public var jsonText: String { description }
+}
+
+extension Int: JSONPart {}
+extension Int64: JSONPart {}
+extension UInt64: JSONPart {}
+
+extension Double: JSONPart {
+  /// The number as JSON, which cannot represent NaN or infinity, so these become null.
+  public var jsonText: String { isFinite ? description : "null" }
+}
+
+extension Array: JSONPart where Element: JSONPart {
+  /// The list as JSON.
+  public var jsonText: String { "[\(map(\.jsonText).joined(separator: ","))]" }
+}
+
+extension Instant: JSONPart {
+  /// The time in seconds with six decimal places.
+  public var jsonText: String { secondsText }
 }
 
 extension Instant {

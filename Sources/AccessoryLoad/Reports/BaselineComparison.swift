@@ -63,19 +63,10 @@ public struct BaselineComparison: Equatable, Sendable {
 
   /// The comparison as a JSON object.
   public var json: JSONObject {
-    var object = JSONObject()
-    object.add("passed", passed)
-    object.add("tolerance", tolerance)
-    let rows = figures.map { figure in
-      var row = JSONObject()
-      row.add("name", figure.name)
-      row.add("before", figure.before)
-      row.add("now", figure.now)
-      row.add("isRegression", figure.isRegression)
-      return row.text
+    let rows = figures.map { figure -> JSONObject in
+      ["name": figure.name, "before": figure.before, "now": figure.now, "isRegression": figure.isRegression]
     }
-    object.add("figures", raw: "[\(rows.joined(separator: ","))]")
-    return object
+    return ["passed": passed, "tolerance": tolerance, "figures": rows]
   }
 
   /// The lines of the comparison, each prefixed with `#` as a comment.

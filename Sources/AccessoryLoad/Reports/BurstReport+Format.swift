@@ -12,7 +12,7 @@ extension BurstReport: Report {
   /// The report as one JSON object, with the result of a comparison under `baseline`.
   public var json: JSONObject {
     var object = JSONObject(Self.format.tree(self))
-    if let comparison { object.add("baseline", comparison.json) }
+    object.add("baseline", comparison?.json)
     return object
   }
 

@@ -22,46 +22,42 @@ struct TraceData {
   /// The whole JSON object. If `runs` is not empty, the object contains those runs instead of this recorder's own. The
   /// character `<` is escaped, so that no text can close the HTML element that contains it.
   static func json(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) -> String {
-    var object = JSONObject()
-    object.add("easim", "trace")
-    object.add("version", 1)
-    object.add("program", recorder.program)
-    object.add("command", recorder.command)
-    object.add("verdict", verdict.word)
-    object.add("text", verdict.text)
+    var object: JSONObject = [
+      "easim": "trace", "version": 1, "program": recorder.program, "command": recorder.command, "verdict": verdict.word,
+      "text": verdict.text,
+    ]
     if runs.isEmpty {
       var data = TraceData(recorder, verdict)
-      data.add(to: &object)
+      object.add(data.object())
     } else {
       let parts = runs.map { run in
         var data = TraceData(run.recorder, run.verdict)
-        var part = JSONObject()
-        part.add("group", run.group)
-        part.add("name", run.name)
-        part.add("verdict", run.verdict.word)
-        part.add("text", run.verdict.text)
-        data.add(to: &part)
+        var part: JSONObject = [
+          "group": run.group, "name": run.name, "verdict": run.verdict.word, "text": run.verdict.text,
+        ]
+        part.add(data.object())
         return part.text
       }
-      object.add("runs", raw: "[\(parts.joined(separator: ",\n"))]")
+      object.add("runs", Self.lines(parts))
     }
     return object.text.replacing("<", with: "\\u003c")
   }
 
-  private mutating func add(to object: inout JSONObject) {
+  /// A list with a line for each element.
+  private static func lines(_ elements: [String]) -> JSONText { JSONText("[\(elements.joined(separator: ",\n"))]") }
+
+  private mutating func object() -> JSONObject {
     let all = recorder.log.packets(after: 0, atMost: .max)
     let packets = fitting(all)
-    object.add("time", recorder.time)
-    object.add("left", left)
-    object.add("gone", recorder.lostEvents)
-    object.add("faults", recorder.faults)
-    object.add("events", raw: "[\(recorder.allEvents.joined(separator: ",\n"))]")
-    var cables: [Int: String] = [:]
-    for packet in all { cables[packet.cable] = packet.accessory }
-    let names = cables.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\(JSONObject.quoted($0.value))" }
-    object.add("cables", raw: "{\(names.joined(separator: ","))}")
-    object.add("first", droppedCount + 1)
-    object.add("packets", raw: "[\(packets.joined(separator: ",\n"))]")
+    var names: [Int: String] = [:]
+    for packet in all { names[packet.cable] = packet.accessory }
+    var cables = JSONObject()
+    for (number, name) in names.sorted(by: { $0.key < $1.key }) { cables.add("\(number)", name) }
+    return [
+      "time": recorder.time, "left": left, "gone": recorder.lostEvents, "faults": recorder.faults,
+      "events": Self.lines(recorder.allEvents), "cables": cables, "first": droppedCount + 1,
+      "packets": Self.lines(packets),
+    ]
   }
 
   /// Returns the newest packets that fit within the limit.
@@ -111,16 +107,15 @@ struct TraceData {
   }
 
   private static func more(_ packet: LoggedPacket) -> String? {
-    var more = JSONObject()
-    if packet.isRepeated { more.add("repeated", true) }
-    if let channel = packet.channel { more.add("channel", channel) }
-    if let fault = packet.fault { more.add("fault", fault) }
-    if let session = packet.externalSession { more.add("externalSession", session) }
-    if !packet.messages.isEmpty { more.add("messages", packet.messages.map { "\($0)" }) }
+    var more: JSONObject = [
+      "repeated": packet.isRepeated ? true : nil, "channel": packet.channel, "fault": packet.fault,
+      "externalSession": packet.externalSession,
+      "messages": packet.messages.isEmpty ? nil : packet.messages.map { "\($0)" },
+    ]
     // For bare acknowledgements and data packets, the page derives the fields itself.
     if let header = packet.header, header.payloadCount > 0, packet.externalSession == nil {
-      more.add("fields", raw: JSON5Writer.line(.array(PacketField.fields(of: packet).map(\.tree))))
+      more.add("fields", JSON5Value.array(PacketField.fields(of: packet).map(\.tree)))
     }
-    return more == JSONObject() ? nil : more.text
+    return more == [:] ? nil : more.text
   }
 }

@@ -169,27 +169,16 @@ public struct ReportTrend: WritableReport {
 
   /// The comparison as JSON, for programs.
   public var json: JSONObject {
-    var object = JSONObject()
-    object.add("easim", "\(kind) trend")
-    object.add("version", 1)
-    object.add("runs", names)
-    object.add("passed", raw: "[\(runs.map { "\($0.passed)" }.joined(separator: ","))]")
-    object.add("headline", headline)
-    object.add("comparable", runs.count > 1 && warnings.isEmpty)
-    object.add("warnings", warnings)
-    let judged = checks.map { check in
-      var row = JSONObject()
-      row.add("goal", check.goal)
-      row.add("passed", check.passed)
-      row.add("text", check.text)
-      return row.text
+    let judged = checks.map { check -> JSONObject in
+      ["goal": check.goal, "passed": check.passed, "text": check.text]
     }
-    object.add("checks", raw: "[\(judged.joined(separator: ","))]")
     var figures = JSONObject()
-    for row in rows { figures.add(row.name, raw: "[\(row.values.map { "\($0)" }.joined(separator: ","))]") }
-    object.add("figures", figures)
-    if !changedCases.isEmpty { object.add("cases", changedCases) }
-    return object
+    for row in rows { figures.add(row.name, row.values) }
+    return [
+      "easim": "\(kind) trend", "version": 1, "runs": names, "passed": runs.map(\.passed), "headline": headline,
+      "comparable": runs.count > 1 && warnings.isEmpty, "warnings": warnings, "checks": judged, "figures": figures,
+      "cases": changedCases.isEmpty ? nil : changedCases,
+    ]
   }
 
   /// The comparison as CSV for spreadsheets, with one line for each figure of each run.

@@ -5,13 +5,14 @@ import IAP2
 extension JSONObject {
   /// Begins an event in the format that all events of `--json` share.
   ///
-  /// - Parameter side: the side on which the event happened; nil for events that belong to neither role.
-  public init(event: String, at time: Instant, side: TimelineEvent.Side? = nil) {
-    self.init()
-    add("v", TimelineEvent.jsonVersion)
-    add("t", seconds: time)
-    if let side { add("side", side.rawValue) }
-    add("event", event)
+  /// - Parameters:
+  ///   - side: the side on which the event happened; nil for events that belong to neither role.
+  ///   - members: what the event has beside these.
+  public init(
+    event: String, at time: Instant, side: TimelineEvent.Side? = nil, _ members: JSONObject = [:]
+  ) {
+    self = ["v": TimelineEvent.jsonVersion, "t": time, "side": side?.rawValue, "event": event]
+    add(members)
   }
 }
 
@@ -28,36 +29,23 @@ extension TimelineEvent {
 
   /// The event as a JSON object; `name` returns a remedy's name in the program that shows the event.
   public func object(naming name: (Refusal.Remedy) -> String? = { _ in nil }) -> JSONObject {
-    var object = JSONObject(event: kind.name, at: time, side: side)
-    if let subject { object.add("accessory", subject.json) }
+    var object = JSONObject(event: kind.name, at: time, side: side, ["accessory": subject?.json])
     switch kind {
     case .attach(let place): object.add("on", place)
     case .detach(let reason): object.add("reason", reason)
-    case .link(let isUp, let text):
-      object.add("up", isUp)
-      object.add("text", text)
+    case .link(let isUp, let text): object.add(["up": isUp, "text": text])
     case .message(let passed): object.add(passed)
     case .identification(let text), .alert(let text), .fault(let text), .warning(let text), .note(let text):
       object.add("text", text)
     case .authentication(let step): object.add("text", step.description)
     case .refused(let refusal):
-      object.add("reason", refusal.name)
-      object.add("text", refusal.sentence)
       let advice = refusal.advice(naming: name)
-      if !advice.isEmpty { object.add("advice", advice) }
+      object.add(["reason": refusal.name, "text": refusal.sentence, "advice": advice.isEmpty ? nil : advice])
     case .connect, .disconnect: break
-    case .sessionOpen(let id, let name):
-      object.add("session", id)
-      object.add("protocol", name)
+    case .sessionOpen(let id, let name): object.add(["session": id, "protocol": name])
     case .sessionClose(let id, let name, let reason, let read, let written):
-      object.add("session", id)
-      object.add("protocol", name)
-      object.add("reason", reason)
-      object.add("bytesRead", read)
-      object.add("bytesWritten", written)
-    case .result(let passed, let text):
-      object.add("passed", passed)
-      object.add("text", text)
+      object.add(["session": id, "protocol": name, "reason": reason, "bytesRead": read, "bytesWritten": written])
+    case .result(let passed, let text): object.add(["passed": passed, "text": text])
     }
     return object
   }
@@ -66,12 +54,7 @@ extension TimelineEvent {
 extension TimelineEvent.Subject {
   /// The accessory as a JSON object.
   public var json: JSONObject {
-    var object = JSONObject()
-    object.add("name", name)
-    object.add("serial", serial)
-    object.add("protocols", protocols)
-    if let connectionID { object.add("connectionID", connectionID) }
-    return object
+    return ["name": name, "serial": serial, "protocols": protocols, "connectionID": connectionID]
   }
 }
 
@@ -84,40 +67,37 @@ extension JSONObject {
   /// ```
   mutating func add(_ passed: PassedMessage) {
     let message = passed.message
-    add("direction", passed.direction.rawValue)
-    add("id", Hex.number(message.id.rawValue))
-    if let name = MessageCatalog.entry(message.id)?.name, !name.isEmpty { add("name", name) }
+    let name = MessageCatalog.entry(message.id)?.name ?? ""
+    add([
+      "direction": passed.direction.rawValue, "id": Hex.number(message.id.rawValue), "name": name.isEmpty ? nil : name,
+    ])
     do throws(ParameterError) {
-      add("parameters", raw: Self.list(try message.decoded()))
+      add("parameters", Self.list(try message.decoded()))
     } catch {
       add("unreadable", error.description)
       addHex(message.body)
     }
   }
 
-  private static func list(_ parameters: [DecodedParameter]) -> String {
-    let objects = parameters.map { parameter in
-      var object = JSONObject()
-      object.add("id", Int(parameter.id))
-      if !parameter.name.isEmpty { object.add("name", parameter.name) }
+  private static func list(_ parameters: [DecodedParameter]) -> [JSONObject] {
+    parameters.map { parameter in
+      var object: JSONObject = ["id": Int(parameter.id), "name": parameter.name.isEmpty ? nil : parameter.name]
       switch parameter.value {
       case .text(let text): object.add("value", text)
-      case .number(let number): object.add("value", raw: "\(number)")
-      case .signed(let number): object.add("value", raw: "\(number)")
+      case .number(let number): object.add("value", number)
+      case .signed(let number): object.add("value", number)
       case .list(let list): object.add("value", list.map { Hex.number($0) })
-      case .group(let group): object.add("parameters", raw: list(group))
+      case .group(let group): object.add("parameters", list(group))
       case .present: object.add("value", true)
       case .bytes(let bytes): object.addHex(bytes)
       }
-      return object.text
+      return object
     }
-    return "[\(objects.joined(separator: ","))]"
   }
 
   /// Adds bytes; if there are many, adds only the first of them and their number.
   private mutating func addHex(_ bytes: [UInt8]) {
     let shown = 1_024
-    add("hex", Hex.plain(bytes.prefix(shown)))
-    if bytes.count > shown { add("bytes", bytes.count) }
+    add(["hex": Hex.plain(bytes.prefix(shown)), "bytes": bytes.count > shown ? bytes.count : nil])
   }
 }

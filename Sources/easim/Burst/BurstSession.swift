@@ -131,14 +131,13 @@ final class BurstSession {
     guard runner.isRunning else { return nil }
     let progress = runner.progress
     defer { lastBytes = progress.bytes }
-    var object = JSONObject(event: "progress", at: runtime.loop.now, side: .app)
-    object.add("bursts", progress.bursts)
-    object.add("bytes", progress.bytes)
-    object.add("errors", progress.errors)
-    object.add("fraction", progress.fraction)
-    object.add("lost", progress.lost)
-    object.add("overdue", progress.overdue)
-    object.add("bytesPerSecond", Double(progress.bytes - lastBytes) / period.inSeconds)
+    var object = JSONObject(
+      event: "progress", at: runtime.loop.now, side: .app,
+      [
+        "bursts": progress.bursts, "bytes": progress.bytes, "errors": progress.errors, "fraction": progress.fraction,
+        "lost": progress.lost, "overdue": progress.overdue,
+        "bytesPerSecond": Double(progress.bytes - lastBytes) / period.inSeconds,
+      ])
     let latency = runner.latency
     for (name, percentile) in [("p50", 50.0), ("p99", 99)] where latency.total > 0 {
       object.add(name, latency.value(atPercentile: percentile))
@@ -156,11 +155,11 @@ final class BurstSession {
     let refusing = runtime.signal == nil ? hosts.first { $0.refusal != nil } : nil
     let code = refusing != nil ? .refused : isHidden ? .unreachable : exitCode(report)
     if console.isJSON {
-      var object = JSONObject(event: "result", at: runtime.loop.now, side: .app)
-      object.add("passed", code == .done)
-      object.add("text", "\(report.headline): \(report.ending)")
-      object.add("report", report.json)
-      console.out(object.text)
+      console.out(
+        JSONObject(
+          event: "result", at: runtime.loop.now, side: .app,
+          ["passed": code == .done, "text": "\(report.headline): \(report.ending)", "report": report.json]
+        ))
     } else if report.begun > 0 {
       console.outJudged(report.text)
     }

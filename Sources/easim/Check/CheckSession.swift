@@ -92,9 +92,7 @@ final class CheckSession {
   }
 
   private static func line(_ result: CheckResult, at now: Instant) -> JSONObject {
-    var object = JSONObject(event: "case", at: now, side: .app)
-    object.add("case", result.json)
-    return object
+    return JSONObject(event: "case", at: now, side: .app, ["case": result.json])
   }
 
   // MARK: Conclusion
@@ -107,12 +105,11 @@ final class CheckSession {
     let verdict = report.outcome
     let code = exitCode(report, verdict)
     if console.isJSON {
-      var object = JSONObject(event: "result", at: runtime.loop.now, side: .app)
-      object.add("passed", verdict.isPassed)
-      object.add("verdict", verdict.word)
-      object.add("text", report.summary)
-      object.add("report", report.json)
-      console.out(object.text)
+      console.out(
+        JSONObject(
+          event: "result", at: runtime.loop.now, side: .app,
+          ["passed": verdict.isPassed, "verdict": verdict.word, "text": report.summary, "report": report.json]
+        ))
     } else {
       console.outJudged(report.endOfList)
     }

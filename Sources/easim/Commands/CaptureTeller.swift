@@ -96,11 +96,7 @@ final class CaptureTeller {
       guard wish.checks else { return }
       findings += 1
       guard console.isJSON else { return print("broken: \(sentence)") }
-      var object = JSONObject()
-      object.add("v", 1)
-      object.add("event", "broken")
-      object.add("text", sentence)
-      print(object.text)
+      print(JSONObject(["v": 1, "event": "broken", "text": sentence]).text)
     case .session(let bytes):
       guard wish.sessions != nil else { return }
       if let files {
@@ -110,14 +106,11 @@ final class CaptureTeller {
       guard console.isJSON else {
         return print("cable \(bytes.cable) session \(bytes.session) \(bytes.from) \(Hex.plain(bytes.bytes))")
       }
-      var object = JSONObject()
-      object.add("v", 1)
-      object.add("event", "sessionBytes")
-      object.add("cable", bytes.cable)
-      object.add("session", Int(bytes.session))
-      object.add("from", bytes.from)
-      object.add("hex", Hex.plain(bytes.bytes))
-      print(object.text)
+      print(
+        JSONObject([
+          "v": 1, "event": "sessionBytes", "cable": bytes.cable, "session": Int(bytes.session), "from": bytes.from,
+          "hex": Hex.plain(bytes.bytes),
+        ]).text)
     }
   }
 
@@ -142,12 +135,7 @@ final class CaptureTeller {
     let passed = summary.isSound && findings == 0
     let found = wish.checks ? "; \(findings == 0 ? "no rule is broken" : findings.counted("broken rule"))" : ""
     if console.isJSON {
-      var object = JSONObject()
-      object.add("v", 1)
-      object.add("event", "result")
-      object.add("passed", passed)
-      object.add("text", summary.text + found)
-      console.out(object.text)
+      console.out(["v": 1, "event": "result", "passed": passed, "text": summary.text + found])
     } else if !console.hasNoReader {
       // If the reader of stdout has exited, decoding stopped early.
       let form = decoder.form ?? .hex

@@ -103,20 +103,11 @@ extension PublishedAccessory {
 
   /// Formats the accessory as a line of JSON: a `connect` event with all known properties.
   fileprivate func listing(at time: Instant) -> String {
-    var accessory = JSONObject()
-    accessory.add("name", name)
-    accessory.add("serial", serialNumber)
-    accessory.add("protocols", protocols)
-    accessory.add("connectionID", connectionID)
-    accessory.add("manufacturer", manufacturer)
-    accessory.add("model", modelNumber)
-    accessory.add("firmware", firmwareRevision)
-    accessory.add("hardware", hardwareRevision)
-    if let productPlanUID { accessory.add("productPlan", productPlanUID) }
-    accessory.add("certSerial", certificateSerialCount)
-    accessory.add("certData", certificateCount)
-    var object = JSONObject(event: "connect", at: time, side: .device)
-    object.add("accessory", accessory)
-    return object.text
+    let accessory: JSONObject = [
+      "name": name, "serial": serialNumber, "protocols": protocols, "connectionID": connectionID,
+      "manufacturer": manufacturer, "model": modelNumber, "firmware": firmwareRevision, "hardware": hardwareRevision,
+      "productPlan": productPlanUID, "certSerial": certificateSerialCount, "certData": certificateCount,
+    ]
+    return JSONObject(event: "connect", at: time, side: .device, ["accessory": accessory]).text
   }
 }

@@ -40,12 +40,7 @@ private func runFault(_ options: ListingOptions, _ console: Console) throws -> E
   for preset in LinkPreset.all {
     let faults = preset.faults.map(\.description)
     if options.shared.isJSON {
-      var object = JSONObject()
-      object.add("v", 1)
-      object.add("fault", preset.name)
-      object.add("summary", preset.summary)
-      object.add("faults", faults)
-      console.out(object.text)
+      console.out(["v": 1, "fault": preset.name, "summary": preset.summary, "faults": faults])
     } else {
       console.out("\(preset.name): \(preset.summary)\n  the same as \(faults.joined(separator: " and "))\n")
     }
@@ -56,7 +51,7 @@ private func runFault(_ options: ListingOptions, _ console: Console) throws -> E
 private func show(_ format: OneOfShape, as key: String, _ options: ListingOptions, _ console: Console) {
   for kind in format.kinds {
     if options.shared.isJSON {
-      console.out(kind.object(as: key).text)
+      console.out(kind.object(as: key))
     } else {
       let example = kind.example.map { "  example: --\(key) \($0)\n" } ?? ""
       console.out("\(kind.name): \(kind.summary)\n\(kind.help)\(example)")
@@ -66,20 +61,11 @@ private func show(_ format: OneOfShape, as key: String, _ options: ListingOption
 
 extension RecordShape {
   fileprivate func object(as key: String) -> JSONObject {
-    var object = JSONObject()
-    object.add("v", 1)
-    object.add(key, name)
-    object.add("summary", summary)
-    if let example { object.add("example", example) }
-    let parameters = fields.map { field in
-      var parameter = JSONObject()
-      parameter.add("name", field.key)
-      parameter.add("value", field.shape.range)
-      if let standard = field.standard { parameter.add("default", standard.word) }
-      parameter.add("summary", field.summary)
-      return parameter.text
+    let parameters = fields.map { field -> JSONObject in
+      [
+        "name": field.key, "value": field.shape.range, "default": field.standard?.word, "summary": field.summary,
+      ]
     }
-    object.add("parameters", raw: "[\(parameters.joined(separator: ","))]")
-    return object
+    return ["v": 1, key: name, "summary": summary, "example": example, "parameters": parameters]
   }
 }

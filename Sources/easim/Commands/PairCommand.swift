@@ -235,13 +235,14 @@ extension BluetoothDevice {
 extension Console {
   fileprivate func show(_ device: BluetoothDevice, paired: Bool? = nil) {
     if isJSON {
-      var object = JSONObject(event: paired == nil ? "found" : "result", at: .origin)
-      object.add("on", "\(Address.bluetooth(.init(adapter: device.adapter, device: device.address)))")
-      object.add("name", device.name)
-      object.add("paired", paired ?? device.isPaired)
-      object.add("accessory", device.isAccessory)
-      if let signal = device.signal { object.add("signal", signal) }
-      return out(object.text)
+      return out(
+        JSONObject(
+          event: paired == nil ? "found" : "result", at: .origin,
+          [
+            "on": "\(Address.bluetooth(.init(adapter: device.adapter, device: device.address)))", "name": device.name,
+            "paired": paired ?? device.isPaired, "accessory": device.isAccessory, "signal": device.signal,
+          ]
+        ))
     }
     if let paired { return out("\(paired ? "paired" : "forgotten"): \(device.title.printable) (bt:\(device.address))") }
     let signal = device.signal.map { "\($0) dBm" } ?? "-"

@@ -72,12 +72,7 @@ private func list(_ console: Console) throws -> ExitCode {
       summary = "cannot be used: \(error.problems[0])"
     }
     if console.isJSON {
-      var object = JSONObject()
-      object.add("v", 1)
-      object.add("profile", name)
-      object.add("summary", summary)
-      object.add("yours", isUsers)
-      console.out(object.text)
+      console.out(["v": 1, "profile": name, "summary": summary, "yours": isUsers])
     } else {
       let space = String(repeating: " ", count: width - name.count)
       console.out("\(name.printable)\(space)  \(summary.printable)\(isUsers ? "  (yours)" : "")")
@@ -108,12 +103,8 @@ extension Console {
   /// Prints a file; with `--json`, prints one line with its name, its text, and its contents as JSON.
   func show(file text: String, as key: String, _ name: String) throws {
     guard isJSON else { return out(text, ending: "") }
-    var object = JSONObject()
-    object.add("v", 1)
-    object.add(key, name)
-    object.add("text", text)
-    object.add("value", raw: JSON5Writer.write(try JSON5.read(text, file: name), as: .jsonLine).filter { $0 != "\n" })
-    out(object.text)
+    let value = JSON5Writer.write(try JSON5.read(text, file: name), as: .jsonLine).filter { $0 != "\n" }
+    out(["v": 1, key: name, "text": text, "value": JSONText(value)])
   }
 
   fileprivate func show(_ problems: [SourceProblem]) {
@@ -125,11 +116,7 @@ extension Console {
   fileprivate func show(
     event: String, _ text: String, passed: Bool? = nil, severity: SourceProblem.Severity? = nil
   ) {
-    var object = JSONObject(event: event, at: .origin)
-    if let passed { object.add("passed", passed) }
-    if let severity { object.add("severity", severity.rawValue) }
-    object.add("text", text)
-    out(object.text)
+    out(JSONObject(event: event, at: .origin, ["passed": passed, "severity": severity?.rawValue, "text": text]))
   }
 }
 

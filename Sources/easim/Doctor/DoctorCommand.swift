@@ -33,11 +33,7 @@ private func runDoctor(_ options: DoctorOptions, _ console: Console) throws -> E
 
 extension Examination {
   fileprivate var json: String {
-    var object = JSONObject(event: "result", at: .origin)
-    object.add("check", name)
-    object.add("passed", passed)
-    object.add("text", text)
-    if let remedy { object.add("remedy", remedy) }
-    return object.text
+    return JSONObject(event: "result", at: .origin, ["check": name, "passed": passed, "text": text, "remedy": remedy])
+      .text
   }
 }

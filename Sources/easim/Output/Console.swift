@@ -65,10 +65,7 @@ final class Console {
     func gapOnStdout(_ gap: LineQueue.Gap) -> String {
       let text = "\(gap.lines.counted("line was", "lines were")) dropped here, because stdout was not read"
       guard isJSON.load(ordering: .relaxed) else { return "easim: \(text)\n" }
-      var object = JSONObject(event: "dropped", at: gap.time)
-      object.add("lines", gap.lines)
-      object.add("text", text)
-      return object.text + "\n"
+      return JSONObject(event: "dropped", at: gap.time, ["lines": gap.lines, "text": text]).text + "\n"
     }
   }
 
@@ -105,6 +102,8 @@ final class Console {
   }
 
   /// Prints lines with a verdict, in color on a terminal unless NO_COLOR is set.
+  func out(_ object: JSONObject) { out(object.text) }
+
   func outJudged(_ text: String) { out(colors && !isJSON ? JudgedText.colored(text) : text) }
 
   /// Prints the address of the live page; instructions are added if the reader is a terminal.
@@ -173,7 +172,7 @@ final class Console {
     guard isJSON else { return out(TimelineText.line(event, colors: colors)) }
     var object = event.printed
     more(&object)
-    out(object.text)
+    out(object)
   }
 
   /// Prints an event as progress on stderr, for commands that print something else on stdout.

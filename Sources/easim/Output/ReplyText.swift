@@ -6,15 +6,13 @@ import IAP2
 
 extension Console {
   func show(_ reply: [UInt8], at time: Instant) {
-    guard isJSON else {
-      for line in ReplyText.lines(reply) { out(line) }
-      return
-    }
-    var object = JSONObject(event: "reply", at: time, side: .app)
-    object.add("bytes", reply.count)
+    guard isJSON else { return ReplyText.lines(reply).forEach { out($0) } }
     let shown = Array(reply.prefix(ReplyText.mostInJSON))
-    if let text = ReplyText.text(shown) { object.add("text", text) } else { object.add("hex", Hex.plain(shown)) }
-    out(object.text)
+    let text = ReplyText.text(shown)
+    out(
+      JSONObject(
+        event: "reply", at: time, side: .app,
+        ["bytes": reply.count, "text": text, "hex": text == nil ? Hex.plain(shown) : nil]))
   }
 }
 

@@ -22,7 +22,7 @@ final class RunProgress {
     timer = loop.makeTimer { [unowned self] in
       timer?.arm(at: loop.now + period)
       if console.isJSON {
-        if let object = line(period) { console.out(object.text) }
+        if let object = line(period) { console.out(object) }
       } else if let (fraction, text) = show(period) {
         bar.draw(fraction, "\(Int(min(fraction, 1) * 100)) %  \(text)")
       }

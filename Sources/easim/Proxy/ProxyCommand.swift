@@ -126,16 +126,12 @@ private final class PacketLines {
     log.isRecording = true
     log.changed = { [unowned log] in
       guard let packet = log.packet(log.lastNumber) else { return }
-      var object = JSONObject()
-      object.add("v", 1)
-      object.add("t", seconds: packet.time)
-      object.add("event", "packet")
-      object.add("kind", packet.event.rawValue)
+      var object: JSONObject = ["v": 1, "t": packet.time, "event": "packet", "kind": packet.event.rawValue]
       guard case .object(let members) = packet.tree(isWhole: true).content else { return }
       for member in members where member.key != "t" && member.key != "event" && member.key != "accessory" {
-        object.add(member.key, raw: JSON5Writer.line(member.value))
+        object.add(member.key, member.value)
       }
-      console.out(object.text)
+      console.out(object)
     }
     log.watch(taps, of: address)
     self.log = log

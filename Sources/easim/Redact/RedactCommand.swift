@@ -87,15 +87,11 @@ private func tell(_ names: SecretNames, _ options: RedactOptions, _ console: Con
     if counts.isEmpty { console.err("easim: nothing had to be replaced") }
     return
   }
-  var object = JSONObject()
-  object.add("v", 1)
-  object.add("event", "redacted")
-  object.add("files", options.paths.map { options.out ?? place(besides: $0) })
+  var object: JSONObject = [
+    "v": 1, "event": "redacted", "files": options.paths.map { options.out ?? place(besides: $0) },
+  ]
   for (kind, count) in counts {
-    var one = JSONObject()
-    one.add("values", count.values)
-    one.add("places", count.places)
-    object.add(kind.rawValue, one)
+    object.add(kind.rawValue, JSONObject(["values": count.values, "places": count.places]))
   }
-  console.out(object.text)
+  console.out(object)
 }

@@ -113,11 +113,7 @@ private func runScenario(_ options: ScenarioOptions, _ console: Console) throws 
       for reference in references { try console.show(file: library.text(reference), as: "scenario", reference) }
     } else if console.isJSON {
       for reference in references {
-        var object = JSONObject()
-        object.add("v", 1)
-        object.add("scenario", reference)
-        object.add("text", try library.file(reference).page)
-        console.out(object.text)
+        console.out(["v": 1, "scenario": reference, "text": try library.file(reference).page])
       }
     } else {
       console.out(try references.map { try library.file($0).page }.joined(separator: "\n\n"))
@@ -136,14 +132,10 @@ private func list(_ library: ScenarioLibrary, _ console: Console) throws -> Exit
   for name in library.names {
     let scenario = try library.scenario(name)
     if console.isJSON {
-      var object = JSONObject()
-      object.add("v", 1)
-      object.add("scenario", name)
-      object.add("summary", scenario.about.summary)
-      object.add("reproduces", scenario.about.reproduces)
-      object.add("source", scenario.about.source)
-      object.add("seconds", seconds: .origin + scenario.length)
-      console.out(object.text)
+      console.out([
+        "v": 1, "scenario": name, "summary": scenario.about.summary, "reproduces": scenario.about.reproduces,
+        "source": scenario.about.source, "seconds": Instant.origin + scenario.length,
+      ])
     } else {
       let space = String(repeating: " ", count: width - name.count)
       console.out("\(name)\(space)  \(scenario.about.summary)")

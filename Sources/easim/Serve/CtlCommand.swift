@@ -47,11 +47,9 @@ private func runCtl(_ options: CtlOptions, _ console: Console) throws -> ExitCod
     return .unreachable
   }
   line.send("{\"jsonrpc\":\"2.0\",\"method\":\"client.detach\"}\n")
-  var request = JSONObject()
-  request.add("jsonrpc", "2.0")
-  request.add("id", 1)
-  request.add("method", options.method)
-  request.add("params", JSONObject(.object(params)))
+  let request: JSONObject = [
+    "jsonrpc": "2.0", "id": 1, "method": options.method, "params": JSONObject(.object(params)),
+  ]
   line.send(request.text + "\n")
   while let text = line.receive() {
     let answer = try JSON5.read(text, file: path, limits: .init(bytes: 64 << 20, depth: 100))

@@ -25,24 +25,18 @@ enum AccessoryList {
 extension FoundAccessory {
   /// The accessory as a line of JSON in the form of an `attach` event; an unusable one is a `warning` with the reason.
   var listing: String {
-    var accessory = JSONObject()
-    accessory.add("name", name)
-    accessory.add("serial", serial ?? "")
-    if let manufacturer { accessory.add("manufacturer", manufacturer) }
-    if let card {
-      accessory.add("model", card.model)
-      accessory.add("protocols", card.protocols)
-    }
-    var object = JSONObject(event: trouble == nil ? "attach" : "warning", at: .origin, side: .accessory)
-    object.add("accessory", accessory)
-    object.add("on", "\(address)")
-    if let card {
-      object.add("pid", Int(card.process.pid))
-      object.add("attachedAt", card.attachedSeconds)
-    }
-    if case .usb = address, let model { object.add("usb", model) }
-    if let trouble { object.add("text", trouble.description) }
-    return object.text
+    let accessory: JSONObject = [
+      "name": name, "serial": serial ?? "", "manufacturer": manufacturer, "model": card?.model,
+      "protocols": card?.protocols,
+    ]
+    let usb: String? = if case .usb = address { model } else { nil }
+    return JSONObject(
+      event: trouble == nil ? "attach" : "warning", at: .origin, side: .accessory,
+      [
+        "accessory": accessory, "on": "\(address)", "pid": card.map { Int($0.process.pid) },
+        "attachedAt": card?.attachedSeconds, "usb": usb, "text": trouble?.description,
+      ]
+    ).text
   }
 }
 

@@ -72,10 +72,7 @@ final class CaptureDoor {
     switch (words.first, words.count) {
     case ("list", 1):
       for offer in offers() {
-        var object = JSONObject()
-        object.add("id", offer.id)
-        object.add("title", offer.title)
-        reader.send(Array("\(object.text)\n".utf8))
+        reader.send(Array("\(JSONObject(["id": offer.id, "title": offer.title]).text)\n".utf8))
       }
       reader.finish()
     case ("record", 2):

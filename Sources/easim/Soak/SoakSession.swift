@@ -90,11 +90,12 @@ final class SoakSession {
 
   private func line(since begin: Instant) -> JSONObject {
     let (count, failures) = crew.progress
-    var object = JSONObject(event: "progress", at: runtime.loop.now)
-    object.add("worlds", count)
-    object.add("failures", failures)
-    object.add("fraction", min(fraction(of: count, after: max((runtime.loop.now - begin).inSeconds, 0.001)), 1))
-    return object
+    return JSONObject(
+      event: "progress", at: runtime.loop.now,
+      [
+        "worlds": count, "failures": failures,
+        "fraction": min(fraction(of: count, after: max((runtime.loop.now - begin).inSeconds, 0.001)), 1),
+      ])
   }
 
   // MARK: Shrinking

@@ -100,37 +100,29 @@ struct SoakVerdict {
   private func json(
     _ failure: SoakReport.Failure, _ shrunk: SoakReport.Shrunk, _ path: String?, at now: Instant
   ) -> JSONObject {
-    var object = JSONObject(event: "failure", at: now)
-    object.add("seed", Int(clamping: failure.seed))
     // Shrinking preserves the first broken rule.
-    object.add("rule", failure.violations.first?.rule.description ?? "")
-    object.add("text", failure.violations.first?.description ?? "")
-    object.add("command", options.recipe.command(replaying: failure.seed))
-    object.add("size", shrunk.before)
-    object.add("shrunkSize", shrunk.after)
-    if let path { object.add("file", path) }
-    object.add("scenario", shrunk.scenario)
-    return object
+    let first = failure.violations.first
+    return JSONObject(
+      event: "failure", at: now,
+      [
+        "seed": Int(clamping: failure.seed), "rule": first?.rule.description ?? "", "text": first?.description ?? "",
+        "command": options.recipe.command(replaying: failure.seed), "size": shrunk.before, "shrunkSize": shrunk.after,
+        "file": path, "scenario": shrunk.scenario,
+      ])
   }
 
   private func json(at now: Instant) -> JSONObject {
-    var object = JSONObject(event: "result", at: now)
-    object.add("passed", report.verdict.isPassed)
-    object.add("verdict", report.verdict.word)
-    object.add("text", report.headline)
-    if let total = options.total { object.add("seeds", total) }
-    if !options.output.shard.isWhole { object.add("shard", "\(options.output.shard)") }
-    object.add("worlds", report.worlds)
-    object.add("failures", report.failureCount)
-    object.add("perSecond", Int(Double(report.worlds) / seconds))
-    object.add("perProcessorSecond", Int(Double(report.worlds) / busy))
-    object.add("hash", "\(report.hash)")
-    var coverage = JSONObject()
+    var (coverage, faults) = (JSONObject(), JSONObject())
     for corner in SoakCoverage.Corner.allCases { coverage.add(corner.word, report.coverage[corner]) }
-    object.add("coverage", coverage)
-    var faults = JSONObject()
     for fault in Fault.format.names { faults.add(fault, report.coverage[fault: fault]) }
-    object.add("faults", faults)
-    return object
+    return JSONObject(
+      event: "result", at: now,
+      [
+        "passed": report.verdict.isPassed, "verdict": report.verdict.word, "text": report.headline,
+        "seeds": options.total, "shard": options.output.shard.isWhole ? nil : "\(options.output.shard)",
+        "worlds": report.worlds, "failures": report.failureCount, "perSecond": Int(Double(report.worlds) / seconds),
+        "perProcessorSecond": Int(Double(report.worlds) / busy), "hash": "\(report.hash)",
+        "coverage": coverage, "faults": faults,
+      ])
   }
 }

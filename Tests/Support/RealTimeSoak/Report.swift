@@ -63,22 +63,15 @@ struct Report {
   // MARK: For programs
 
   var json: JSONObject {
-    var object = JSONObject()
-    object.add("easim", "soak report")
-    object.add("version", 1)
-    object.add("passed", passed)
-    object.add("seconds", seconds)
-    object.add("seed", Int(clamping: seed))
-    object.add("stopped", stopped)
-    object.add("couples", raw: "[\(rows.map { json($0).text }.joined(separator: ","))]")
-    object.add("ends", raw: "[\(ends.map { Self.json($0.words, $0.count).text }.joined(separator: ","))]")
-    object.add("wrongs", wrongs)
-    return object
+    [
+      "easim": "soak report", "version": 1, "passed": passed, "seconds": seconds, "seed": Int(clamping: seed),
+      "stopped": stopped, "couples": rows.map { json($0) },
+      "ends": ends.map { Self.json($0.words, $0.count) }, "wrongs": wrongs,
+    ]
   }
 
   private func json(_ row: Row) -> JSONObject {
-    var object = JSONObject()
-    object.add("name", row.name)
+    var object: JSONObject = ["name": row.name]
     for (key, value) in [
       ("kills", row.tally.kills), ("sessions", row.tally.sessions), ("sends", row.tally.sends),
       ("bursts", row.tally.bursts), ("bytes", row.tally.bytes), ("reconnections", row.tally.reconnections),

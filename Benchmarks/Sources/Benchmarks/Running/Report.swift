@@ -31,28 +31,20 @@ struct Report {
 
   /// One JSON object on one line.
   var json: String {
-    var object = JSONObject()
-    object.add("v", 1)
-    object.add("figure", figure.name)
-    object.add("summary", figure.summary)
-    object.add("unit", figure.unit)
-    object.add("ours", Self.object(measurement.ours))
-    if let floor = measurement.floor { object.add("floor", Self.object(floor)) }
-    if let ratio = measurement.ratio { object.add("ratio", Self.object(ratio)) }
+    var object: JSONObject = [
+      "v": 1, "figure": figure.name, "summary": figure.summary, "unit": figure.unit,
+      "ours": Self.object(measurement.ours), "floor": measurement.floor.map { Self.object($0) },
+      "ratio": measurement.ratio.map { Self.object($0) },
+    ]
     for note in measurement.notes { object.add(note.name, Self.object(note.series)) }
-    object.add("pairs", measurement.pairs)
-    if let target = figure.target.text(unit: figure.unit) { object.add("target", target) }
-    if let isMet = figure.target.isMet(by: measurement) { object.add("met", isMet) }
-    object.add("floorIs", figure.floor)
-    object.add("command", figure.command)
+    object.add([
+      "pairs": measurement.pairs, "target": figure.target.text(unit: figure.unit),
+      "met": figure.target.isMet(by: measurement), "floorIs": figure.floor, "command": figure.command,
+    ])
     return object.text
   }
 
   private static func object(_ series: Measurement.Series) -> JSONObject {
-    var object = JSONObject()
-    object.add("median", series.median)
-    object.add("lowest", series.lowest)
-    object.add("highest", series.highest)
-    return object
+    ["median": series.median, "lowest": series.lowest, "highest": series.highest]
   }
 }
