@@ -16,7 +16,7 @@ extension ControlMethods {
   private static let adding = [
     ControlMethod(
       "accessory.add", "Create one or more simulated accessories, not yet plugged in.", AddingAccessory.format,
-      Listed<String>.format("accessories", .text, "the ids, in order"),
+      .list("accessories", .text, "the ids, in order"),
       errors: [.unknown, .gone, .limit, .time, .address, .notAllowed],
       example: "{\"profile\":\"lawk-view\",\"quirks\":[\"flicker\"]}"
     ) { call, params in try add(params, call) }
@@ -24,19 +24,19 @@ extension ControlMethods {
 
   private static let others: [ControlMethod] = [
     ControlMethod(
-      "accessory.remove", "Unplug an accessory and remove it.", OneID.accessory, Nothing.result,
+      "accessory.remove", "Unplug an accessory and remove it.", .id(of: "accessory"), Nothing.result,
       errors: [.unknown, .gone], example: "{\"accessory\":\"a2\"}"
-    ) { call, params in
-      try call.server.accessories.find(params.id).remove()
+    ) { call, id in
+      try call.server.accessories.find(id).remove()
       return Nothing()
     },
     ControlMethod(
-      "accessory.list", "List accessories and their state.", OptionalWorld.format,
-      Listed<AccessoryState>.format("accessories", AccessoryState.format.format, "in order of creation"),
+      "accessory.list", "List accessories and their state.", .world,
+      .list("accessories", AccessoryState.format.format, "in order of creation"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
-      if let world = params.world { return Listed(all: try call.server.world(world).accessories.map(\.state)) }
-      return Listed(all: call.server.accessories.all.map(\.state))
+      if let world = params { return try call.server.world(world).accessories.map(\.state) }
+      return call.server.accessories.all.map(\.state)
     },
     ControlMethod(
       "accessory.quirk",
@@ -81,9 +81,9 @@ extension ControlMethods {
       "accessory.release",
       "Undo `accessory.take`: close the sessions that were taken over, and let the accessory's behavior handle new "
         + "ones.",
-      OneID.accessory, Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
-    ) { call, params in
-      try call.server.accessories.find(params.id).release()
+      .id(of: "accessory"), Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
+    ) { call, id in
+      try call.server.accessories.find(id).release()
       return Nothing()
     },
   ]
@@ -94,7 +94,7 @@ extension ControlMethods {
       .notAllowed, "this server does not allow accessories to run programs", advice: "start it with --allow-exec")
   }
 
-  private static func add(_ params: AddingAccessory, _ call: ControlCall) throws -> Listed<String> {
+  private static func add(_ params: AddingAccessory, _ call: ControlCall) throws -> [String] {
     let world = try call.server.world(params.world)
     let recording = try params.read(call)
     var profiles: [Profile]
@@ -130,7 +130,7 @@ extension ControlMethods {
       try FaultMethods.add(faults, to: accessory)
       made.append(id)
     }
-    return Listed(all: made)
+    return made
   }
 
   private static func port(

@@ -21,8 +21,9 @@ extension ControlMethods {
     func answering<Answer>(
       _ result: Record<Answer>, _ answer: @escaping @Sendable (ControlledAccessory) -> Answer
     ) -> ControlMethod {
-      ControlMethod(name, kind.summary, OneID.accessory, result, errors: errors, example: example) { call, params in
-        let accessory = try call.server.accessories.find(params.id)
+      ControlMethod(name, kind.summary, .id(of: "accessory"), result, errors: errors, example: example) {
+        call, id in
+        let accessory = try call.server.accessories.find(id)
         try accessory.perform(kind.action(accessory.id))
         return answer(accessory)
       }
@@ -50,11 +51,14 @@ extension ControlMethods {
     switch action {
     case .registers, .unregisters:
       return ControlMethod(
-        name, kind.summary, OneID.app, Registrations.format, errors: [.unknown, .gone, .state], example: example
-      ) { call, params in
-        let app = try call.server.apps.find(params.id)
+        name, kind.summary, .id(of: "app"),
+        .only(
+          "registrations", "registrations", .integer(0...Int.max), "number of registrations still in effect", from: 0),
+        errors: [.unknown, .gone, .state], example: example
+      ) { call, id in
+        let app = try call.server.apps.find(id)
         try app.perform(action)
-        return Registrations(count: app.view?.registrationCount ?? 0)
+        return app.view?.registrationCount ?? 0
       }
     case .ends(let ending, _):
       return ControlMethod(
@@ -67,9 +71,9 @@ extension ControlMethods {
       }
     case .launches, .quits, .moves, .opensSession, .closesSession, .looks:
       return ControlMethod(
-        name, kind.summary, OneID.app, RemoteAppState.format, errors: [.unknown, .gone], example: example
-      ) { call, params in
-        let app = try call.server.apps.find(params.id)
+        name, kind.summary, .id(of: "app"), RemoteAppState.format, errors: [.unknown, .gone], example: example
+      ) { call, id in
+        let app = try call.server.apps.find(id)
         try app.perform(action)
         return app.state
       }
@@ -100,14 +104,5 @@ private struct Ending: Equatable, Sendable {
       "closed: the device closes the app's sessions; left: the device keeps the app's sessions open, as observed on "
         + "Apple devices, so no other app can use them"
     )
-  }
-}
-
-private struct Registrations: Equatable, Sendable {
-  var count = 0
-
-  static let format = Record("registrations", "", Registrations()) {
-    Field(
-      "registrations", \.count, .integer(0...Int.max), "number of registrations still in effect", isRequired: true)
   }
 }

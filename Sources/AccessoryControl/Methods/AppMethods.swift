@@ -9,30 +9,30 @@ extension ControlMethods {
       "app.launch",
       "Launch an app on a world's device. `app` notifications then report each accessory that connects or disconnects. "
         + "When this client disconnects, the app ends as if it had been killed.",
-      AppChoices.format, Made.format("app"), errors: [.unknown, .gone, .limit],
+      AppChoices.format, .new("app"), errors: [.unknown, .gone, .limit],
       example: "{\"protocols\":[\"com.lawaken.iap2\"]}"
     ) { call, choices in
       let world = try call.server.world(choices.world)
       let id = try call.server.apps.issue()
       let app = ControlledApp(id, choices, in: world, client: call.client.isTransient ? nil : call.client)
       call.server.apps.put(app, named: id)
-      return Made(id: id)
+      return id
     },
     ControlMethod(
-      "app.list", "List apps and their state.", OptionalWorld.format,
-      Listed<RemoteAppState>.format("apps", RemoteAppState.format.format, "in order of launch"),
+      "app.list", "List apps and their state.", .world,
+      .list("apps", RemoteAppState.format.format, "in order of launch"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
-      if let world = params.world { return Listed(all: try call.server.world(world).apps.map(\.state)) }
-      return Listed(all: call.server.apps.all.map(\.state))
+      if let world = params { return try call.server.world(world).apps.map(\.state) }
+      return call.server.apps.all.map(\.state)
     },
     ControlMethod(
-      "app.accessories", "List the accessories that an app sees in `connectedAccessories`.", OneID.app,
-      Listed<ConnectedAccessory>.format(
+      "app.accessories", "List the accessories that an app sees in `connectedAccessories`.", .id(of: "app"),
+      .list(
         "accessories", ConnectedAccessory.format.format, "in the order the accessories connected"),
       effect: .reads, errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}"
-    ) { call, params in
-      Listed(all: try call.server.apps.find(params.id).running().accessories.map(ConnectedAccessory.init))
+    ) { call, id in
+      try call.server.apps.find(id).running().accessories.map(ConnectedAccessory.init)
     },
   ]
 

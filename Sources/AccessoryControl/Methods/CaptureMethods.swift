@@ -8,14 +8,14 @@ extension ControlMethods {
       "capture.start",
       "Record every byte, with its time and in both directions, on the cables of a world, of one accessory or of one "
         + "address. Existing cables are recorded from now on, later cables from the moment they are plugged in.",
-      CaptureChoices.format, Made.format("capture"), errors: [.unknown, .gone, .limit],
+      CaptureChoices.format, .new("capture"), errors: [.unknown, .gone, .limit],
       example: "{\"accessory\":\"a1\"}"
-    ) { call, params in Made(id: try start(params, call)) },
+    ) { call, params in try start(params, call) },
     ControlMethod(
       "capture.list", "List the captures.", Nothing.params,
-      Listed<CaptureState>.format("captures", CaptureState.format.format, "in the order they were started"),
+      .list("captures", CaptureState.format.format, "in the order they were started"),
       effect: .reads
-    ) { call, _ in Listed(all: call.server.captures.all.map(\.state)) },
+    ) { call, _ in call.server.captures.all.map(\.state) },
     ControlMethod(
       "capture.read",
       "Read a capture's bytes from an offset. Over HTTP, `GET /captures/ID.pcapng` or `ID.txt` downloads the whole "
@@ -33,23 +33,23 @@ extension ControlMethods {
     ControlMethod(
       "capture.stop", "End a capture. You can still read the capture until you remove it.", oneCapture,
       CaptureState.format, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
-    ) { call, params in
-      let capture = try call.server.captures.find(params.id)
+    ) { call, id in
+      let capture = try call.server.captures.find(id)
       capture.stop()
       return capture.state
     },
     ControlMethod(
       "capture.remove", "End a capture and delete the recording. A file in the --keep folder is not deleted.",
       oneCapture, Nothing.result, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
-    ) { call, params in
-      let capture = try call.server.captures.find(params.id)
+    ) { call, id in
+      let capture = try call.server.captures.find(id)
       capture.stop()
       call.server.captures.remove(capture.id)
       return Nothing()
     },
   ]
 
-  private static let oneCapture = OneID.format("capture", "the id of the capture")
+  private static let oneCapture = Record.id(of: "capture")
 
   private static func start(_ params: CaptureChoices, _ call: ControlCall) throws(RPCError) -> String {
     let server = call.server

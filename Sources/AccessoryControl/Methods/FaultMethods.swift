@@ -10,12 +10,12 @@ extension ControlMethods {
         + "from now; on future cables, from when the cable is plugged in. The fault acts at the accessory's end: `in` "
         + "is what the accessory receives.",
       FaultMethods.Adding.format,
-      Listed<String>.format("faults", .text, "the ids of the new faults; a link preset adds several"),
+      .list("faults", .text, "the ids of the new faults; a link preset adds several"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"
     ) { call, params in
       let accessory = try call.server.accessories.find(params.accessory)
       let faults = try LinkPreset.faults(params.fault)
-      return Listed(all: try FaultMethods.add(faults, to: accessory))
+      return try FaultMethods.add(faults, to: accessory)
     },
     ControlMethod(
       "fault.change",
@@ -30,21 +30,21 @@ extension ControlMethods {
       return FaultMethods.state(fault)
     },
     ControlMethod(
-      "fault.list", "List the faults on an accessory's cable and their effects so far.", OneID.accessory,
-      Listed<FaultMethods.State>.format(
+      "fault.list", "List the faults on an accessory's cable and their effects so far.", .id(of: "accessory"),
+      .list(
         "faults", FaultMethods.State.format.format,
         "in the order in which bytes pass through them"),
       effect: .reads, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
-    ) { call, params in
-      Listed(all: try call.server.accessories.find(params.id).faults.map(FaultMethods.state))
+    ) { call, id in
+      try call.server.accessories.find(id).faults.map(FaultMethods.state)
     },
     ControlMethod(
       "fault.remove",
       "Remove a fault. Bytes that the fault is already holding back are still delivered at the rate it sets.",
-      OneID.fault,
+      .id(of: "fault"),
       Nothing.result, errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
-    ) { call, params in
-      let fault = try call.server.faults.find(params.id)
+    ) { call, id in
+      let fault = try call.server.faults.find(id)
       try fault.accessory.remove(fault)
       call.server.faults.remove(fault.id)
       return Nothing()

@@ -7,7 +7,7 @@ extension ControlMethods {
       "host.add",
       "Make a world's device connect to the accessories at an address: local, a socket, USB or Bluetooth. The device "
         + "stays with accessories that flicker, and reconnects when they come back.",
-      AddingHost.format, Made.format("host"), errors: [.unknown, .gone, .limit, .time, .address],
+      AddingHost.format, .new("host"), errors: [.unknown, .gone, .limit, .time, .address],
       example: "{\"address\":\"unix:/tmp/glasses.sock\"}", exampleResult: "{\"host\":\"h1\"}"
     ) { call, params in
       let world = try call.server.world(params.world)
@@ -15,21 +15,22 @@ extension ControlMethods {
       do { address = try Address(parsing: params.address) } catch { throw RPCError(.params, "address: \(error)") }
       let id = try call.server.hosts.issue()
       call.server.hosts.put(try ControlledHost(id, address, in: world), named: id)
-      return Made(id: id)
+      return id
     },
     ControlMethod(
-      "host.list", "List the addresses that devices connect to.", OptionalWorld.format,
-      Listed<HostState>.format("hosts", HostState.format.format, "in the order the addresses were added"),
+      "host.list", "List the addresses that devices connect to.", .world,
+      .list("hosts", HostState.format.format, "in the order the addresses were added"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
-      let world = try params.world.map { try call.server.world($0) }
-      return Listed(all: call.server.hosts.all.filter { world == nil || $0.world === world }.map(\.state))
+      let world = try params.map { try call.server.world($0) }
+      return call.server.hosts.all.filter { world == nil || $0.world === world }.map(\.state)
     },
     ControlMethod(
-      "host.remove", "Stop connecting to an address, and unplug the accessories that are connected there.", OneID.host,
+      "host.remove", "Stop connecting to an address, and unplug the accessories that are connected there.",
+      .id(of: "host"),
       Nothing.result, errors: [.unknown, .gone], example: "{\"host\":\"h1\"}", exampleResult: "{}"
-    ) { call, params in
-      try call.server.hosts.find(params.id).remove()
+    ) { call, id in
+      try call.server.hosts.find(id).remove()
       return Nothing()
     },
   ]

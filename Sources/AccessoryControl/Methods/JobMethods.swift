@@ -11,7 +11,7 @@ extension ControlMethods {
       "burst.run",
       "Run a load test with an accessory in a world, as `easim burst` does: a separate app opens sessions, sends "
         + "bursts and verifies the replies.",
-      BurstChoices.format, Made.format("job"), errors: [.unknown, .gone, .limit],
+      BurstChoices.format, .new("job"), errors: [.unknown, .gone, .limit],
       example: "{\"accessory\":\"a1\",\"bursts\":20}"
     ) { call, params in
       let world = try call.server.world(params.world)
@@ -22,11 +22,11 @@ extension ControlMethods {
       let extent = params.time.map { "bursts for \(DurationText.format($0))" } ?? params.bursts.counted("burst")
       let job = try ControlledJob.make(.burst, "\(extent) of \(params.size.counted("byte"))", in: world, call)
       _ = BurstJob(params.plan, job, with: accessory, limits: params.limits)
-      return Made(id: job.id)
+      return job.id
     },
     ControlMethod(
       "scenario.run", "Run a scenario in virtual time in a separate world, as `easim scenario run` does.",
-      ScenarioChoices.format, Made.format("job"), errors: [.limit], example: "{\"scenario\":\"flicker\"}"
+      ScenarioChoices.format, .new("job"), errors: [.limit], example: "{\"scenario\":\"flicker\"}"
     ) { call, params in
       let scenario = try ScenarioLibrary(profiles: call.profiles).scenario(params.scenario)
       let wanted = params.client == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : params.client
@@ -36,13 +36,13 @@ extension ControlMethods {
       }
       let job = try ControlledJob.make(.scenario, scenario.name, in: try call.server.world("main"), call)
       job.play(scenario, client: client, named: wanted, seed: params.seed ?? scenario.seed ?? 1)
-      return Made(id: job.id)
+      return job.id
     },
     ControlMethod(
       "scenario.play",
       "Play a scenario's accessories and cables in a world, for an app that runs there: the steps happen in the world's "
         + "time, and what the app sees is compared with the scenario. The device is the world's own.",
-      LivePlaying.format, Made.format("job"), errors: [.unknown, .gone, .limit, .state],
+      LivePlaying.format, .new("job"), errors: [.unknown, .gone, .limit, .state],
       example: "{\"scenario\":\"flicker\",\"app\":\"p1\"}", exampleResult: "{\"job\":\"j4\"}"
     ) { call, params in
       let scenario = try ScenarioLibrary(profiles: call.profiles).scenario(params.scenario)
@@ -53,17 +53,17 @@ extension ControlMethods {
         throw RPCError(.state, "\(what) '\(world.id)'", advice: "call app.launch first")
       }
       let job = try ControlledJob.make(.scenario, "\(scenario.name) with \(app.name)", in: world, call)
-      return Made(id: try LiveScenario(scenario, with: app, job).start())
+      return try LiveScenario(scenario, with: app, job).start()
     },
     ControlMethod(
       "soak.run", "Run random worlds generated from seeds and check every rule, as `easim soak` does.",
       SoakChoices.format,
-      Made.format("job"), errors: [.limit], example: "{\"seed\":1,\"seeds\":3}"
+      .new("job"), errors: [.limit], example: "{\"seed\":1,\"seeds\":3}"
     ) { call, params in
       let title = params.seeds.counted("world")
       let job = try ControlledJob.make(.soak, title, in: try call.server.world("main"), call)
       job.soak(from: params.seed, count: params.seeds)
-      return Made(id: job.id)
+      return job.id
     },
     ControlMethod(
       later: "job.wait", "Wait until a job ends; in a world with virtual time, this advances the clock until then.",
@@ -78,22 +78,23 @@ extension ControlMethods {
         })
     },
     ControlMethod(
-      "job.state", "Get the state of a job.", JobID.format, JobState.format, effect: .reads, errors: [.unknown, .gone],
+      "job.state", "Get the state of a job.", .id(of: "job"), JobState.format, effect: .reads,
+      errors: [.unknown, .gone],
       example: "{\"job\":\"j1\"}"
-    ) { call, params in try call.server.jobs.find(params.job).state },
+    ) { call, id in try call.server.jobs.find(id).state },
     ControlMethod(
       "job.list",
       "List the jobs, including finished ones. The server keeps the last \(ControlledJob.mostKept) jobs and their "
         + "reports.",
       Nothing.params,
-      Listed<JobState>.format("jobs", JobState.format.format, "in the order they were started"),
+      .list("jobs", JobState.format.format, "in the order they were started"),
       effect: .reads
-    ) { call, _ in Listed(all: call.server.jobs.all.map(\.state)) },
+    ) { call, _ in call.server.jobs.all.map(\.state) },
     ControlMethod(
-      "job.cancel", "Stop a job; the report covers what was done so far.", JobID.format, JobState.format,
+      "job.cancel", "Stop a job; the report covers what was done so far.", .id(of: "job"), JobState.format,
       errors: [.unknown, .gone], example: "{\"job\":\"j1\"}"
-    ) { call, params in
-      let job = try call.server.jobs.find(params.job)
+    ) { call, id in
+      let job = try call.server.jobs.find(id)
       job.stop()
       return job.state
     },
@@ -101,29 +102,30 @@ extension ControlMethods {
       "job.report",
       "Get the report of a finished job. `json` is the format of `--report FILE.json` for bursts and seeded worlds, "
         + "and of `--json` for scenarios; `xml` is JUnit XML.",
-      JobReporting.format, JobReported.format, effect: .reads, errors: [.unknown, .gone, .state],
+      JobReporting.format, jobReport, effect: .reads, errors: [.unknown, .gone, .state],
       example: "{\"job\":\"j2\",\"form\":\"text\"}"
     ) { call, params in
-      let text = try call.server.jobs.find(params.job).report(params.form)
-      return JobReported(report: text)
+      try call.server.jobs.find(params.job).report(params.form)
     },
     ControlMethod(
       "job.kept",
       "List the last \(KeptRuns.mostListed) runs in the `easim serve --keep DIR` folder, including runs of earlier "
         + "servers.",
-      Nothing.params, Listed<KeptRun>.format("runs", KeptRun.format.format, "oldest first"), effect: .reads,
+      Nothing.params, .list("runs", KeptRun.format.format, "oldest first"), effect: .reads,
       errors: [.state],
       exampleResult:
         "{\"runs\":[{\"run\":\"2026-11-22T12.00.00Z-j1-burst\",\"kind\":\"burst\",\"title\":\"20 bursts of 10000 "
         + "bytes\",\"state\":\"passed\",\"text\":\"…\"}]}"
-    ) { call, _ in Listed(all: try kept(call).list()) },
+    ) { call, _ in try kept(call).list() },
     ControlMethod(
       "job.keptReport", "Get the report of a run in the `easim serve --keep DIR` folder.", KeptReporting.format,
-      JobReported.format, effect: .reads, errors: [.unknown, .state],
+      jobReport, effect: .reads, errors: [.unknown, .state],
       example: "{\"run\":\"2026-11-22T12.00.00Z-j1-burst\",\"form\":\"text\"}",
       exampleResult: "{\"report\":\"…\"}"
-    ) { call, params in JobReported(report: try kept(call).report(params.run, params.form)) },
+    ) { call, params in try kept(call).report(params.run, params.form) },
   ]
+
+  private static let jobReport = Record<String>.only("job report", "report", .text, "the whole report", from: "")
 
   private static func kept(_ call: ControlCall) throws(RPCError) -> KeptRuns {
     guard let files = call.server.settings.kept else {
@@ -227,14 +229,6 @@ private struct SoakChoices: Equatable, Sendable {
   }
 }
 
-private struct JobID: Equatable, Sendable {
-  var job = ""
-
-  static let format = Record("one job", "", JobID()) {
-    Field("job", \.job, .text, "the id of the job", isRequired: true)
-  }
-}
-
 private struct JobWaiting: Equatable, Sendable {
   var job = ""
   var limit = Duration.seconds(60)
@@ -262,13 +256,5 @@ private struct KeptReporting: Equatable, Sendable {
   static let format = Record("asking for a kept report", "", KeptReporting()) {
     Field("run", \.run, .text, "the name of the run", isRequired: true)
     Field("form", \.form, .choice(of: ReportForm.ofJobs), "its form")
-  }
-}
-
-private struct JobReported: Equatable, Sendable {
-  var report = ""
-
-  static let format = Record("job report", "", JobReported()) {
-    Field("report", \.report, .text, "the whole report", isRequired: true)
   }
 }

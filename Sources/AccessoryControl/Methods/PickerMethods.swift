@@ -11,7 +11,10 @@ extension ControlMethods {
       "Show an app's Bluetooth picker, as `showBluetoothAccessoryPicker` does. The answer is sent once `app.choose` "
         + "has been called and the chosen accessory, if any, has connected. Call `accessory.list` to see which "
         + "accessories can be offered.",
-      Showing.format, PickerResult.format, errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}",
+      Showing.format,
+      .only(
+        "picker result", "outcome", .choice, "`chosen` means that the accessory has connected", from: .cancelled),
+      errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}",
       exampleResult: "{\"outcome\":\"chosen\"}"
     ) { call, params, answer in try show(params, call, answer) },
     ControlMethod(
@@ -33,7 +36,7 @@ extension ControlMethods {
   private static let (userLimit, connectLimit) = (Duration.seconds(3_600), Duration.seconds(30))
 
   private static func show(
-    _ params: Showing, _ call: ControlCall, _ answer: @escaping (Result<PickerResult, RPCError>) -> Void
+    _ params: Showing, _ call: ControlCall, _ answer: @escaping (Result<PickerOutcome, RPCError>) -> Void
   ) throws(RPCError) {
     let app = try call.server.apps.find(params.app)
     _ = try app.running()
@@ -48,7 +51,7 @@ extension ControlMethods {
       ) { end in
         let choice = app.picker.answer
         (app.picker.isShown, app.picker.answer) = (false, nil)
-        func finish(_ outcome: PickerOutcome) { answer(.success(PickerResult(outcome: outcome))) }
+        func finish(_ outcome: PickerOutcome) { answer(.success(outcome)) }
         if case .failed(let error) = end { return answer(.failure(error)) }
         guard let choice, app.view != nil else { return finish(.cancelled) }
         guard let id = choice.accessory else { return finish(choice.outcome) }
@@ -114,13 +117,5 @@ private struct Choosing: Equatable, Sendable {
     Field("app", \.app, .text, "the id of the app", isRequired: true)
     Field("accessory", \.accessory, .optional(.text), "the id of the accessory that the user chooses")
     Field("outcome", \.outcome, .choice, "how the picker ends if no `accessory` is given")
-  }
-}
-
-private struct PickerResult: Equatable, Sendable {
-  var outcome = PickerOutcome.cancelled
-
-  static let format = Record("picker result", "", PickerResult()) {
-    Field("outcome", \.outcome, .choice, "`chosen` means that the accessory has connected", isRequired: true)
   }
 }

@@ -9,7 +9,7 @@ extension ControlMethods {
       "proxy.add",
       "Relay bytes unchanged between a device and an accessory at two addresses, as `easim proxy` does. The world's packets, "
         + "captures and traces include what is relayed.",
-      AddingProxy.format, Made.format("proxy"), errors: [.unknown, .gone, .limit, .time, .address],
+      AddingProxy.format, .new("proxy"), errors: [.unknown, .gone, .limit, .time, .address],
       example: "{\"device\":\"unix:/tmp/proxy.sock\",\"accessory\":\"unix:/tmp/glasses.sock\"}",
       exampleResult: "{\"proxy\":\"x1\"}"
     ) { call, params in
@@ -19,15 +19,15 @@ extension ControlMethods {
         id, accessory: address(params.accessory, "accessory"), device: address(params.device, "device"),
         faults(params.faults), in: world)
       call.server.proxies.put(proxy, named: id)
-      return Made(id: id)
+      return id
     },
     ControlMethod(
-      "proxy.list", "List the proxies and how many bytes they have relayed.", OptionalWorld.format,
-      Listed<ProxyState>.format("proxies", ProxyState.format.format, "in the order they were added"),
+      "proxy.list", "List the proxies and how many bytes they have relayed.", .world,
+      .list("proxies", ProxyState.format.format, "in the order they were added"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
-      let world = try params.world.map { try call.server.world($0) }
-      return Listed(all: call.server.proxies.all.filter { world == nil || $0.world === world }.map(\.state))
+      let world = try params.map { try call.server.world($0) }
+      return call.server.proxies.all.filter { world == nil || $0.world === world }.map(\.state)
     },
     ControlMethod(
       "proxy.fault",
@@ -46,10 +46,10 @@ extension ControlMethods {
     },
     ControlMethod(
       "proxy.remove", "Disconnect the device and the accessory, and remove the proxy.",
-      OneID.format("proxy", "the id of the proxy"), Nothing.result, errors: [.unknown, .gone],
+      .id(of: "proxy"), Nothing.result, errors: [.unknown, .gone],
       example: "{\"proxy\":\"x1\"}", exampleResult: "{}"
-    ) { call, params in
-      try call.server.proxies.find(params.id).remove()
+    ) { call, id in
+      try call.server.proxies.find(id).remove()
       return Nothing()
     },
   ]

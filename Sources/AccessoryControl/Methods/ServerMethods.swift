@@ -42,15 +42,19 @@ extension ControlMethods {
       "client.cancel",
       "Cut short one of this client's waiting requests. The server answers that request with the results so far, and "
         + "sets `stopped` to `cancelled`.",
-      Cancelling.format, Cancelled.format, effect: .reads, example: "{\"request\":7}",
+      .only("cancelling", "request", CancelledRequest.format, "the `id` of the waiting request", from: .number(0)),
+      .only("cancelled", "cancelled", .boolean, "whether the request was waiting", from: false), effect: .reads,
+      example: "{\"request\":7}",
       exampleResult: "{\"cancelled\":true}"
-    ) { call, params in Cancelled(isDone: call.client.cancel(params.request.id)) },
+    ) { call, params in call.client.cancel(params.id) },
     ControlMethod(
       "events.subscribe",
       "Send this client a world's events as `event` notifications, and every request that changes something as a "
         + "`change` notification; with `after`, past ones come first. A second subscription to a world replaces the "
         + "first. Notifications about the client's own apps and sessions need no subscription.",
-      Subscribing.format, LastNumber.format, effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
+      Subscribing.format,
+      .only("last number", "number", .integer(0...Int.max), "the number of the latest notice", from: 0), effect: .reads,
+      errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
     ) { call, params in
       let worlds = try params.world.map { [try call.server.world($0)] } ?? call.server.worlds.all
       for id in params.accessories ?? [] { _ = try call.server.accessories.find(id) }
@@ -67,13 +71,16 @@ extension ControlMethods {
           }
         }
       }
-      return LastNumber(number: worlds.map(\.lastNumber).max() ?? 0)
+      return worlds.map(\.lastNumber).max() ?? 0
     },
     ControlMethod(
-      "events.unsubscribe", "Stop sending events to this client.", Unsubscribing.format, Nothing.result,
+      "events.unsubscribe", "Stop sending events to this client.",
+      .only(
+        "unsubscribing", "world", .optional(.text), "the id of a world (default: all worlds)", from: nil,
+        isRequired: false), Nothing.result,
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
-      if let world = params.world {
+      if let world = params {
         _ = try call.server.world(world)
         call.client.subscription?.worlds.updateValue(nil, forKey: world)
       } else {
@@ -133,57 +140,33 @@ private struct PastNotices: Equatable, Sendable {
   }
 }
 
-private struct Unsubscribing: Equatable, Sendable {
-  var world: String?
+/// The ID of a request to cancel: a string or a whole number.
+private enum CancelledRequest: Equatable, Sendable {
+  case text(String)
+  case number(Int)
 
-  static let format = Record("unsubscribing", "", Unsubscribing()) {
-    Field("world", \.world, .optional(.text), "the id of a world (default: all worlds)")
-  }
-}
-
-private struct Cancelling: Equatable, Sendable {
-  /// The ID of a request to cancel: a string or a whole number.
-  enum Request: Equatable, Sendable {
-    case text(String)
-    case number(Int)
-
-    var id: RPCID {
-      switch self {
-      case .text(let text): .text(text)
-      case .number(let number): .number("\(number)")
-      }
-    }
-
-    static let format = Format<Request>(
-      .either([.text(TextShape()), .integer(Int64.min...Int64.max)])
-    ) { value, place in
-      switch value.content {
-      case .text(let text): return .text(text)
-      case .number(let number):
-        if let whole = number.integer { return .number(Int(whole)) }
-        return place.expected("a text or a whole number", value)
-      default: return place.expected("a text or a whole number", value)
-      }
-    } write: { request in
-      switch request {
-      case .text(let text): .text(text)
-      case .number(let number): .number(number)
-      }
+  var id: RPCID {
+    switch self {
+    case .text(let text): .text(text)
+    case .number(let number): .number("\(number)")
     }
   }
 
-  var request = Request.number(0)
-
-  static let format = Record("cancelling", "", Cancelling()) {
-    Field("request", \.request, Request.format, "the `id` of the waiting request", isRequired: true)
-  }
-}
-
-private struct Cancelled: Equatable, Sendable {
-  var isDone = false
-
-  static let format = Record("cancelled", "", Cancelled()) {
-    Field("cancelled", \.isDone, .boolean, "whether the request was waiting", isRequired: true)
+  static let format = Format<CancelledRequest>(
+    .either([.text(TextShape()), .integer(Int64.min...Int64.max)])
+  ) { value, place in
+    switch value.content {
+    case .text(let text): return .text(text)
+    case .number(let number):
+      if let whole = number.integer { return .number(Int(whole)) }
+      return place.expected("a text or a whole number", value)
+    default: return place.expected("a text or a whole number", value)
+    }
+  } write: { request in
+    switch request {
+    case .text(let text): .text(text)
+    case .number(let number): .number(number)
+    }
   }
 }
 
@@ -218,13 +201,5 @@ private struct Listing: Equatable, Sendable {
     Field("world", \.world, .text, "the id of the world")
     Field("after", \.after, .integer(0...Int.max), "only notifications numbered higher than this")
     Field("limit", \.limit, .integer(1...10_000), "maximum number")
-  }
-}
-
-private struct LastNumber: Equatable, Sendable {
-  var number = 0
-
-  static let format = Record("last number", "", LastNumber()) {
-    Field("number", \.number, .integer(0...Int.max), "the number of the latest notification", isRequired: true)
   }
 }

@@ -68,19 +68,20 @@ extension ControlMethods {
       return session.state
     },
     ControlMethod(
-      "session.state", "Get the state of a session: whether it is open, why it ended, and its counters.", OneID.session,
+      "session.state", "Get the state of a session: whether it is open, why it ended, and its counters.",
+      .id(of: "session"),
       SessionState.format, effect: .reads, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
-    ) { call, params in try call.server.sessions.find(params.id).state },
+    ) { call, id in try call.server.sessions.find(id).state },
     ControlMethod(
       "session.port",
       "Get a ticket for a connection that carries a session's bytes at full speed. Connect to the address, then send "
         + "the first line and a line break. After that, the connection carries the session's bytes in both directions. "
         + "A ticket can be used once, within 30 seconds.",
-      OneID.session, PortPlace.format, errors: [.unknown, .gone, .state, .time, .address],
+      .id(of: "session"), PortPlace.format, errors: [.unknown, .gone, .state, .time, .address],
       example: "{\"session\":\"s1\"}",
       exampleResult: "{\"firstLine\":\"session 5f0c…\"}"
-    ) { call, params in
-      try bytePort(of: try open(params.id, call), call)
+    ) { call, id in
+      try bytePort(of: try open(id, call), call)
     },
   ]
 

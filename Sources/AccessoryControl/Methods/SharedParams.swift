@@ -22,40 +22,34 @@ extension Instant {
   var wholeSeconds: Double { (Double(nanoseconds) / 1_000).rounded() / 1_000_000 }
 }
 
-struct OneID: Equatable, Sendable {
-  var id = ""
-  var world: String?
-
-  static func format(_ key: String, _ summary: String) -> Record<OneID> {
-    Record("one \(key)", "", OneID()) {
-      Field(key, \.id, .text, summary, isRequired: true)
-    }
+extension Record {
+  /// An object with one key, whose value is the whole.
+  static func only(
+    _ name: String, _ key: String, _ format: Format<Root>, _ summary: String, from first: Root, isRequired: Bool = true
+  ) -> Record {
+    Record(name, "", first) { Field(key, \.self, format, summary, isRequired: isRequired) }
   }
 
-  static let accessory = format("accessory", "the id of the accessory")
-  static let app = format("app", "the id of the app")
-  static let session = format("session", "the id of the session")
-  static let host = format("host", "the id of the host")
-  static let fault = format("fault", "the id of the fault")
-  static let world = format("world", "the id of the world")
-}
-
-struct OptionalWorld: Equatable, Sendable {
-  var world: String?
-
-  static let format = Record("maybe a world", "", OptionalWorld()) {
-    Field("world", \.world, .optional(.text), "the id of a world (default: all)")
+  /// A list under one key.
+  static func list<Element>(_ key: String, _ element: Format<Element>, _ summary: String) -> Record
+  where Root == [Element] {
+    Record("list of \(key)", summary, []) { Field(key, \.self, .list(of: element), summary, isRequired: true) }
   }
 }
 
-struct Listed<Element: Equatable & Sendable>: Equatable, Sendable {
-  var all: [Element] = []
+extension Record<String> {
+  /// The ID of an object.
+  static func id(of kind: String) -> Record { .only("one \(kind)", kind, .text, "the id of the \(kind)", from: "") }
 
-  static func format(_ key: String, _ element: Format<Element>, _ summary: String) -> Record<Listed> {
-    Record("list of \(key)", summary, Listed()) {
-      Field(key, \.all, .list(of: element), summary, isRequired: true)
-    }
+  /// The ID of an object that was created.
+  static func new(_ kind: String) -> Record {
+    .only("new \(kind)", kind, .text, "the id of the new \(kind)", from: "")
   }
+}
+
+extension Record<String?> {
+  static let world = Record.only(
+    "maybe a world", "world", .optional(.text), "the id of a world (default: all)", from: nil, isRequired: false)
 }
 
 enum ProfileReference: Equatable, Sendable {

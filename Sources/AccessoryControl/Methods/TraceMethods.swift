@@ -7,7 +7,8 @@ extension ControlMethods {
       "trace.get",
       "Get a self-contained HTML page that shows what happened in a world: lanes, packets, log and verdict. By default "
         + "it contains only the first packets of each cable; to include the rest, call packet.record first.",
-      TraceAsking.format, TracePageText.format, effect: .reads, errors: [.unknown, .gone],
+      TraceAsking.format, .only("trace", "html", .text, "the page", from: ""), effect: .reads,
+      errors: [.unknown, .gone],
       example: "{\"text\":\"the greeting did not arrive\"}",
       exampleResult: "{\"html\":\"<!doctype html>…\"}"
     ) { call, asked in
@@ -15,8 +16,7 @@ extension ControlMethods {
       let world = try job?.world ?? call.server.world(asked.world)
       let verdict = job.map { TraceVerdict("\($0.state.state)", $0.outcome?.text ?? $0.title) }
       let trace = job?.trace ?? world.trace
-      return TracePageText(
-        html: String(decoding: trace.page(verdict ?? TraceVerdict(asked.verdict, asked.text)), as: UTF8.self))
+      return String(decoding: trace.page(verdict ?? TraceVerdict(asked.verdict, asked.text)), as: UTF8.self)
     }
   ]
 }
@@ -42,13 +42,5 @@ private struct TraceAsking: Equatable, Sendable {
     Field("job", \.job, .optional(.text), "the id of a job whose world and result to show")
     Field("verdict", \.verdict, .text, "the word at the top of the page, such as `failed`")
     Field("text", \.text, .text, "the sentence at the top of the page")
-  }
-}
-
-private struct TracePageText: Equatable, Sendable {
-  var html = ""
-
-  static let format = Record("trace", "", TracePageText()) {
-    Field("html", \.html, .text, "the page", isRequired: true)
   }
 }

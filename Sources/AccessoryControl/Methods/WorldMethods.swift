@@ -6,7 +6,7 @@ extension ControlMethods {
     ControlMethod(
       "world.create",
       "Create a world: an Apple device with nothing plugged in. The world `main` exists from the start.",
-      WorldChoices.format, Made.format("world"), errors: [.limit], example: "{\"time\":\"virtual\",\"seed\":7}"
+      WorldChoices.format, .new("world"), errors: [.limit], example: "{\"time\":\"virtual\",\"seed\":7}"
     ) { call, choices in
       if let flicker = choices.deviceFlicker, case .flicker = flicker {
       } else if choices.deviceFlicker != nil {
@@ -14,20 +14,20 @@ extension ControlMethods {
       }
       let id = try call.server.worlds.issue()
       call.server.worlds.put(ControlWorld(id, choices, in: call.server), named: id)
-      return Made(id: id)
+      return id
     },
     ControlMethod(
-      "world.list", "List the worlds.", Nothing.params, Listed.format("worlds", WorldState.format.format, "all worlds"),
+      "world.list", "List the worlds.", Nothing.params, .list("worlds", WorldState.format.format, "all worlds"),
       effect: .reads
     ) {
       call, _ in
-      Listed(all: call.server.worlds.all.map(\.state))
+      call.server.worlds.all.map(\.state)
     },
     ControlMethod(
-      "world.remove", "Remove a world: end its apps, unplug its accessories, and discard their ids.", OneID.world,
+      "world.remove", "Remove a world: end its apps, unplug its accessories, and discard their ids.", .id(of: "world"),
       Nothing.result, errors: [.unknown, .gone, .state], example: "{\"world\":\"w1\"}"
-    ) { call, params in
-      let world = try call.server.world(params.id)
+    ) { call, id in
+      let world = try call.server.world(id)
       guard world.id != "main" else { throw RPCError(.state, "the world 'main' cannot be removed") }
       world.end()
       call.server.worlds.remove(world.id)
@@ -36,14 +36,6 @@ extension ControlMethods {
       return Nothing()
     },
   ]
-}
-
-struct Made: Equatable, Sendable {
-  var id = ""
-
-  static func format(_ key: String) -> Record<Made> {
-    Record("new \(key)", "", Made()) { Field(key, \.id, .text, "the id of the new \(key)", isRequired: true) }
-  }
 }
 
 extension ControlWorld {
