@@ -68,18 +68,16 @@ let package = Package(
   ],
   targets: [
     .target(name: "CLinux"),
-    // Which commit this is.
-    .target(name: "CBuild", cSettings: origin),
     // The files of the live page, embedded by the compiler.
     .target(name: "CPage", exclude: ["files"]),
     // Functions of the system that tests of apps hear of first.
     .target(name: "CAppCalls"),
-    // Libraries that are loaded when they are needed: libmicrohttpd, and sd-bus of libsystemd; CLinux loads zlib.
-    .target(name: "CMicroHTTPD", dependencies: ["CLinux"]),
+    // What only the program needs: which commit it is, and libmicrohttpd, which is loaded when it is needed.
+    .target(name: "CEasim", dependencies: ["CLinux"], cSettings: origin),
+    // sd-bus of libsystemd, which is loaded when it is needed; CLinux loads zlib.
     .target(name: "CSystemd", dependencies: ["CLinux"]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"])]),
-    .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
+    .systemLibrary(name: "CUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev", "libudev-dev"])]),
 
     // Below all floors: what the protocol and everything else are written with;
     // files and options, described once.
@@ -100,7 +98,7 @@ let package = Package(
       "AccessoryProfiles", floor: 1, "AccessoryCore AccessoryFormats IAP2",
       exclude: ["Library/schema", "Library/scenarios"], embedded: true),
     library("AccessoryCaptures", floor: 1, "AccessoryCore AccessoryFormats IAP2 CLinux", swift: callingC),
-    library("AccessoryUSB", floor: 1, "AccessoryCore AccessoryFormats CLinux CLibUSB CUdev"),
+    library("AccessoryUSB", floor: 1, "AccessoryCore AccessoryFormats CLinux CUSB"),
     // Links the library by its own name, so that apps need no libssl-dev.
     library(
       "Certificates", floor: 1, "AccessoryCore AccessoryFormats", swift: callingC,
@@ -129,11 +127,6 @@ let package = Package(
     // Files without names and serial numbers.
     library(
       "AccessoryRedaction", floor: 2, "AccessoryCaptures Certificates AccessoryCore AccessoryFormats IAP2"),
-
-    // Between a device and an accessory.
-    library(
-      "AccessoryProxy", floor: 3,
-      "AccessoryCables AccessorySessions AccessoryProfiles LinuxIO AccessoryCore IAP2"),
 
     // The files of the live page, what it shows of packets, and traces: the page with a run inside.
     library(
@@ -179,7 +172,7 @@ let package = Package(
     library("ExternalAccessoryXCTest", floor: 7, "ExternalAccessorySimulation"),
     library(
       "AccessoryControl", floor: 7,
-      "AccessoryLoad AccessoryReplay AccessorySoak AccessoryWorlds AccessorySimulator AccessoryHost AccessoryProxy "
+      "AccessoryLoad AccessoryReplay AccessorySoak AccessoryWorlds AccessorySimulator AccessoryHost "
         + "AccessoryCables AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO "
         + "Certificates AccessoryRuns AccessoryPages AccessoryCore AccessoryFormats IAP2"),
     program(
@@ -187,19 +180,17 @@ let package = Package(
       "AccessoryControl AccessoryCheck AccessoryLoad AccessoryReplay AccessorySoak AccessoryWorlds "
         + "AccessorySimulator AccessoryHost AccessoryHardware AccessoryBluetooth AccessoryUSB AccessoryCables "
         + "AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO Certificates AccessoryPages "
-        + "AccessoryProxy AccessoryRedaction AccessoryRuns AccessoryCore AccessoryFormats IAP2 CBuild CLinux CMicroHTTPD"
-    ),
+        + "AccessoryRedaction AccessoryRuns AccessoryCore AccessoryFormats IAP2 CEasim CLinux"),
     // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
     program("EADemoClient", "ExternalAccessory AccessoryHardware"),
 
-    // What several test targets share; ChannelsOnHardware is the same suite on USB and Bluetooth, for a guest of the
-    // kernel lane, and RealTimeSoak two processes for minutes and hours, and what becomes of them: Scripts/soak.
-    support("TestSupport", "AccessoryCore AccessoryFormats"),
-    support("ChannelSuite", "AccessoryCore AccessoryFormats CLinux"),
+    // What several test targets share; ChannelsOnHardware is the suite of all channels on USB and Bluetooth, for a guest
+    // of the kernel lane, and RealTimeSoak two processes for minutes and hours, and what becomes of them: Scripts/soak.
+    support("TestSupport", "AccessoryCore AccessoryFormats CLinux"),
     support(
       "FuzzTargets", "AccessoryControl AccessoryProfiles AccessoryCaptures LinuxIO AccessoryCore AccessoryFormats IAP2"),
     program(
-      "ChannelsOnHardware", "AccessoryBluetooth AccessoryUSB LinuxIO AccessoryCore ChannelSuite",
+      "ChannelsOnHardware", "AccessoryBluetooth AccessoryUSB LinuxIO AccessoryCore TestSupport",
       path: "Tests/Support/ChannelsOnHardware"),
     program("RealTimeSoak", "LinuxIO AccessoryCore AccessoryFormats TestSupport", path: "Tests/Support/RealTimeSoak"),
 
@@ -209,24 +200,16 @@ let package = Package(
     tests("IAP2Tests", "AccessoryCore AccessoryFormats IAP2 TestSupport"),
     tests(
       "LinuxIOTests",
-      "AccessoryCables AccessoryFaults LinuxIO AccessoryCore AccessoryFormats IAP2 CLinux ChannelSuite "
-        + "TestSupport"),
-    tests(
-      "AccessoryProfilesTests",
-      "AccessorySoak AccessoryWorlds AccessoryProfiles AccessoryCore AccessoryFormats IAP2 TestSupport"),
-    tests(
-      "CapturesTests",
-      "AccessoryReplay AccessoryWorlds AccessorySimulator AccessoryHost AccessoryCables AccessorySessions "
-        + "AccessoryProfiles AccessoryRedaction AccessoryCaptures AccessoryFaults LinuxIO AccessoryCore AccessoryFormats "
-        + "IAP2 TestSupport"),
+      "AccessoryCables AccessoryFaults LinuxIO AccessoryCore AccessoryFormats IAP2 CLinux TestSupport"),
     tests(
       "HardwareTests",
       "easim AccessorySimulator AccessoryHost AccessoryHardware AccessoryBluetooth AccessoryUSB AccessoryCables "
-        + "AccessorySessions AccessoryProfiles LinuxIO Certificates AccessoryCore CSystemd ChannelSuite TestSupport"),
+        + "AccessorySessions AccessoryProfiles LinuxIO Certificates AccessoryCore CSystemd TestSupport"),
     tests(
       "RolesTests",
-      "AccessoryWorlds AccessorySimulator AccessoryHost AccessoryProxy AccessoryHardware AccessoryCables "
-        + "AccessorySessions AccessoryProfiles LinuxIO Certificates AccessoryCore AccessoryFormats IAP2 TestSupport"),
+      "AccessoryReplay AccessoryWorlds AccessorySimulator AccessoryHost AccessoryHardware AccessoryRedaction "
+        + "AccessoryCables AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO Certificates "
+        + "AccessoryCore AccessoryFormats IAP2 TestSupport"),
     tests(
       "WorldsTests",
       "AccessorySoak AccessoryWorlds AccessorySimulator AccessoryHost AccessoryHardware AccessoryCables "

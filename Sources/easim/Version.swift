@@ -1,4 +1,4 @@
-import CBuild
+import CEasim
 
 /// The version that `easim --version` prints, for use in bug reports.
 enum Version {

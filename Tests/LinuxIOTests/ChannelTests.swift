@@ -1,7 +1,6 @@
 import AccessoryCore
 import AccessoryFaults
 import AccessoryFormats
-import ChannelSuite
 import LinuxIO
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@ import AccessoryCore
 import AccessoryFaults
 import AccessoryFormats
 import CLinux
-import ChannelSuite
 import Glibc
 import LinuxIO
 import TestSupport

@@ -1,5 +1,4 @@
 import AccessoryCore
-import ChannelSuite
 import Foundation
 import Glibc
 import LinuxIO

@@ -1,5 +1,4 @@
 import AccessoryCore
-import ChannelSuite
 import Glibc
 import TestSupport
 import Testing

@@ -3,7 +3,6 @@ import AccessoryCore
 import AccessoryFaults
 import AccessoryFormats
 import AccessoryProfiles
-import AccessoryProxy
 import LinuxIO
 
 /// A proxy between an accessory at one address and a device at another.

@@ -1,5 +1,5 @@
 import AccessoryCore
-import CLibUSB
+import CUSB
 import Glibc
 
 /// An open device whose iAP interface is claimed, with a libusb context of its own.

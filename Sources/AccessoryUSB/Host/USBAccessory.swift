@@ -1,5 +1,5 @@
 import AccessoryCore
-import CUdev
+import CUSB
 import Glibc
 
 /// A USB device that is or resembles an accessory, with everything that can be learned without opening the device.

@@ -1,5 +1,5 @@
 import AccessoryCore
-import CLibUSB
+import CUSB
 import Glibc
 
 /// An open device on a loop. The cable owns the iAP2 channel and the native channels, handles libusb's events, and

@@ -1,5 +1,5 @@
 import AccessoryCore
-import CLibUSB
+import CUSB
 
 struct USBDirection {
   /// What must be done before transfers can be submitted again.

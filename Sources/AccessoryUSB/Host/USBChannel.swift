@@ -1,6 +1,6 @@
 import AccessoryCore
 import AccessoryFormats
-import CLibUSB
+import CUSB
 
 /// The host's side of a pair of bulk endpoints, for iAP2 or for a native transport.
 ///

@@ -1,5 +1,5 @@
 import AccessoryCore
-import CUdev
+import CUSB
 import Glibc
 
 /// Reports which accessories are plugged into USB, and which are unplugged.

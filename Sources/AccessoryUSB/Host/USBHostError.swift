@@ -1,5 +1,5 @@
 import AccessoryCore
-import CLibUSB
+import CUSB
 import Glibc
 import Synchronization
 

@@ -1,4 +1,4 @@
-import CLibUSB
+import CUSB
 import Glibc
 
 /// One bulk transfer and its buffer, reused many times.

@@ -4,7 +4,6 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryPages
 import AccessoryProfiles
-import AccessoryProxy
 import AccessorySessions
 import LinuxIO
 

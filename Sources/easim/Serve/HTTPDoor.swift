@@ -1,6 +1,6 @@
 import AccessoryControl
 import AccessoryCore
-import CMicroHTTPD
+import CEasim
 import Glibc
 import LinuxIO
 

@@ -1,6 +1,6 @@
 import AccessoryControl
 import AccessoryCore
-import CMicroHTTPD
+import CEasim
 
 final class HTTPExchange {
   let connection: OpaquePointer

@@ -1,7 +1,7 @@
 import AccessoryControl
 import AccessoryCore
 import AccessoryPages
-import CMicroHTTPD
+import CEasim
 import Glibc
 
 /// Serves the files of the live page from the program or, for development, from the folder named by `EASIM_PAGE`.

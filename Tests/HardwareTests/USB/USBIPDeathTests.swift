@@ -1,5 +1,4 @@
 import AccessoryCore
-import ChannelSuite
 import LinuxIO
 import TestSupport
 import Testing

@@ -9,7 +9,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-@testable import AccessoryProxy
+@testable import AccessoryControl
 
 @Suite struct CableProxyTests {
   @Test func authenticationAndIdentificationPassEndToEnd() throws {

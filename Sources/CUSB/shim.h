@@ -10,3 +10,10 @@
 static inline int clibusb_look_for_no_devices(void) {
   return libusb_set_option(NULL, LIBUSB_OPTION_NO_DEVICE_DISCOVERY);
 }
+
+// libudev as Swift sees it. If this header is missing: apt-get install libudev-dev
+#if __has_include(<libudev.h>)
+#include <libudev.h>
+#else
+#error "easim needs libudev's headers: apt-get install libudev-dev"
+#endif
