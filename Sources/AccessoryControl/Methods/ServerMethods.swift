@@ -53,7 +53,7 @@ extension ControlMethods {
         + "`change` notification; with `after`, past ones come first. A second subscription to a world replaces the "
         + "first. Notifications about the client's own apps and sessions need no subscription.",
       Subscribing.format,
-      .only("last number", "number", .integer(0...Int.max), "the number of the latest notice", from: 0), effect: .reads,
+      .only("last number", "number", .integer(0...Int.max), "the number of the latest notification", from: 0), effect: .reads,
       errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
     ) { call, params in
       let worlds = try params.world.map { [try call.server.world($0)] } ?? call.server.worlds.all
