@@ -61,7 +61,6 @@ final class DeviceAttachment: ConnectionOwner {
     connection = Connection(
       peer: peer, cable: cable, handshakeTimeouts: device.settings.handshakeTimeouts, on: device.loop)
     publication = PublicationMachine(policy: device.settings.policy, flicker: device.settings.flicker)
-    timer = device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
   }
 
   var published: PublishedAccessory? { publication.current }
@@ -217,6 +216,8 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func handleResponse(_ response: [UInt8]) {
+    // The next response is preceded by another certificate, so neither of the two is needed any longer.
+    defer { (challenge, certificate) = ([], []) }
     switch device.authenticator.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted where refusesSignatures:
       refuse(.onPurpose)
@@ -270,8 +271,15 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func perform(_ actions: [PublicationMachine.Action]) {
-    if let deadline = publication.deadline { timer?.arm(at: deadline) } else { timer?.cancel() }
+    if let deadline = publication.deadline { armTimer(at: deadline) } else { timer?.cancel() }
     for action in actions { perform(action) }
+  }
+
+  /// Creates the timer when it is first needed: only a device that causes flickers needs it.
+  private func armTimer(at deadline: Instant) {
+    let timer = timer ?? device.loop.makeTimer { [unowned self] in publicationDeadlineCame() }
+    self.timer = timer
+    timer.arm(at: deadline)
   }
 
   private func withdraw() {

@@ -17,7 +17,6 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// The cable between the two ends.
   public let cable: Cable
   private let timer: LoopTimer
-  private let handshakeTimeouts: HandshakeTimeouts
 
   // Exclusivity is not checked, because a check would cost a call for each of several accesses per packet. A connection
   // belongs to one loop; while the peer changes, it only calls the channel's `send`, which never calls back.
@@ -45,7 +44,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     peer: consuming Peer<Role>, cable: Cable, handshakeTimeouts: HandshakeTimeouts = .unlimited, on loop: any EventLoop
   ) {
     self.peer = peer
-    self.handshakeTimeouts = cable.isDedicated && !handshakeTimeouts.coversDedicated ? .unlimited : handshakeTimeouts
+    let isLimited = handshakeTimeouts != .unlimited && (!cable.isDedicated || handshakeTimeouts.coversDedicated)
+    watch = isLimited ? PhaseClock(handshakeTimeouts) : nil
     self.cable = cable
     self.loop = loop
     timer = loop.makeTimer()
@@ -61,7 +61,6 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   public func start(_ owner: any ConnectionOwner) {
     self.owner = owner
     cable.main.start(self)
-    if handshakeTimeouts != .unlimited { beginWatch() }
     peer.core.start(now: now)
     drainAndFlush()
     notePhase()
@@ -192,19 +191,25 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// What the peer is waiting for.
   public var phase: PeerPhase { peer.phase }
 
-  private func beginWatch() {
-    watch = PhaseClock(handshakeTimeouts)
-    watchTimer = loop.makeTimer { [unowned self] in silenceLasted() }
-  }
-
   private func notePhase() {
     guard watch != nil, !isOver else { return }
-    watch?.note(peer.phase, now: now)
+    let phase = peer.phase
+    let isNewlyReady = phase == .ready && watch?.phase != .ready
+    watch?.note(phase, now: now)
     armWatch()
+    // Most connections are idle from here on, so they should hold no memory that only the handshake needed.
+    if isNewlyReady { peer.core.releaseMemory() }
   }
 
   private func armWatch() {
-    if let deadline = watch?.deadline { watchTimer?.arm(at: deadline) } else { watchTimer?.cancel() }
+    guard let deadline = watch?.deadline else {
+      watchTimer?.cancel()
+      watchTimer = nil
+      return
+    }
+    let timer = watchTimer ?? loop.makeTimer { [unowned self] in silenceLasted() }
+    watchTimer = timer
+    timer.arm(at: deadline)
   }
 
   private func silenceLasted() {

@@ -21,7 +21,8 @@ final class PreparedProfile {
   /// How many bytes of the previous session each session starts with, at most; nil without the stale-bytes quirk.
   private(set) var staleBytes: Int?
 
-  private let empty: PreparedIdentification
+  /// Only an accessory that flickers needs this identification.
+  private lazy var empty = PreparedIdentification(profile.identification(isWhole: false))
   private let whole: PreparedIdentification
   private let wholeWithoutSides: PreparedIdentification
 
@@ -48,7 +49,6 @@ final class PreparedProfile {
       }
     }
     self.reportsSessionStatus = reportsSessionStatus
-    empty = PreparedIdentification(profile.identification(isWhole: false))
     whole = PreparedIdentification(profile.identification(isWhole: true))
     besideTheLink = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)
     wholeWithoutSides =

@@ -14,8 +14,9 @@ import IAP2
 /// try glasses.plugIn()
 /// ```
 public final class SimulatedAccessory {
-  /// The accessory's profile.
-  public let profile: Profile
+  /// The accessory's profile, without the quirks that scripts add.
+  public var profile: Profile { original.profile }
+  private let original: PreparedProfile
   private var prepared: PreparedProfile
   private let port: any Port
   private let adjustLink: (inout LinkSettings) -> Void
@@ -70,10 +71,10 @@ public final class SimulatedAccessory {
     behavior: ((Behavior) -> any AccessoryBehavior)? = nil,
     report: @escaping (TimelineEvent) -> Void
   ) {
-    self.profile = profile
     self.port = port
-    prepared = PreparedProfile(
+    original = PreparedProfile(
       profile, authenticator: authenticator, behavior: behavior ?? BuiltInBehaviors.behavior)
+    prepared = original
     self.loop = loop
     self.report = report
     adjustLink = link
@@ -82,10 +83,8 @@ public final class SimulatedAccessory {
     flicker = WireFlickerMachine(flicker: profile.quirks.flicker)
     random = loop.random.derived("accessory")
     subject = Self.subject(profile, offering: [])
-    timer = loop.makeTimer { [unowned self] in deadlineCame() }
     let played = makeSessionQuirks()
     if !played.isEmpty { sessionQuirks = played }
-    refusals = ReportLimit("warnings about devices that connect", on: loop) { [unowned self] in log(.warning($0)) }
   }
 
   deinit {
@@ -100,6 +99,9 @@ public final class SimulatedAccessory {
     case .unplugged, .away: false
     }
   }
+
+  /// Whether a quirk makes the device refuse the accessory's valid signatures.
+  package var hasRefusedSignatures: Bool { original.profile.quirks.authentication?.answer == .refuse }
 
   /// Whether the accessory is plugged in with all its protocols, after any flicker.
   public var isWhole: Bool { flicker.state == .whole }
@@ -179,7 +181,21 @@ public final class SimulatedAccessory {
   }
 
   private func armTimer() {
-    if let deadline = flicker.deadline { timer?.arm(at: deadline) } else { timer?.cancel() }
+    guard let deadline = flicker.deadline else {
+      timer?.cancel()
+      return
+    }
+    let timer = timer ?? loop.makeTimer { [unowned self] in deadlineCame() }
+    self.timer = timer
+    timer.arm(at: deadline)
+  }
+
+  private func refuse(_ text: String) {
+    let refusals =
+      refusals
+      ?? ReportLimit("warnings about devices that connect", on: loop) { [unowned self] in log(.warning($0)) }
+    self.refusals = refusals
+    refusals.report(text)
   }
 
   private func deadlineCame() {
@@ -230,7 +246,7 @@ public final class SimulatedAccessory {
   private func handle(_ event: PortEvent) {
     switch event {
     case .cable(let cable, let device): attach(cable, device)
-    case .warning(let text): refusals?.report(text)
+    case .warning(let text): refuse(text)
     case .ended(let why):
       log(.warning("\(port.place) is over: \(why)"))
       // If the port fails later, for example because a gadget is unbound by hand, the accessory counts as unplugged.
@@ -243,7 +259,7 @@ public final class SimulatedAccessory {
     hadCable = true
     guard attachment == nil else {
       // A port accepts only one cable at a time.
-      refusals?.report("refused \(device): another device is already connected")
+      refuse("refused \(device): another device is already connected")
       cable.main.close()
       return
     }

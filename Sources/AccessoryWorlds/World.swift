@@ -326,10 +326,9 @@ public final class World {
       },
       deviceEnd: { [unowned self] cable in
         cableCount += 1
-        let quirk = accessories[accessory]?.accessory.profile.quirks.authentication
         device.plugIn(
-          cable, at: "a cable in memory", key: "\(accessory)", refusesSignatures: quirk?.answer == .refuse,
-          worldNumber: accessory)
+          cable, at: "a cable in memory", key: "\(accessory)",
+          refusesSignatures: accessories[accessory]?.accessory.hasRefusedSignatures == true, worldNumber: accessory)
       })
   }
 

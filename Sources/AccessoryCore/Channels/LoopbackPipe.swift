@@ -163,7 +163,8 @@ final class LoopbackPipe {
 /// A buffer that grows only while it is being filled, so the bytes never move while they are being read.
 private struct ByteTank: ~Copyable {
   var count = 0
-  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  // The memory is typed, because Swift allocates untyped memory in the system's slower, aligned way.
+  private var memory = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
   /// The smallest buffer has room for a packet with an authentication certificate.
   private static let smallest = 1024
 
@@ -172,19 +173,21 @@ private struct ByteTank: ~Copyable {
   mutating func append(_ bytes: RawSpan) {
     let needed = count + bytes.byteCount
     if needed > memory.count {
-      let larger = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: max(needed, 2 * memory.count, Self.smallest), alignment: 16)
-      larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
+      let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(needed, 2 * memory.count, Self.smallest))
+      if count > 0 { UnsafeMutableRawBufferPointer(larger).copyMemory(from: raw(..<count)) }
       memory.deallocate()
       memory = larger
     }
-    bytes.withUnsafeBytes {
-      UnsafeMutableRawBufferPointer(rebasing: memory[count..<needed]).copyMemory(from: $0)
-    }
+    let room = UnsafeMutableRawBufferPointer(memory)
+    bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: room[count..<needed]).copyMemory(from: $0) }
     count = needed
   }
 
   func bytes(from start: Int, most: Int) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: memory[start..<min(count, start + most)])
+    raw(start..<min(count, start + most))
+  }
+
+  private func raw(_ range: some RangeExpression<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[range])
   }
 }

@@ -49,6 +49,9 @@ public struct ControlMessage: Hashable, Sendable {
 /// so this type ignores packet boundaries. The length field limits a message, and thus the buffer, to 65,535 bytes.
 struct ControlStream {
   private var buffer = ByteQueue()
+  /// The message of a packet that contained exactly one message. Such a message does not go through the buffer, which
+  /// saves a copy and, on most links, the buffer.
+  private var whole: ControlMessage?
 
   enum Item: Equatable {
     case message(ControlMessage)
@@ -57,11 +60,27 @@ struct ControlStream {
   }
 
   mutating func append(_ payload: RawSpan) {
+    if whole == nil, buffer.isEmpty, let message = Self.onlyMessage(in: payload) {
+      whole = message
+      return
+    }
+    if let message = whole.take() { buffer.append(contentsOf: message.encoded) }
     buffer.append(payload)
+  }
+
+  /// The message in a packet that contains exactly one; nil for every other packet.
+  private static func onlyMessage(in payload: RawSpan) -> ControlMessage? {
+    let count = payload.byteCount
+    func word(_ at: Int) -> UInt16 { payload.unsafeLoadUnaligned(fromByteOffset: at, as: UInt16.self).bigEndian }
+    guard count >= ControlMessage.headerSize, word(0) == 0x4040, Int(word(2)) == count else { return nil }
+    return ControlMessage(
+      MessageID(rawValue: word(4)),
+      body: payload.extracting(ControlMessage.headerSize..<count).withUnsafeBytes { [UInt8]($0) })
   }
 
   /// Returns the next message, or the garbage that precedes it; nil until either is complete.
   mutating func next() -> Item? {
+    if let message = whole.take() { return .message(message) }
     if buffer.isEmpty { return nil }
     guard canBeginMessage(at: 0) else { return .garbage(takeGarbage()) }
     guard buffer.count >= ControlMessage.headerSize else { return nil }
@@ -81,6 +100,11 @@ struct ControlStream {
 
   mutating func forget() {
     buffer.removeAll()
+    whole = nil
+  }
+
+  mutating func releaseMemory() {
+    if buffer.isEmpty { buffer = ByteQueue() }
   }
 
   private func word(at start: Int) -> UInt16 {

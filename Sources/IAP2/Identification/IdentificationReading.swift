@@ -199,6 +199,7 @@ public final class IdentificationMemory {
   private static let capacity = 16
   private var judge = IdentificationJudge()
   private var known: [(body: [UInt8], judged: JudgedIdentification)] = []
+  private var settings: DeviceRole.SharedSettings?
 
   /// Creates an empty cache.
   public init() {}
@@ -214,6 +215,15 @@ public final class IdentificationMemory {
     if known.count == Self.capacity { known.removeFirst() }
     known.append((message.body, judged))
     return judged
+  }
+
+  /// Returns the object that other peers with equal settings use: the settings of a device differ only while it finds out
+  /// which order an accessory needs, and each copy takes 300 bytes.
+  func shared(_ settings: DeviceRole.Settings) -> DeviceRole.SharedSettings {
+    if let known = self.settings, known.value == settings { return known }
+    let made = DeviceRole.SharedSettings(settings)
+    self.settings = made
+    return made
   }
 
   /// Compares all bytes without an early exit, so that the compiler can vectorise the loop.

@@ -196,6 +196,12 @@ public struct Link: ~Copyable {
     transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 
+  /// Frees the memory of packets that were sent and acknowledged.
+  mutating func releaseMemory() {
+    sender.releaseMemory()
+    ownPacket = []
+  }
+
   private mutating func noteStall() {
     let stalled = sender.waiting > 0 && !sender.canTransmit(window: terms.sendWindow)
     if stalled, !isStalled { counters.windowStalls += 1 }

@@ -192,23 +192,21 @@ extension LinkParameters {
   /// consistent.
   package func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {
     let zero = isZeroAcknowledgement
-    let window = zero ? 0...127 : 1...127
-    var ranges: [(Field, Int, ClosedRange<Int>)] = [
-      (.version, Int(version), 1...1), (.window, Int(maximumOutstandingPackets), window),
-      (.length, Int(maximumPacketLength), 24...65_535),
-    ]
-    if !zero {
-      let most = isOffer ? min(max(Int(maximumOutstandingPackets), 1), 127) : 127
-      ranges += [
-        (.retransmissionTimeout, Int(retransmissionTimeout), 20...65_535),
-        (.acknowledgementTimeout, Int(cumulativeAcknowledgementTimeout), 10...32_767),
-        (.retransmissions, Int(maximumRetransmissions), 1...30),
-        (.cumulativeAcknowledgements, Int(maximumCumulativeAcknowledgements), 0...most),
-      ]
+    var found: [ValueOutOfRange] = []
+    func check(_ field: Field, _ value: some BinaryInteger, _ allowed: ClosedRange<Int>) {
+      if allowed.contains(Int(value)) { return }
+      found.append(ValueOutOfRange(field: field, value: Int(value), allowed: allowed))
     }
-    return ranges.compactMap { field, value, allowed in
-      allowed.contains(value) ? nil : ValueOutOfRange(field: field, value: value, allowed: allowed)
-    }
+    check(.version, version, 1...1)
+    check(.window, maximumOutstandingPackets, zero ? 0...127 : 1...127)
+    check(.length, maximumPacketLength, 24...65_535)
+    if zero { return found }
+    let most = isOffer ? min(max(Int(maximumOutstandingPackets), 1), 127) : 127
+    check(.retransmissionTimeout, retransmissionTimeout, 20...65_535)
+    check(.acknowledgementTimeout, cumulativeAcknowledgementTimeout, 10...32_767)
+    check(.retransmissions, maximumRetransmissions, 1...30)
+    check(.cumulativeAcknowledgements, maximumCumulativeAcknowledgements, 0...most)
+    return found
   }
 
   /// Returns these parameters with each of the given values replaced by the nearest allowed one.

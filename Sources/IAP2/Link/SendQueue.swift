@@ -209,6 +209,13 @@ struct SendQueue {
     }
   }
 
+  /// Frees the memory of the queue if the queue is empty.
+  mutating func releaseMemory() {
+    guard packets.isEmpty else { return }
+    packets = []
+    tape = PacketTape()
+  }
+
   // MARK: Sending
 
   /// The packets that ``takeRun(atMost:window:acknowledgement:now:)`` takes.

@@ -94,7 +94,15 @@ public struct DeviceRole: PeerRole {
     case native(component: UInt16)
   }
 
-  let settings: Settings
+  /// Settings that several peers refer to.
+  final class SharedSettings {
+    let value: Settings
+
+    init(_ value: Settings) { self.value = value }
+  }
+
+  private let shared: SharedSettings
+  var settings: Settings { shared.value }
   let memory: IdentificationMemory?
   var accepted: JudgedIdentification?
   var progress = Progress.linkDown
@@ -110,7 +118,7 @@ public struct DeviceRole: PeerRole {
   var nextSession: UInt16
 
   init(settings: Settings, memory: IdentificationMemory?) {
-    self.settings = settings
+    shared = memory?.shared(settings) ?? SharedSettings(settings)
     self.memory = memory
     order = settings.order
     (firstAnswerTimeout, answerTimeout) = (settings.firstAnswerTimeout, settings.answerTimeout)

@@ -44,6 +44,14 @@ public struct PeerCore: ~Copyable {
     events.isEmpty ? nil : events.next()
   }
 
+  /// Frees the memory that earlier messages needed and that is unused now. An owner calls this when a connection is
+  /// likely to become idle; later traffic allocates memory again.
+  public mutating func releaseMemory() {
+    events.releaseMemory()
+    control.releaseMemory()
+    link.releaseMemory()
+  }
+
   /// Whether the link is up.
   public var isLinkUp: Bool { link.isEstablished }
 

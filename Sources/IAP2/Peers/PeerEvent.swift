@@ -93,4 +93,8 @@ struct EventQueue {
     isEmpty = events.isEmpty
     return event
   }
+
+  mutating func releaseMemory() {
+    if isEmpty { events = Queue() }
+  }
 }
