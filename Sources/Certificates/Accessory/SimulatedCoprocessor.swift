@@ -4,8 +4,8 @@ import AccessoryCore
 /// ones, but no Apple device trusts their authority.
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and the certificate
-/// are created when first needed, and then kept. Creating both takes about 0.5 ms for the current generation and about
-/// 15 ms for the older one, which needs primes.
+/// are created when first needed, and then kept, also for later coprocessors with the same seed. Creating both takes
+/// about 0.5 ms for the current generation and about 15 ms for the older one, which needs primes.
 ///
 /// ```swift
 /// let coprocessor = SimulatedCoprocessor(seed: 7)
@@ -54,7 +54,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private var identity: Identity {
     made.withLock { made in
       if let made { return made }
-      let identity = Identity(seed, number: seedNumber, generation: generation, authority: authority)
+      let identity = Identity.shared(seed, number: seedNumber, generation: generation, authority: authority)
       made = identity
       return identity
     }
@@ -65,7 +65,32 @@ private struct Identity: Sendable {
   let key: any SigningKey
   let certificate: [UInt8]
 
-  init(_ seed: SeedStream, number: UInt64, generation: CoprocessorGeneration, authority: CertificateAuthority) {
+  private struct Recipe: Hashable {
+    let number: UInt64
+    let generation: CoprocessorGeneration
+    let authority: ObjectIdentifier
+  }
+
+  private static let mostShared = 64
+  /// The authority is kept together with the identity, so that its identifier cannot be reused.
+  private static let shared = Locked<[Recipe: (identity: Identity, authority: CertificateAuthority)]>([:])
+
+  /// Returns the identity that other coprocessors with the same seed use, and creates it if there is none. A run that
+  /// creates many worlds gives their accessories the same seeds.
+  static func shared(
+    _ seed: SeedStream, number: UInt64, generation: CoprocessorGeneration, authority: CertificateAuthority
+  ) -> Identity {
+    let recipe = Recipe(number: number, generation: generation, authority: ObjectIdentifier(authority))
+    if let known = shared.withLock({ $0[recipe] }) { return known.identity }
+    let made = Identity(seed, number: number, generation: generation, authority: authority)
+    shared.withLock { shared in
+      if shared.count == mostShared { shared.removeAll() }
+      shared[recipe] = (made, authority)
+    }
+    return made
+  }
+
+  private init(_ seed: SeedStream, number: UInt64, generation: CoprocessorGeneration, authority: CertificateAuthority) {
     switch generation {
     case .current: key = P256Key.derived(from: seed)
     case .older: key = RSAKey(derivedFrom: seed)

@@ -15,9 +15,10 @@ import Glibc
 /// certificates is not public. An expired certificate is also only a warning, because accessories are used for longer
 /// than their certificates are valid. A verifier can be used from any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
-  private let cache = Locked(CertificateCache())
+  /// All verifiers share what they know: the result depends only on a certificate's bytes.
+  private static let cache = Locked(CertificateCache())
 
-  /// Creates a verifier that has not seen a certificate yet.
+  /// Creates a verifier.
   public init() {}
 
   /// Reads the certificate and creates a challenge of the size that the coprocessor expects.
@@ -68,12 +69,12 @@ public final class AccessoryVerifier: DeviceAuthenticator {
   /// Returns a certificate and the result of checking its chain; for bytes seen before, this is just a look-up. Parsing
   /// and checking take place outside the lock, so two threads may occasionally do the same work.
   func known(_ bytes: [UInt8]) throws(AuthenticatorError) -> CertificateCache.Entry {
-    if let entry = cache.withLock({ $0[bytes] }) { return entry }
+    if let entry = Self.cache.withLock({ $0[bytes] }) { return entry }
     do throws(CertificateError) {
       let certificate = try AccessoryCertificate(bytes)
       let entry = CertificateCache.Entry(
         certificate: certificate, chainProblem: TrustedChain.simulation.problem(of: certificate))
-      cache.withLock { $0.keep(entry) }
+      Self.cache.withLock { $0.keep(entry) }
       return entry
     } catch {
       throw .certificate(error)

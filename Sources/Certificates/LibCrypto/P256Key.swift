@@ -67,8 +67,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
       EC_POINT_get_affine_coordinates(group, point.pointer, x.pointer, nil, arithmetic.pointer), "the nonce's point")
     LibraryReasons.must(BN_nnmod(r.pointer, x.pointer, order.number, arithmetic.pointer), "r")
     if BN_is_zero(r.pointer) == 1 { return nil }
-    let inverse = Owned(BN_new(), BN_free)
-    order.invert(number.pointer, into: inverse.pointer, arithmetic.pointer)
+    let inverse = Owned(BN_bin2bn(order.inverse(of: nonce), 32, nil), BN_free)
     guard
       let made = Owned(
         parsed: ECDSA_do_sign_ex(digest, Int32(digest.count), inverse.pointer, r.pointer, curveKey), ECDSA_SIG_free)
@@ -108,47 +107,12 @@ struct P256Signature: Equatable {
   }
 }
 
-/// The order of the group P-256, and arithmetic modulo that order. Scalars and nonces must be smaller than the order.
-/// All keys share one object.
-///
-/// The object is immutable, so any thread may use it.
-final class P256Order: @unchecked Sendable {
-  static let shared = P256Order()
-
-  let bytes: [UInt8]
-  let number: OpaquePointer
-  private let montgomery: OpaquePointer
-  private let inverting: OpaquePointer
-
-  private init() {
-    let group = Owned(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), EC_GROUP_free)
-    guard let number = BN_dup(EC_GROUP_get0_order(group.pointer)), let inverting = BN_dup(number),
-      let montgomery = BN_MONT_CTX_new()
-    else { preconditionFailure("libcrypto lacks P-256: \(LibraryReasons.take())") }
-    LibraryReasons.must(BN_sub_word(inverting, 2), "the order less two")
-    let arithmetic = Owned(BN_CTX_new(), BN_CTX_free)
-    LibraryReasons.must(BN_MONT_CTX_set(montgomery, number, arithmetic.pointer), "arithmetic by the order")
-    self.number = number
-    self.inverting = inverting
-    self.montgomery = montgomery
-    bytes = number.bigEndianBytes(32)
-  }
-
-  /// Sets `result` to the inverse of a nonzero number modulo the order.
-  ///
-  /// The number is raised to the power of the order minus two (Fermat), which takes half as long as `BN_mod_inverse`, a
-  /// function that divides and whose branches depend on the number.
-  func invert(_ value: OpaquePointer, into result: OpaquePointer, _ arithmetic: OpaquePointer) {
-    LibraryReasons.must(
-      BN_mod_exp_mont(result, value, inverting, number, arithmetic, montgomery), "the nonce's inverse")
-  }
-}
-
 /// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The next nonce is used only if the
 /// first gives no valid signature, which has never been observed.
 ///
 /// OpenSSL supports deterministic nonces from version 3.2 on, but Debian 12 has 3.0. easim implements only the sequence
-/// of steps; libcrypto does the arithmetic and computes the HMACs. A test checks the vectors of RFC 6979 A.2.5.
+/// of steps and an inverse (``P256Order``); libcrypto does all other arithmetic and computes the HMACs. A test checks the
+/// vectors of RFC 6979 A.2.5.
 ///
 /// `extra` (RFC 6979, 3.6) gives a different, equally deterministic sequence for the same key and digest. `extra` is
 /// used to sign a certificate again if its signature has the wrong length.

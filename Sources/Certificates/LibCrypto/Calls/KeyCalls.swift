@@ -7,10 +7,6 @@
 
 @_extern(c) func BN_CTX_free(_ c: OpaquePointer?)
 @discardableResult @_extern(c) func BN_CTX_new() -> OpaquePointer?
-@discardableResult @_extern(c) func BN_MONT_CTX_new() -> OpaquePointer?
-@discardableResult @_extern(c) func BN_MONT_CTX_set(
-  _ mont: OpaquePointer?, _ mod: OpaquePointer?, _ ctx: OpaquePointer?
-) -> Int32
 @discardableResult @_extern(c) func BN_add_word(_ a: OpaquePointer?, _ w: UInt) -> Int32
 @discardableResult @_extern(c) func BN_bin2bn(
   _ s: UnsafePointer<UInt8>?, _ len: Int32, _ ret: OpaquePointer?
@@ -24,10 +20,6 @@
 @discardableResult @_extern(c) func BN_dup(_ a: OpaquePointer?) -> OpaquePointer?
 @_extern(c) func BN_free(_ a: OpaquePointer?)
 @discardableResult @_extern(c) func BN_is_zero(_ a: OpaquePointer?) -> Int32
-@discardableResult @_extern(c) func BN_mod_exp_mont(
-  _ r: OpaquePointer?, _ a: OpaquePointer?, _ p: OpaquePointer?, _ m: OpaquePointer?, _ ctx: OpaquePointer?,
-  _ m_ctx: OpaquePointer?
-) -> Int32
 @discardableResult @_extern(c) func BN_mod_inverse(
   _ ret: OpaquePointer?, _ a: OpaquePointer?, _ n: OpaquePointer?, _ ctx: OpaquePointer?
 ) -> OpaquePointer?
@@ -41,7 +33,6 @@
 ) -> Int32
 @discardableResult @_extern(c) func BN_set_word(_ a: OpaquePointer?, _ w: UInt) -> Int32
 @discardableResult @_extern(c) func BN_sub(_ r: OpaquePointer?, _ a: OpaquePointer?, _ b: OpaquePointer?) -> Int32
-@discardableResult @_extern(c) func BN_sub_word(_ a: OpaquePointer?, _ w: UInt) -> Int32
 @discardableResult @_extern(c) func BN_to_ASN1_INTEGER(_ bn: OpaquePointer?, _ ai: OpaquePointer?) -> OpaquePointer?
 @_extern(c) func ECDSA_SIG_free(_ sig: OpaquePointer?)
 @discardableResult @_extern(c) func ECDSA_SIG_get0_r(_ sig: OpaquePointer?) -> OpaquePointer?
