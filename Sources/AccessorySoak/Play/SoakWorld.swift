@@ -51,6 +51,7 @@ final class SoakWorld {
     settings.keepsTranscript = line != nil
     settings.reportLine = line ?? { _ in }
     settings.recorder = recorder
+    settings.keepsEvents = false
     settings.report = { [weak record] happened in
       record?.saw(happened)
       event(happened)
