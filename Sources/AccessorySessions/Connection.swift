@@ -128,7 +128,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     if isOver { return }
     flush()
     if peer.core.wantsCablePaused != isPaused { setPaused(!isPaused) }
-    if let deadline = peer.core.deadline {
+    if let deadline = peer.core.nextDeadline() {
       timer.arm(at: deadline)
     } else {
       timer.cancel()
@@ -189,11 +189,11 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   // MARK: Silence
 
   /// What the peer is waiting for.
-  public var phase: PeerPhase { peer.phase }
+  public var phase: PeerPhase { peer.currentPhase() }
 
   private func notePhase() {
     guard watch != nil, !isOver else { return }
-    let phase = peer.phase
+    let phase = peer.currentPhase()
     let isNewlyReady = phase == .ready && watch?.phase != .ready
     watch?.note(phase, now: now)
     armWatch()
@@ -213,7 +213,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   }
 
   private func silenceLasted() {
-    guard let silence = watch?.handleTimeout(peer.phase, now: now) else { return armWatch() }
+    guard let silence = watch?.handleTimeout(peer.currentPhase(), now: now) else { return armWatch() }
     // Received bytes that are not a packet, such as noise caused by a wrong line speed, are reported first.
     peer.core.reportSkippedBytes()
     drainEvents()

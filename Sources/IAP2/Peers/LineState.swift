@@ -35,7 +35,7 @@ extension Peer where Role == DeviceRole {
   }
 
   private var awaited: String? {
-    switch phase {
+    switch core.link.waiting ?? role.phase(isAnswerDue: core.answerDeadline != nil) {
     case .detection: "detection sequence (FF 55 02 00 EE 10)"
     case .synchronization: "SYN, or its acknowledgement of the SYN|ACK"
     case .authentication, .identification:

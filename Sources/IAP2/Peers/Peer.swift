@@ -42,8 +42,9 @@ public protocol PeerRole {
   /// Handles everything that is due at `now`.
   static func handleTimeout(_ peer: inout Peer<Self>, now: Instant)
 
-  /// Returns what this end is waiting for while the link is up.
-  static func phase(of peer: borrowing Peer<Self>) -> PeerPhase
+  /// Returns what this end is waiting for while the link is up. The peer is not changed; it is `inout` for the reason
+  /// given at ``PeerCore/nextDeadline()``.
+  static func phase(of peer: inout Peer<Self>) -> PeerPhase
 
   /// Handles the end of the channel: every session ends with `reason`.
   static func stop(_ peer: inout Peer<Self>, _ reason: String)
@@ -135,16 +136,17 @@ struct AccessoryProgress: Equatable {
 }
 
 extension Peer {
-  /// What this end is waiting for.
-  public var phase: PeerPhase { core.link.waiting ?? Role.phase(of: self) }
+  /// Returns what this end is waiting for. Mutating for the reason given at ``PeerCore/nextDeadline()``.
+  public mutating func currentPhase() -> PeerPhase { core.link.waiting ?? Role.phase(of: &self) }
 }
 
 extension AccessoryRole {
   /// Returns what the accessory is waiting for while the link is up.
-  public static func phase(of peer: borrowing AccessoryPeer) -> PeerPhase { peer.progressOnLink.phase }
+  public static func phase(of peer: inout AccessoryPeer) -> PeerPhase { peer.progressOnLink.phase }
 }
 
 extension Peer where Role == AccessoryRole {
+  @inline(__always)
   fileprivate var progressOnLink: AccessoryProgress {
     let link = core.link.counters.establishments
     return role.progress.link == link ? role.progress : AccessoryProgress(link: link)
@@ -163,10 +165,14 @@ extension Peer where Role == AccessoryRole {
 
 extension DeviceRole {
   /// Returns what the device is waiting for while the link is up.
-  public static func phase(of peer: borrowing DevicePeer) -> PeerPhase {
-    switch peer.role.progress {
+  public static func phase(of peer: inout DevicePeer) -> PeerPhase {
+    peer.role.phase(isAnswerDue: peer.core.answerDeadline != nil)
+  }
+
+  func phase(isAnswerDue: Bool) -> PeerPhase {
+    switch progress {
     case .linkDown: .owner
-    case .asking where peer.core.answerDeadline == nil: .owner
+    case .asking where !isAnswerDue: .owner
     case .asking(.authentication, _): .authentication
     case .asking(.identification, _): .identification
     case .ready: .ready
