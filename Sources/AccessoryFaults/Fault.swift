@@ -82,7 +82,11 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
   public init(_ text: String) throws(SourceProblems) { self = try Self.format.read(text) }
 
   /// The fault's name, for example `loss`.
-  public var name: String { Self.format.name(of: self) }
+  public var name: String {
+    // The format would ask all kinds one after the other, and worlds count their faults by name.
+    func name<Kind: FaultKind>(_ kind: Kind) -> String { Kind.format.name }
+    return name(effect.kind)
+  }
 
   /// The directions in which the fault acts.
   public var directions: [Direction] {

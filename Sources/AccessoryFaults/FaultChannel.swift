@@ -34,16 +34,18 @@ public final class FaultChannel: Channel, ChannelHandler, TimerHandler {
   private let struck: ((FaultStrike) -> Void)?
   private let inbound: FaultLane
   private let outbound: FaultLane
-  private var state = State.made
+  // Overlapping access is not checked, because every chunk causes several accesses. These properties are only read and
+  // assigned.
+  @exclusivity(unchecked) private var state = State.made
   private let timer: LoopTimer
   /// Finishes a close that has stalled.
   private var closer: LoopTimer?
   /// How the inner channel was closed, if it was closed cleanly and the bytes before the close are still in transit.
-  private var ending: ChannelEnd?
-  private var isPaused = false
-  private var isInnerPaused = false
-  private var isDue = false
-  private var senderWaits = false
+  @exclusivity(unchecked) private var ending: ChannelEnd?
+  @exclusivity(unchecked) private var isPaused = false
+  @exclusivity(unchecked) private var isInnerPaused = false
+  @exclusivity(unchecked) private var isDue = false
+  @exclusivity(unchecked) private var senderWaits = false
 
   /// Creates a channel around `inner` with `faults`, whose random numbers come from `random`. `report` is called for
   /// events that users should see, such as cuts and stalls. `struck` is called for each packet on which a packet fault

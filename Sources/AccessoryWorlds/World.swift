@@ -105,6 +105,8 @@ public final class World {
 
   private let settings: Settings
   private let log: Log
+  /// The device's authenticator, which also serves as that of accessories; nil if authentication is real.
+  private let stub: StubAuthenticator?
   /// The accessories by number; numbers are never reused.
   private var accessories: [Int: Entry] = [:]
   private var accessoryCount = 0
@@ -147,9 +149,8 @@ public final class World {
     let log = Log(keeps: settings.keepsEvents, settings.report)
     self.log = log
     faultChances = loop.random.derived("faults")
-    let authenticator: any DeviceAuthenticator =
-      settings.authentication == .stub ? StubAuthenticator(seed: settings.seed) : AccessoryVerifier()
-    var device = DeviceSettings(authenticator: authenticator)
+    stub = settings.authentication == .stub ? StubAuthenticator(seed: settings.seed) : nil
+    var device = DeviceSettings(authenticator: stub ?? AccessoryVerifier())
     device.policy = settings.policy
     device.peer = settings.peer
     device.authentication = settings.authenticationMode
@@ -308,12 +309,11 @@ public final class World {
 
   private func authenticator(for profile: Profile, _ seed: UInt64) -> any AccessoryAuthenticator {
     let generation: CoprocessorGeneration = profile.authentication.generation == .current ? .current : .older
-    switch settings.authentication {
-    case .stub: return StubAuthenticator(seed: settings.seed, generation: generation)
-    case .real:
+    guard let stub else {
       return SimulatedCoprocessor(
         seed: seed, generation: generation, reading: profile.authentication.challenge == .digest ? .digest : .hashed)
     }
+    return generation == stub.generation ? stub : StubAuthenticator(seed: settings.seed, generation: generation)
   }
 
   // MARK: Cables
@@ -347,9 +347,9 @@ public final class World {
     if settings.keepsTranscript, end.end == .device {
       cable = cable.transcribed(
         at: end.end, on: loop, gate: settings.transcriptGate, shownBytes: settings.transcriptBytes
-      ) { [log, settings] line in
+      ) { [log, report = settings.reportLine] line in
         log.lines.append(line)
-        settings.reportLine(line)
+        report(line)
       }
     }
     // An accessory at a port of its own serves a device outside this world.

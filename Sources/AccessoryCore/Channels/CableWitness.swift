@@ -67,9 +67,10 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   private let witness: any CableWitness
   private let end: Cable.End
   private let gate: CableGate?
-  private var handler: (any ChannelHandler)?
-  private var isPaused = false
-  private var senderWaits = false
+  // Overlapping access is not checked, because this runs for every packet. These properties are only read and assigned.
+  @exclusivity(unchecked) private var handler: (any ChannelHandler)?
+  @exclusivity(unchecked) private var isPaused = false
+  @exclusivity(unchecked) private var senderWaits = false
 
   /// Creates a channel that reports all bytes passing this end to `witness`.
   public init(

@@ -12,23 +12,25 @@ import AccessoryFormats
 /// therefore never holds more bytes than its faults are allowed to.
 final class FaultLane {
   let direction: Fault.Direction
-  private var slots: [FaultSlot]
+  // Overlapping access is not checked, because every chunk causes several accesses. Nothing is called while one of these
+  // properties is being changed: the sink, which may call anything, gets bytes that were moved out of them.
+  @exclusivity(unchecked) private var slots: [FaultSlot]
   private let unit: FaultUnit
   private var hasStarted = false
   /// Received bytes for which the faults have no room yet. Such bytes are queued, because a channel cannot refuse
   /// received bytes.
-  private var entry = ChunkQueue()
+  @exclusivity(unchecked) private var entry = ChunkQueue()
   /// Accepts bytes, starting with the first, and returns how many it accepted. The owner sets this closure once.
-  var sink: (RawSpan) -> Int = { _ in 0 }
-  private var isFinishing = false
-  private var finished = 0
-  private var isDiscarded = false
+  @exclusivity(unchecked) var sink: (RawSpan) -> Int = { _ in 0 }
+  @exclusivity(unchecked) private var isFinishing = false
+  @exclusivity(unchecked) private var finished = 0
+  @exclusivity(unchecked) private var isDiscarded = false
   /// Whether the sink accepted only part of a chunk and has not reported room since then.
-  private var isSinkFull = false
+  @exclusivity(unchecked) private var isSinkFull = false
   /// The index of the fault that cut the channel, and the reason; nil if no fault has.
-  private(set) var cut: (place: Int, why: String)?
+  @exclusivity(unchecked) private(set) var cut: (place: Int, why: String)?
   /// Whether a deadline may have moved, or bytes may have been left over, since the owner last checked.
-  private var isTouched = false
+  @exclusivity(unchecked) private var isTouched = false
 
   /// Whether to keep the packets that faults act on for ``takeStruck()``.
   private let keepsStruck: Bool

@@ -22,16 +22,18 @@ final class FaultSlot {
   }
 
   let fault: Fault
-  var step: FaultStep
-  private var stage: any FaultStage
-  private var window = Window.closed
-  private var isOpen = false
-  private(set) var isEnded = false
+  // Overlapping access is not checked, because every chunk causes several accesses. A stage gets the step as an argument
+  // and calls nothing else, and the lane moves the output out of the step before it passes the output on.
+  @exclusivity(unchecked) var step: FaultStep
+  @exclusivity(unchecked) private var stage: any FaultStage
+  @exclusivity(unchecked) private var window = Window.closed
+  @exclusivity(unchecked) private var isOpen = false
+  @exclusivity(unchecked) private(set) var isEnded = false
   /// How many bytes the stage held after its last call. The stage's answer is stored, because asking the stage again
   /// for every chunk that it ignores would cost more than all the rest.
-  private var inStage = 0
+  @exclusivity(unchecked) private var inStage = 0
   /// Bytes that arrived after the window closed and must wait for the bytes that the stage still holds.
-  private var waiting = ChunkQueue()
+  @exclusivity(unchecked) private var waiting = ChunkQueue()
   private static let mostWaiting = 65_536
 
   init(_ fault: Fault, unit: FaultUnit, random: SeededRandom) {

@@ -35,11 +35,13 @@ extension FaultKind where Self: PacketFault {
 
 /// The stage for packet faults. The stage finds the packets, selects some of them at random, and passes these to the
 /// fault.
-struct PacketStage<Effect: PacketFault>: FaultStage {
+///
+/// The fault's type is not a parameter, because code that is generic at run time looks up its types for each packet.
+struct PacketStage: FaultStage {
   private var cutter: PacketCutter
-  private var selection: PacketSelection<Effect>
+  private var selection: PacketSelection
 
-  init(_ effect: Effect, _ unit: FaultUnit) {
+  init(_ effect: any PacketFault, _ unit: FaultUnit) {
     cutter = PacketCutter(unit: unit)
     selection = PacketSelection(effect: effect)
   }
@@ -61,13 +63,13 @@ struct PacketStage<Effect: PacketFault>: FaultStage {
 }
 
 /// Selects the affected packets by kind, at random, and in bursts.
-struct PacketSelection<Effect: PacketFault> {
-  var effect: Effect
+struct PacketSelection {
+  var effect: any PacketFault
   /// How many more packets to affect before drawing another random number.
   private var left = 0
   private var isStruck = false
 
-  init(effect: Effect) { self.effect = effect }
+  init(effect: any PacketFault) { self.effect = effect }
 
   var isNever: Bool { effect.packets.chance.millionths == 0 }
 
@@ -167,7 +169,7 @@ struct PacketCutter {
 
   /// Passes the selected packets to the fault. All other bytes are passed on unchanged.
   mutating func cut(
-    _ bytes: RawSpan, _ selection: inout PacketSelection<some PacketFault>, _ step: inout FaultStep
+    _ bytes: RawSpan, _ selection: inout PacketSelection, _ step: inout FaultStep
   ) -> FaultPassage {
     guard unit == .linkPackets else {
       guard selection.wants(nil, &step) else { return .whole }
@@ -183,7 +185,7 @@ struct PacketCutter {
 
   /// `fresh` is the last part of `all`, which the scanner has not seen yet.
   private mutating func search(
-    _ all: RawSpan, fresh: RawSpan, _ selection: inout PacketSelection<some PacketFault>, _ step: inout FaultStep
+    _ all: RawSpan, fresh: RawSpan, _ selection: inout PacketSelection, _ step: inout FaultStep
   ) -> FaultPassage {
     let seen = all.byteCount - fresh.byteCount
     var offset = 0

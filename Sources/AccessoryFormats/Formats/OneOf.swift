@@ -54,13 +54,15 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     (self.name, self.key, self.example) = (name, key, example)
     (self.isWrittenAsText, self.shorthand) = (isWrittenAsText, shorthand)
     self.kinds = kinds()
+    examples = self.kinds.map(\.base)
+    names = self.kinds.map(\.name)
   }
 
   /// One value of each kind, with all defaults.
-  public var examples: [Root] { kinds.map(\.base) }
+  public let examples: [Root]
 
   /// The names of all kinds.
-  public var names: [String] { kinds.map(\.name) }
+  public let names: [String]
 
   /// The shape of the values.
   public var shape: OneOfShape {
@@ -116,10 +118,11 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   }
 
   private func kind(of root: Root) -> Kind<Root> {
-    guard let kind = kinds.first(where: { $0.holds(root) }) else {
+    // By index, because copying each kind would take longer than asking it.
+    guard let index = kinds.indices.first(where: { kinds[$0].holds(root) }) else {
       preconditionFailure("\(name.withArticle) has no kind in its list: \(root)")
     }
-    return kind
+    return kinds[index]
   }
 
   // MARK: Reading

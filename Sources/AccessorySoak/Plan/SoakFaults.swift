@@ -23,7 +23,7 @@ enum SoakFaults {
   }
 
   private static func harmless(_ random: inout PlanRandom) -> Fault {
-    var fault = drawn(random.pick(faults(.none)), &random)
+    var fault = drawn(random.pick(harmlessFaults), &random)
     fault.acts = random.pick(fault.effect.directions)
     return fault
   }
@@ -32,8 +32,11 @@ enum SoakFaults {
     var packets = StruckPackets()
     packets.chance = Chance(millionths: random.spread(10_000...300_000))
     packets.kind = random.pick([.any, .any, .any, .data, .ack, .syn])
-    return drawn(random.pick(faults(.packets) + faults(.silence)), striking: packets, &random)
+    return drawn(random.pick(harmfulFaults), striking: packets, &random)
   }
+
+  private static let harmlessFaults = faults(.none)
+  private static let harmfulFaults = faults(.packets) + faults(.silence)
 
   /// The faults that do the given kind of harm, each repeated according to its likelihood.
   private static func faults(_ harm: Harm) -> [Fault] {

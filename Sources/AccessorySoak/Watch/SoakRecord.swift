@@ -9,19 +9,21 @@ final class SoakRecord {
   /// The maximum length of a violation's text, so that reports stay small.
   private static let longest = 1_000
 
-  private(set) var violations: [SoakViolation] = []
-  var coverage = SoakCoverage()
-  var hash = RunningHash()
+  // Overlapping access is not checked, because every packet and event is recorded. Nothing is called while one of these
+  // properties is being changed.
+  @exclusivity(unchecked) private(set) var violations: [SoakViolation] = []
+  @exclusivity(unchecked) var coverage = SoakCoverage()
+  @exclusivity(unchecked) var hash = RunningHash()
   var leaks = LeakWatch()
   let scratch = UniqueScratch()
   /// The behavior of accessories that echo, which tests replace with faulty behaviors.
   var echo: any AccessoryBehavior = EchoBehavior()
-  private(set) var publications = PublicationWatch()
+  @exclusivity(unchecked) private(set) var publications = PublicationWatch()
   /// How many times a link went down at either end, including resets by the device.
-  private(set) var linkDowns = 0
+  @exclusivity(unchecked) private(set) var linkDowns = 0
 
   /// Whether there has been an event since this flag was last reset.
-  var hasNews = false
+  @exclusivity(unchecked) var hasNews = false
 
   func violation(_ rule: SoakRule, _ text: @autoclosure () -> String, at time: Instant) {
     guard violations.count < Self.most else { return }

@@ -10,10 +10,12 @@ final class WireWatch: CableWitness {
   private let record: SoakRecord
   private weak var owner: (any ChannelHandler)?
 
-  private var window: WindowWatch
-  private var progress = LinkProgress()
-  private var sending = PacketScanner()
-  private var receiving: PacketScanner
+  // Overlapping access is not checked, because this runs for every packet. A scanner calls only `sent` or `received`,
+  // which use the other properties.
+  @exclusivity(unchecked) private var window: WindowWatch
+  @exclusivity(unchecked) private var progress = LinkProgress()
+  @exclusivity(unchecked) private var sending = PacketScanner()
+  @exclusivity(unchecked) private var receiving: PacketScanner
 
   private init(at place: CableEnd, maximumLength: UInt16, _ record: SoakRecord, on loop: any EventLoop) {
     // The limit is computed in the same way as in a peer, so that the watch and the peer find the same packets.
