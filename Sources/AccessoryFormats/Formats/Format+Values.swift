@@ -174,11 +174,17 @@ extension Format {
         place.error(value, "expected \(count.elementsText), found \(elements.isEmpty ? "none" : "\(elements.count)")")
         return nil
       }
-      return elements.enumerated().compactMap { index, element in
-        let read = format.decode(element, base?(index), place.element(index))
-        if read == nil { place.problems.noteUnreadable(place.element(index).path) }
-        return read
+      var values: [Element] = []
+      values.reserveCapacity(elements.count)
+      for index in elements.indices {
+        let here = place.element(index)
+        if let value = format.decode(elements[index], base?(index), here) {
+          values.append(value)
+        } else {
+          place.problems.noteUnreadable(here.path)
+        }
       }
+      return values
     } encode: { values, standard in
       if values == standard { return nil }
       return .array(values.enumerated().map { format.encode($0.element, base?($0.offset)) ?? format.write($0.element) })

@@ -120,25 +120,39 @@ public struct Named<Value: Equatable & Sendable>: Equatable, Sendable {
 
 /// The place where a value is being read: the path, used in messages, and the collector for problems with the value.
 public struct Place {
-  /// The value's path; empty for the document.
-  public let path: String
+  private let base: String
+  /// The indices below ``base``: most paths are never shown, and writing one takes longer than reading a number.
+  private var indices: (outer: Int, inner: Int?)?
   /// Collects the problems.
   public let problems: ProblemCollector
 
   /// Creates a place from a path and a collector.
   public init(_ path: String, _ problems: ProblemCollector) {
-    self.path = path
+    base = path
     self.problems = problems
+  }
+
+  /// The value's path; empty for the document.
+  public var path: String {
+    guard let indices else { return base }
+    return "\(base)[\(indices.outer)]" + (indices.inner.map { "[\($0)]" } ?? "")
   }
 
   /// Creates the place of the whole document.
   public init(_ problems: ProblemCollector) { self.init("", problems) }
 
   /// The place of a key in the object at this place.
-  public func key(_ key: String) -> Place { Place(path.isEmpty ? key : "\(path).\(key)", problems) }
+  public func key(_ key: String) -> Place {
+    let path = path
+    return Place(path.isEmpty ? key : "\(path).\(key)", problems)
+  }
 
   /// The place of an element in the list at this place.
-  public func element(_ index: Int) -> Place { Place("\(path)[\(index)]", problems) }
+  public func element(_ index: Int) -> Place {
+    var place = indices?.inner == nil ? self : Place(path, problems)
+    place.indices = place.indices.map { ($0.outer, index) } ?? (index, nil)
+    return place
+  }
 
   /// Reports an error about the value at this place.
   public func error(_ value: JSON5Value, _ message: String) {

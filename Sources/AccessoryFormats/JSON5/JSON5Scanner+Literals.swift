@@ -114,6 +114,9 @@ extension JSON5Scanner {
   }
 
   private static func number(_ spelling: String) -> JSON5Number? {
+    if let integer = plainInteger(spelling) {
+      return JSON5Number(spelling: spelling, value: Double(integer), integer: integer)
+    }
     var digits = Substring(spelling)
     let negative = digits.first == "-"
     if negative || digits.first == "+" { digits = digits.dropFirst() }
@@ -132,6 +135,19 @@ extension JSON5Scanner {
     let signed = negative ? -value : value
     let integer = Int64((negative ? "-" : "") + digits) ?? Int64(exactly: signed)
     return JSON5Number(spelling: spelling, value: signed, integer: integer)
+  }
+
+  /// The number that one to eighteen digits without a superfluous zero stand for, as nearly all numbers in large files
+  /// are written; nil for every other spelling.
+  private static func plainInteger(_ spelling: String) -> Int64? {
+    let digits = spelling.utf8
+    guard (1...18).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
+    var integer: Int64 = 0
+    for digit in digits {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+      integer = integer * 10 + Int64(digit - UInt8(ascii: "0"))
+    }
+    return integer
   }
 
   /// Whether a JSON5 number is also valid JSON: digits on both sides of a decimal point, and no plus sign.

@@ -32,13 +32,14 @@ final class ProgressBar {
   }
 }
 
-/// Shows how much of a file has been read, below all other output on a terminal. Nothing is shown for small files,
-/// which are read too quickly.
+/// Shows how much of a file, or how many files, have been read, below all other output on a terminal. Nothing is shown
+/// for small files, which are read too quickly.
 final class ReadingProgress {
-  private static let step = 1_000_000
   private let console: Console
-  /// The size of the file; 0 if it is unknown, as for a pipe.
+  /// The size of the file or the number of files; 0 if it is unknown, as for a pipe.
   private let size: Int
+  /// The amount after which the line is drawn again, how many of the shown units that is, and their name.
+  private let step: (amount: Int, units: Int, name: String)
   private var done = 0
   private var shown = 0
 
@@ -46,15 +47,23 @@ final class ReadingProgress {
     self.console = console
     var information = stat()
     size = path == "-" || stat(path, &information) != 0 ? 0 : Int(information.st_size)
+    step = (1_000_000, 1, "MB")
+  }
+
+  /// Creates the progress of reading several files.
+  init(files count: Int, _ console: Console) {
+    (self.console, size) = (console, count)
+    step = (20, 20, "files")
   }
 
   func add(_ count: Int) {
     done += count
-    guard done - shown >= Self.step, isatty(STDERR_FILENO) == 1 else { return }
+    guard done - shown >= step.amount, isatty(STDERR_FILENO) == 1 else { return }
     shown = done
-    let (read, all) = (done / Self.step, size / Self.step)
+    let (read, all) = (done * step.units / step.amount, size * step.units / step.amount)
     console.footer =
-      size > done ? ProgressBar.line(Double(done) / Double(size), "\(read) of \(all) MB") : "\(read) MB read"
+      size > done
+      ? ProgressBar.line(Double(done) / Double(size), "\(read) of \(all) \(step.name)") : "\(read) \(step.name) read"
   }
 
   func end() { if shown > 0 { console.footer = nil } }

@@ -116,9 +116,14 @@ private func compare<Result: Report>(
     throw UsageError("--fail-if '\(limit)': compare takes limits on the change, such as 'p50>+10%' or 'throughput<-5%'")
   }
   let files = try options.shared.reports.map { try ReportFile("--report", $0, ReportTrend.forms) }
+  let progress = ReadingProgress(files: options.paths.count, console)
   let runs =
     try [(fileName(first.path), first.report(type))]
-    + options.paths.dropFirst().map { (fileName($0), try ReportInput($0).report(type)) }
+    + options.paths.dropFirst().map { path in
+      progress.add(1)
+      return (fileName(path), try ReportInput(path).report(type))
+    }
+  progress.end()
   let trend = ReportTrend(runs.map { (name: $0.0, report: $0.1) }, limits: options.limits.change)
   for limit in options.limits.change {
     do { try limit.check(among: trend.rows.map(\.name)) } catch { throw UsageError("--fail-if \(error)") }

@@ -8,10 +8,14 @@ struct ReportSum<Result: Report> {
   /// The messages about incomplete shards; these shards are not part of the sum.
   private(set) var unfinished: [String] = []
 
-  init(_ first: ReportInput, _ others: some Sequence<String>, _ console: Console) throws {
+  init(_ first: ReportInput, _ others: some Collection<String>, _ console: Console) throws {
     var sum = try first.report(Result.self)
     var lastUnfinished = sum.unfinished.map { "\(first.path): \($0)" }
+    let progress = ReadingProgress(files: others.count + 1, console)
+    defer { progress.end() }
+    progress.add(1)
     for path in others {
+      defer { progress.add(1) }
       let next = try ReportInput(path).report(Result.self)
       if let reason = next.unfinished {
         unfinished.append("\(path): \(reason)")
