@@ -25,6 +25,8 @@ enum CountedWork: String, CaseIterable {
   case burstsInFlight = "burst.10000.4"
   /// A complete flicker with the stub authenticator: two attachments, 28 packets.
   case flicker = "flicker.wire.stub"
+  /// A random world in virtual time, with every rule checked.
+  case world = "world.seeded"
 
   /// The first command-line word that makes the executable do this work instead of measuring.
   static let flag = "--work"
@@ -37,6 +39,7 @@ enum CountedWork: String, CaseIterable {
     case .connectionPacket: 128
     case .burst, .burstsInFlight: 256
     case .flicker: 50
+    case .world: 20
     }
   }
 
@@ -51,6 +54,7 @@ enum CountedWork: String, CaseIterable {
     case .burst: try burst(batches, inFlight: 1)
     case .burstsInFlight: try burst(batches, inFlight: 4)
     case .flicker: try report(batches) { try Figure.playFlickers($0, .stub) / 4 }
+    case .world: try report(batches) { try Figure.playWorlds($0) }
     }
   }
 

@@ -14,16 +14,18 @@ extension Figure {
       let count = 1_000
       return Measurement(
         try (0..<plan.pairs).map { _ in
-          let seconds = try Stopwatch.busyTime { try play(count) }
+          let seconds = try Stopwatch.busyTime { _ = try playWorlds(count) }
           return Double(count) / seconds
         })
     }
   }
 
-  private static func play(_ count: Int) throws {
+  /// Plays worlds with different seeds. Returns how many were played.
+  static func playWorlds(_ count: Int) throws -> Int {
     for seed in 0..<UInt64(count) {
       let outcome = Soak.run(SoakPlan(seed: seed))
       guard outcome.violations.isEmpty else { throw MeasuringError.failed(outcome.description) }
     }
+    return count
   }
 }
