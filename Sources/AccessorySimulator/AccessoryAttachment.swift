@@ -118,7 +118,9 @@ final class AccessoryAttachment: ConnectionOwner {
       files = nil
       log(.link(isUp: false, end.description))
     case .certificateRequested:
-      answerAuthentication { [prepared] in $0.provideCertificate(prepared.authenticator.certificate) }
+      answerAuthentication { [authenticator = accessory.authenticator] in
+        $0.provideCertificate(authenticator.certificate)
+      }
     case .challenged(let challenge): answerChallenge(challenge)
     case .authenticationSucceeded:
       isAuthenticated = true
@@ -211,7 +213,7 @@ final class AccessoryAttachment: ConnectionOwner {
   }
 
   private func answerChallenge(_ challenge: [UInt8]) {
-    let authenticator = prepared.authenticator
+    let authenticator = accessory.authenticator
     guard authenticator.isSlow else {
       return take(Result { () throws(AuthenticatorError) in try authenticator.respond(to: challenge) })
     }
@@ -319,7 +321,7 @@ final class AccessoryAttachment: ConnectionOwner {
     guard session.isOpen else { return }
     accessory.sessionQuirks?.opened(session)
     sendStaleBytes(on: session)
-    let played = trouble?.answer == .silent ? SinkBehavior() : prepared.behavior(prepared.profile.behavior(of: entry))
+    let played = trouble?.answer == .silent ? SinkBehavior() : accessory.behavior(prepared.profile.behavior(of: entry))
     session.handler = played.makeHandler(for: session, in: context(of: session))
     accessory.sessionQuirks?.began(session)
     guard let trouble else { return }

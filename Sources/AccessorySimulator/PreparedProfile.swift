@@ -1,12 +1,12 @@
+import AccessoryCore
 import AccessoryProfiles
-import Certificates
 import IAP2
 
-/// One accessory's profile, encoded for the wire once instead of once per attachment.
-final class PreparedProfile {
+/// A profile, encoded for the wire once instead of once per attachment.
+///
+/// Accessories that are created from the same profile one after the other share it, on any thread.
+final class PreparedProfile: Sendable {
   let profile: Profile
-  let authenticator: any AccessoryAuthenticator
-  let behavior: (Behavior) -> any AccessoryBehavior
   let link: LinkSettings
   let reportsSessionStatus: Bool
   /// The protocols whose sessions use native transport on a cable that has native channels.
@@ -16,27 +16,34 @@ final class PreparedProfile {
 
   // Each of the following quirks is nil if the accessory does not have it.
 
-  private(set) var oddAuthentication: OddAuthentication?
-  private(set) var oddIdentification: OddIdentification?
+  let oddAuthentication: OddAuthentication?
+  let oddIdentification: OddIdentification?
   /// How many bytes of the previous session each session starts with, at most; nil without the stale-bytes quirk.
-  private(set) var staleBytes: Int?
+  let staleBytes: Int?
 
-  /// Only an accessory that flickers needs this identification.
-  private lazy var empty = PreparedIdentification(profile.identification(isWhole: false))
+  /// The identification without protocols, if the accessory flickers.
+  private let empty: PreparedIdentification?
   private let whole: PreparedIdentification
   private let wholeWithoutSides: PreparedIdentification
 
-  init(
-    _ profile: Profile, authenticator: any AccessoryAuthenticator,
-    behavior: @escaping (Behavior) -> any AccessoryBehavior
-  ) {
+  private static let last = Locked<PreparedProfile?>(nil)
+
+  /// Returns the profile that was prepared last if it is the same, as it is for the accessories of a large test.
+  static func prepared(_ profile: Profile) -> PreparedProfile {
+    if let last = last.withLock(\.self), last.profile == profile { return last }
+    let made = PreparedProfile(profile)
+    last.withLock { $0 = made }
+    return made
+  }
+
+  private init(_ profile: Profile) {
     self.profile = profile
-    self.authenticator = authenticator
-    self.behavior = behavior
     link = profile.linkSettings
     rules = profile.rules.compactMap { try? $0.rule() }
     heardMessages = MessageRules.heard(by: rules)
     var reportsSessionStatus = profile.declaresSessionStatus
+    var (oddAuthentication, oddIdentification): (OddAuthentication?, OddIdentification?)
+    var staleBytes: Int?
     for quirk in profile.quirks {
       switch quirk {
       case .authentication(let odd): oddAuthentication = odd
@@ -49,6 +56,11 @@ final class PreparedProfile {
       }
     }
     self.reportsSessionStatus = reportsSessionStatus
+    (self.oddAuthentication, self.oddIdentification, self.staleBytes) = (
+      oddAuthentication, oddIdentification, staleBytes
+    )
+    empty =
+      profile.quirks.flicker == nil ? nil : PreparedIdentification(profile.identification(isWhole: false))
     whole = PreparedIdentification(profile.identification(isWhole: true))
     besideTheLink = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)
     wholeWithoutSides =
@@ -59,13 +71,13 @@ final class PreparedProfile {
   func with(_ quirk: Quirk) -> PreparedProfile {
     var profile = profile
     profile.apply(quirk)
-    return PreparedProfile(profile, authenticator: authenticator, behavior: behavior)
+    return .prepared(profile)
   }
 
   /// Returns the identification; if `isWhole` is false, the identification contains no protocols, as for an accessory
   /// that will connect a second time.
   func identification(isWhole: Bool, hasNativeChannels: Bool) -> PreparedIdentification {
-    guard isWhole else { return empty }
+    guard isWhole else { return empty ?? PreparedIdentification(profile.identification(isWhole: false)) }
     return hasNativeChannels ? whole : wholeWithoutSides
   }
 }

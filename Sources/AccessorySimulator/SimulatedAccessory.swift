@@ -18,6 +18,8 @@ public final class SimulatedAccessory {
   public var profile: Profile { original.profile }
   private let original: PreparedProfile
   private var prepared: PreparedProfile
+  let authenticator: any AccessoryAuthenticator
+  let behavior: (Behavior) -> any AccessoryBehavior
   private let port: any Port
   private let adjustLink: (inout LinkSettings) -> Void
   private let handshakeTimeouts: HandshakeTimeouts
@@ -72,9 +74,10 @@ public final class SimulatedAccessory {
     report: @escaping (TimelineEvent) -> Void
   ) {
     self.port = port
-    original = PreparedProfile(
-      profile, authenticator: authenticator, behavior: behavior ?? BuiltInBehaviors.behavior)
+    original = .prepared(profile)
     prepared = original
+    self.authenticator = authenticator
+    self.behavior = behavior ?? BuiltInBehaviors.behavior
     self.loop = loop
     self.report = report
     adjustLink = link

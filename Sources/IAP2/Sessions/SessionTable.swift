@@ -1,7 +1,8 @@
 /// Stores one link's External Accessory sessions, and each session's unread bytes.
 ///
-/// The list is linear, because an accessory has only a few sessions. Bytes are passed on by swapping buffers, so that
-/// reading copies nothing and a session with steady traffic allocates nothing.
+/// Devices number sessions consecutively, so a session's place in the list follows from its number, unless a session
+/// between others has ended. Bytes are passed on by swapping buffers, so that reading copies nothing and a session with
+/// steady traffic allocates nothing.
 ///
 /// Invariant: `unread` counts every byte from its arrival until the reader has finished with it, regardless of where
 /// the byte is stored.
@@ -37,6 +38,8 @@ struct SessionTable {
   }
 
   private(set) var entries: [Entry] = []
+  /// Whether each entry's number is one more than the number of the entry before it.
+  private var isConsecutive = true
   /// The number of writers that are waiting for room, so that no search is needed if none is waiting.
   private(set) var waitingWriters = 0
   /// The number of full sessions, so that no search is needed if none is full.
@@ -48,8 +51,24 @@ struct SessionTable {
   var openCount: Int { entries.count - ended }
 
   func index(of id: UInt16) -> Int? {
+    if isConsecutive { return firstIndex(of: id).flatMap { entries[$0].phase == .ended ? nil : $0 } }
     for index in entries.indices where entries[index].id == id && entries[index].phase != .ended { return index }
     return nil
+  }
+
+  /// The place of the first session with this number, whether or not it has ended.
+  private func firstIndex(of id: UInt16) -> Int? {
+    guard isConsecutive else { return entries.firstIndex { $0.id == id } }
+    guard !entries.isEmpty else { return nil }
+    let index = Int(id &- entries[0].id)
+    return index < entries.count ? index : nil
+  }
+
+  private mutating func remove(at index: Int) -> Entry {
+    if index > 0, index < entries.count - 1 { isConsecutive = false }
+    let entry = entries.remove(at: index)
+    if entries.isEmpty { isConsecutive = true }
+    return entry
   }
 
   func isOpen(_ id: UInt16) -> Bool { index(of: id).map { entries[$0].phase != .requested } ?? false }
@@ -58,6 +77,7 @@ struct SessionTable {
 
   mutating func open(_ id: UInt16, protocolID: UInt8, _ phase: Phase = .open) {
     precondition(index(of: id) == nil, "a session number can be open only once")
+    if let last = entries.last, id != last.id &+ 1 { isConsecutive = false }
     entries.append(Entry(id: id, protocolID: protocolID, phase: phase))
   }
 
@@ -74,7 +94,7 @@ struct SessionTable {
   mutating func drop(_ id: UInt16) -> Int {
     guard let index = index(of: id) else { return 0 }
     setFull(nil, at: index)
-    return entries.remove(at: index).inbox.count
+    return remove(at: index).inbox.count
   }
 
   /// Takes bytes for a session; returns true if its reader must be notified.
@@ -94,7 +114,7 @@ struct SessionTable {
 
   /// Swaps the inbox with an empty buffer, and drops the session if it has ended.
   mutating func takeInbox(_ id: UInt16, _ buffer: inout [UInt8]) {
-    guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
+    guard let index = firstIndex(of: id) else { return }
     swap(&entries[index].inbox, &buffer)
     entries[index].isNotified = false
     if entries[index].phase == .ended { forget(index) }
@@ -141,7 +161,7 @@ struct SessionTable {
     setFull(nil, at: index)
     if heldUntil != nil { holdWrites(at: index, until: nil) }
     if entries[index].inbox.isEmpty {
-      entries.remove(at: index)
+      _ = remove(at: index)
       return true
     }
     entries[index].phase = .ended
@@ -152,7 +172,7 @@ struct SessionTable {
 
   private mutating func forget(_ index: Int) {
     if entries[index].phase == .ended { ended -= 1 }
-    entries.remove(at: index)
+    _ = remove(at: index)
   }
 
   mutating func setWantsRoom(_ wants: Bool, at index: Int) {
