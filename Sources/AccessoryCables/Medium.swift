@@ -73,7 +73,7 @@ extension Medium {
   /// The default is true, because there is nothing to release.
   public var isIdle: Bool { true }
 
-  /// The default is none, for media on which simulated accessories cannot appear.
+  /// The default is no capacity, for media on which simulated accessories cannot appear.
   public var capacity: PortCapacity { .none }
 
   /// The default implementation throws, for media on which simulated accessories cannot appear.

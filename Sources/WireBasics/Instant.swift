@@ -18,7 +18,7 @@ public struct Instant: Comparable, Hashable, Sendable {
   /// An instant later than every deadline.
   @inlinable public static var distantFuture: Instant { Instant(nanoseconds: .max) }
 
-  /// The seconds since the origin, for output.
+  /// The seconds since the clock's origin, for output.
   public var seconds: Double { Double(nanoseconds) / 1e9 }
 
   /// Whether `left` is earlier than `right`.

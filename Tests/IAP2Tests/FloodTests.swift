@@ -64,8 +64,8 @@ import Testing
     #expect(end.told().count <= 2_000)
   }
 
-  /// Packets ahead of a gap are kept if their sequence numbers are in the window. Each is kept only once, even if sent
-  /// repeatedly.
+  /// Packets ahead of a gap are kept if their sequence numbers are in the window. Each packet is kept only once, even
+  /// if it is sent repeatedly.
   @Test func packetsAheadOfAGapAreBoundedByTheWindow() {
     var settings = LinkSettings()
     settings.parameters.maximumOutstandingPackets = 4

@@ -23,7 +23,8 @@ public struct LocalCard: Equatable, Sendable {
   public var manufacturer: String
   /// The model number.
   public var model: String
-  /// The protocols that the accessory currently offers. In the first half of a flicker, the accessory offers none.
+  /// The protocols that the accessory currently offers. In the first half of a flicker, the accessory offers no
+  /// protocols.
   public var protocols: [String]
   /// The process that plays the accessory.
   public var process: ProcessIdentity

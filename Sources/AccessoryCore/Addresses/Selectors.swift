@@ -97,6 +97,7 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
   /// A text such as "AA:BB:CC:DD:EE:FF".
   public var description: String { bytes.map { Hex.number($0) }.joined(separator: ":") }
 
+  /// Compares addresses in the order of their digits.
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 

@@ -72,7 +72,7 @@ public struct StreamWords {
 }
 
 extension StreamFinding {
-  /// Returns a sentence fragment that begins with the kind.
+  /// Returns a sentence fragment that begins with the kind of finding.
   public func text(_ words: StreamWords = StreamWords()) -> String {
     let bytes = count.counted("byte")
     let sentence =

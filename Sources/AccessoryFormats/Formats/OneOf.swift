@@ -258,6 +258,7 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
 
 /// Collects the kinds of a ``OneOf``.
 @resultBuilder public enum KindList<Root: Equatable & Sendable> {
+  /// One kind.
   public static func buildExpression(_ kind: Kind<Root>) -> [Kind<Root>] { [kind] }
   /// Kinds that are listed elsewhere.
   public static func buildExpression(_ kinds: [Kind<Root>]) -> [Kind<Root>] { kinds }

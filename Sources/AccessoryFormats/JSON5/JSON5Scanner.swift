@@ -47,7 +47,7 @@ struct JSON5Scanner {
     return (value, UTF8.width(value))
   }
 
-  /// Advances past one scalar and counts lines: LF, CR and CR LF each end one.
+  /// Advances past one scalar and counts lines: LF, CR and CR LF each end a line.
   mutating func advance() {
     guard let scalar else { return }
     let isLineFeed = scalar.value == "\n"

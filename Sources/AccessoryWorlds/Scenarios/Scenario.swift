@@ -97,7 +97,7 @@ public struct Scenario: Equatable, Sendable {
   }
 
   /// The names of accessories by serial number. Two accessories with the same serial number are one accessory on two
-  /// transports; apps cannot tell the two apart, so both get the first name.
+  /// transports; apps cannot tell the two apart, so both get the name of the first one listed.
   public var namesBySerial: [String: String] {
     Dictionary(accessories.map { ($0.profile.identity.serialNumber, $0.name) }, uniquingKeysWith: { first, _ in first })
   }

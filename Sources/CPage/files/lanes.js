@@ -1,6 +1,6 @@
 // Shows a LaneModel as a picture with a time axis that is always visible. Users can zoom, scroll and select a time
-// range; the picture follows the current time. The shapes drawn last are kept in a list, both to find the shape under
-// the pointer and to compare the picture with the events.
+// range; the picture follows the current time. The most recently drawn shapes are kept in a list, both to find the
+// shape under the pointer and to compare the picture with the events.
 import { h, perFrame, plain, oneLine, seconds, stillness } from "./dom.js";
 import { AXIS, BAR, GAP, LanePainter, PHASE, cut, same } from "./lanepaint.js";
 

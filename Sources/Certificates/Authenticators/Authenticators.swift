@@ -121,6 +121,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     }
   }
 
+  /// The serial in a certificate; nil if the serial cannot be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     strict.certificateSerial(of: certificate)
   }

@@ -63,7 +63,7 @@ public struct LinkSettings: Hashable, Sendable {
     case requestIdentify
   }
 
-  /// The meaning of the numbers in an extended acknowledgement. No public capture contains one.
+  /// The meaning of the numbers in an extended acknowledgement. No public capture contains an extended acknowledgement.
   public enum ExtendedAcknowledgement: Hashable, Sendable {
     /// Send no extended acknowledgements; wait for the retransmission.
     case never

@@ -9,7 +9,7 @@
 struct SessionTable {
   enum Phase {
     /// The device requested the session, and the accessory has not answered. Arriving bytes are kept until the
-    /// accessory accepts.
+    /// accessory accepts the session.
     case requested
     /// The session is open, but nothing has arrived from the other end; an EA03 "close" in this state counts as a
     /// refusal.

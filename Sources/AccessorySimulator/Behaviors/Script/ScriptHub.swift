@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-/// Connects the sessions that an accessory's scripts serve, and which share a memory.
+/// Connects the sessions that an accessory's scripts serve; these sessions share one memory.
 ///
 /// The hub belongs to the accessory and outlives its sessions.
 final class ScriptHub {

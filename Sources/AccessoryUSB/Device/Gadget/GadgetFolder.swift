@@ -15,8 +15,8 @@ struct GadgetFolder {
   /// The controller to which the gadget is bound; nil if there is none.
   var controller: String? { folder.read("UDC").flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Creates the gadget, and returns which of the newer files this kernel lacks. On failure, removes everything that
-  /// was created.
+  /// Creates the gadget, and returns the names of the configfs files that this kernel is too old to have. On failure,
+  /// removes everything that was created.
   func make(_ layout: GadgetLayout) throws(GadgetError) -> [String] {
     guard mkdir(folder.path, 0o755) == 0 else {
       throw GadgetError("make the gadget \(folder.path)", code: errno)
