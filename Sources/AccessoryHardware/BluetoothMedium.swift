@@ -246,8 +246,8 @@ extension TransportError {
       case .notPermitted, .noService, .noLibrary, .noBus, .adapterOff, .noAdapter:
         .notPermitted(address, error.detail, fix: error.fix)
       case .serviceTaken, .notPaired: .unusable(address, error.description)
-      // A paired device once offered the service, so the service may come back.
-      case .noSuchService, .refused, .failed: .failed(address, error.description)
+      // The device offered the service when it was paired, so the service may come back.
+      case .noSuchService, .refused, .busy, .failed: .failed(address, error.description)
       }
   }
 }

@@ -3,11 +3,14 @@ to a unix socket and back. What speaks iAP2 is an easim at that socket.
 
   bumble_end.py accessory SOCKET         is an accessory: visible, pairable, its service connected to SOCKET
   bumble_end.py device SOCKET ADDRESS    listens on SOCKET; for whoever connects there it dials the accessory at ADDRESS
+  bumble_end.py redial COUNT ADDRESS     dials the accessory at ADDRESS again as soon as the connection is closed, COUNT times
+                                         for each way to close it, and says whether the accessory answered
 
 It says "ready" when the other end may begin, and what it did on the way.
 """
 import asyncio
 import sys
+import time
 
 from bumble import core, rfcomm
 from bumble.device import Device, DeviceConfiguration
@@ -97,6 +100,60 @@ async def be_device(device, path, address):
     await asyncio.get_running_loop().create_future()
 
 
+async def close(way, client, dlc):
+    """Closes a connection in one of several ways, and returns whether the multiplexer may be used again."""
+    if way == "channel":
+        await dlc.disconnect()
+    elif way == "hurried":
+        # The next request follows without waiting for the answer to this one.
+        dlc.send_frame(rfcomm.RFCOMM_Frame.disc(c_r=dlc.c_r, dlci=dlc.dlci))
+        client.multiplexer.on_dlc_disconnection(dlc)
+    elif way == "multiplexer":
+        await dlc.disconnect()
+        # The accessory's end closes the L2CAP channel then.
+        await client.multiplexer.disconnect()
+    else:
+        await client.l2cap_channel.disconnect()
+    return way in ("channel", "hurried")
+
+
+async def redial(device, count, address):
+    await device.power_on()
+    say("ready")
+    there = Address(address, Address.PUBLIC_DEVICE_ADDRESS)
+    connection = await device.connect(there, transport=core.PhysicalTransport.BR_EDR)
+    await connection.authenticate()
+    await connection.encrypt()
+    channel = await rfcomm.find_rfcomm_channel_with_uuid(connection, ACCESSORY)
+    for way in ("channel", "hurried", "multiplexer", "l2cap"):
+        client = None
+        for number in range(int(count)):
+            begin = time.monotonic()
+            step = "multiplexer"
+            try:
+                async with asyncio.timeout(10):
+                    if client is None:
+                        client = rfcomm.Client(connection)
+                        await client.start()
+                    step = "connection"
+                    dlc = await client.multiplexer.open_dlc(channel)
+                    # Every third connection is closed at once, while the accessory may not know of it yet.
+                    if number % 3 != 1:
+                        step = "answer"
+                        answer = asyncio.Event()
+                        dlc.sink = lambda data, answer=answer: answer.set()
+                        dlc.write(bytes.fromhex("FF550200EE10"))
+                        await answer.wait()
+                    step = "end"
+                    if not await close(way, client, dlc):
+                        client = None
+                say(f"{way} {number}: {time.monotonic() - begin:.3f} s")
+            except Exception as error:  # pylint: disable=broad-except
+                say(f"{way} {number}: no {step} ({error!r})")
+                client = None
+    say("done")
+
+
 async def main():
     role, path, *rest = sys.argv[1:]
     transport = await open_hci_socket_transport("1")
@@ -105,6 +162,8 @@ async def main():
     device.keystore = MemoryKeyStore()
     if role == "accessory":
         await be_accessory(device, path)
+    elif role == "redial":
+        await redial(device, path, *rest)
     else:
         await be_device(device, path, *rest)
 

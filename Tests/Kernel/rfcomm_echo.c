@@ -3,6 +3,8 @@
 //   rfcomm_echo serve CHANNEL                     sends every byte back
 //   rfcomm_echo measure FROM TO CHANNEL COUNT     sends 10,000 bytes COUNT times, and reads each back
 //   rfcomm_echo connect FROM TO CHANNEL COUNT     connects COUNT times
+//   rfcomm_echo redial FROM TO CHANNEL COUNT      connects to an accessory of easim, waits for its answer to the
+//                                                 detection sequence, closes, and connects again at once, COUNT times
 //
 // The following commands do the same in iAP2's frames: each packet of at most 990 bytes, of which 12 are headers, is a
 // separate frame, and each echo is acknowledged with 9 bytes, which are not sent back.
@@ -121,14 +123,17 @@ static double now(void) {
 
 // Connects, and records when the successful attempt began.
 static int connect_to(char **words, double *began) {
-  int line = socket(bluetooth, SOCK_STREAM, rfcomm);
   struct address here = address_of(words[2], 0), there = address_of(words[3], atoi(words[4]));
-  if (bind(line, (struct sockaddr *)&here, sizeof here)) fail("bind");
-  // After the last connection, the kernel keeps the channel for some milliseconds, and does not report when it is free
-  // again.
-  for (*began = now(); connect(line, (struct sockaddr *)&there, sizeof there); *began = now())
-    if (errno != EBUSY || usleep(5000)) fail("connect");
-  return line;
+  for (;; usleep(5000)) {
+    int line = socket(bluetooth, SOCK_STREAM, rfcomm);
+    if (bind(line, (struct sockaddr *)&here, sizeof here)) fail("bind");
+    *began = now();
+    if (!connect(line, (struct sockaddr *)&there, sizeof there)) return line;
+    // For some milliseconds after the last connection, this kernel is still closing it, and nothing reports when that is
+    // over: a new connection gets EBUSY, or is reset together with the old one without reaching the other end.
+    if (errno != EBUSY && errno != ECONNRESET) fail("connect");
+    close(line);
+  }
 }
 
 static void measure(char **words, int in_packets) {
@@ -149,6 +154,25 @@ static void measure(char **words, int in_packets) {
   printf("%.2f kB/s each way, %.2f ms for an echo\n", rounds * payload / seconds / 1000, seconds * 1000 / rounds);
 }
 
+static void redial(char **words) {
+  static const uint8_t detection[] = {0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10};
+  double longest = 0;
+  for (int i = 0, count = atoi(words[5]); i < count; i++) {
+    double asked = now(), start;
+    int line = connect_to(words, &start);
+    if (i > 0 && start - asked > longest) longest = start - asked;
+    // Every third connection is closed at once, while the accessory may not know of it yet.
+    if (i % 3 != 1) {
+      uint8_t answer[64];
+      struct pollfd wait = {line, POLLIN, 0};
+      send_all(line, detection, sizeof detection);
+      if (poll(&wait, 1, 10000) <= 0 || recv(line, answer, sizeof answer, 0) <= 0) fail("no answer");
+    }
+    close(line);
+  }
+  printf("%d connections; the own kernel was busy for at most %.0f ms\n", atoi(words[5]), longest * 1000);
+}
+
 static void measure_connect(char **words) {
   for (int i = atoi(words[5]); i > 0; i--) {
     double start;
@@ -164,6 +188,8 @@ int main(int count, char **words) {
   if (count != 6) return 2;
   if (!strcmp(words[1], "connect")) {
     measure_connect(words);
+  } else if (!strcmp(words[1], "redial")) {
+    redial(words);
   } else {
     measure(words, !strcmp(words[1], "measure-packets"));
   }

@@ -199,12 +199,17 @@ package final class BlueZ {
     }
   }
 
+  /// Sets a property. While BlueZ is still changing it, for example for another program, BlueZ refuses to change it
+  /// again, so the call is repeated for two seconds.
   func set(
-    _ path: String, _ interface: String, _ name: String, _ value: BusValue,
+    _ path: String, _ interface: String, _ name: String, _ value: BusValue, tries: Int = 20,
     completion: @escaping (Result<Void, BluetoothError>) -> Void = { _ in }
   ) {
-    call(path, Self.propertiesInterface, "Set", [.string(interface), .string(name), .variant(value)]) {
-      completion($0.map { _ in })
+    call(path, Self.propertiesInterface, "Set", [.string(interface), .string(name), .variant(value)]) { [weak self] in
+      guard case .failure(.busy) = $0, tries > 1, let self else { return completion($0.map { _ in }) }
+      loop.schedule(after: .milliseconds(100)) { [weak self] in
+        self?.set(path, interface, name, value, tries: tries - 1, completion: completion)
+      }
     }
   }
 

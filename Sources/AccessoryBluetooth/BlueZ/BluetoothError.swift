@@ -17,6 +17,8 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
   case refused(String)
   case noSuchService
   case timedOut
+  /// BlueZ is already doing what it was asked to do.
+  case busy
   case failed(String)
 
   package var description: String {
@@ -40,6 +42,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     case .refused(let why): "it refused: \(why)"
     case .noSuchService: "it does not offer the service of an accessory"
     case .timedOut: "it did not answer in time"
+    case .busy: "BlueZ is still busy with the same request of another program"
     case .failed(let what): what
     }
   }
@@ -52,7 +55,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     case .noService: SystemService.bluetooth.start()
     case .notPermitted: #"sudo usermod -aG bluetooth "$USER""#
     case .adapterOff: "rfkill unblock bluetooth && bluetoothctl power on"
-    case .noAdapter, .serviceTaken, .notPaired, .outOfRange, .refused, .noSuchService, .timedOut, .failed: nil
+    case .noAdapter, .serviceTaken, .notPaired, .outOfRange, .refused, .noSuchService, .timedOut, .busy, .failed: nil
     }
   }
 
@@ -67,7 +70,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     case .adapterOff: "switch it on: bluetoothctl power on (or, where that fails, rfkill unblock bluetooth)"
     case .serviceTaken: "end the other one, or use another address such as unix:/tmp/a.sock for this one"
     case .notPaired(let address): "pair it: easim pair bt:\(address)"
-    case .outOfRange, .refused, .noSuchService, .timedOut, .failed: nil
+    case .outOfRange, .refused, .noSuchService, .timedOut, .busy, .failed: nil
     }
   }
 
@@ -99,6 +102,7 @@ package enum BluetoothError: Error, Equatable, Sendable, CustomStringConvertible
     case "org.bluez.Error.AuthenticationFailed": .refused("pairing failed: the PIN or the confirmation was wrong")
     case "org.bluez.Error.AuthenticationRejected": .refused("it rejected the pairing")
     case "org.bluez.Error.AuthenticationTimeout": .timedOut
+    case "org.bluez.Error.Busy": .busy
     case "org.bluez.Error.DoesNotExist": .failed("BlueZ does not know this device")
     default: .failed(message.isEmpty ? name : message)
     }

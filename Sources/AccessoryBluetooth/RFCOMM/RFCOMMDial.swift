@@ -8,8 +8,9 @@ import LinuxIO
 /// An attempt uses a raw socket instead of BlueZ's `ConnectProfile`: connecting takes 45 to 60 ms instead of half a
 /// second, and no service has to be registered with BlueZ, which only one process at a time can do.
 ///
-/// For a few milliseconds after a connection has ended, the kernel reports its channel as busy, so the attempt is
-/// repeated a few times.
+/// For some 20 ms after a connection has ended, this machine's kernel is still closing it: it refuses a new one with
+/// `EBUSY`, or resets the new one together with the old one, without asking the other end. So the attempt is repeated a
+/// few times.
 final class RFCOMMDial: Connecting, DescriptorHandler {
   typealias Completion = (Result<BusDescriptor, BluetoothError>) -> Void
 
@@ -150,7 +151,8 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
 
   private func failed(_ code: Int32) {
     drop()
-    if code == EBUSY, busyTries < Self.mostBusyTries {
+    let isOwnKernel = code == EBUSY || (code == ECONNRESET && phase != .asking)
+    if isOwnKernel, busyTries < Self.mostBusyTries {
       busyTries += 1
       let (kind, next): (BluetoothSocketKind, Phase) =
         channel == 0 ? (.serviceDiscovery, .connectingSDP) : (.rfcomm(channel: channel), .connecting)

@@ -104,11 +104,21 @@ import Testing
     let lab = try BluetoothLab()
     try lab.blueZ.pairAdapters()
     let accessory = try LabAccessory(lab, at: .init(adapter: "hci1"))
-    lab.sockets.failures = [16, 16, 16]  // EBUSY
+    lab.sockets.failures = [16, 104, 16]  // EBUSY, ECONNRESET
     let host = try LabHost(lab)
     lab.run(until: { host.log.appearances == whole }, "\(host.log.appearances) \(host.log.warnings)")
     _ = accessory
     host.stop()
+  }
+
+  @Test func aSettingThatAnotherProgramIsChangingIsSetAgain() throws {
+    let lab = try BluetoothLab()
+    lab.blueZ.failures["Set"] = ("org.bluez.Error.Busy", "")
+    let accessory = try LabAccessory(lab, at: .init(adapter: "hci1"))
+    lab.run(until: { lab.blueZ.calls.contains("hci1 Set Discoverable=yes") }, "\(lab.blueZ.calls)")
+    lab.blueZ.failures["Set"] = nil
+    lab.run(until: { lab.blueZ.adapters["/org/bluez/hci1"]?["Discoverable"] == .bool(true) }, "\(lab.blueZ.calls)")
+    #expect(accessory.log.warnings == [])
   }
 
   @Test func anAdapterThatIsSwitchedOnLaterIsUsedThen() throws {
