@@ -24,30 +24,19 @@ struct JSONText {
   }
 
   private(set) var pieces: [Piece] = []
-  private let bytes: ArraySlice<UInt8>
-  private var place: Int
-  private static let mostDepth = 100
+  /// The positions of all strings.
+  private var places: [Range<Int>] = []
 
   init(_ bytes: ArraySlice<UInt8>) throws(RedactionRefusal) {
-    (self.bytes, place) = (bytes, bytes.startIndex)
-    skipBlanks()
-    while place < bytes.endIndex {
-      _ = try readValue(0)
-      skipBlanks()
+    let values: [JSON5Value]
+    do throws(SourceProblem) {
+      (values, places) = try JSON5.readAll(Array(bytes), file: "", limits: .init(depth: 100), as: .json)
+    } catch {
+      let place = error.position.map { "line \($0.line), column \($0.column): " } ?? ""
+      throw RedactionRefusal("", "this is not JSON: \(place)\(error.message)")
     }
-  }
-
-  private func refusal() -> RedactionRefusal { RedactionRefusal("", "byte \(place): this is not JSON") }
-
-  private mutating func skipBlanks() {
-    while place < bytes.endIndex, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[place]) { place += 1 }
-  }
-
-  private mutating func take(_ byte: Character) -> Bool {
-    skipBlanks()
-    guard place < bytes.endIndex, bytes[place] == byte.asciiValue else { return false }
-    place += 1
-    return true
+    places = places.map { $0.lowerBound + bytes.startIndex..<$0.upperBound + bytes.startIndex }
+    for value in values { _ = read(value) }
   }
 
   /// The value of a member or an element: a string, given by its index, or a number.
@@ -57,56 +46,34 @@ struct JSONText {
     case other
   }
 
-  private mutating func readValue(_ depth: Int) throws(RedactionRefusal) -> Value {
-    guard depth < Self.mostDepth, place < bytes.endIndex else { throw refusal() }
-    if take("{") { return try readObject(depth) }
-    if take("[") { return try readList(depth) }
-    if bytes[place] == UInt8(ascii: "\"") {
-      let (range, text) = try readText()
-      pieces.append(Piece(range: range, text: text, use: .text))
+  private mutating func read(_ value: JSON5Value) -> Value {
+    switch value.content {
+    case .text(let text):
+      pieces.append(Piece(range: places[pieces.count], text: Array(text.utf8), use: .text))
       return .text(pieces.count - 1)
+    case .number(let number): return .number(number.spelling)
+    case .null, .boolean: return .other
+    case .array(let values):
+      var elements: [Value] = []
+      for value in values { elements.append(read(value)) }
+      mark(elements)
+    case .object(let members):
+      var found: [String: Value] = [:]
+      for member in members { found[member.key] = read(member.value) }
+      mark(found)
     }
-    let start = place
-    while place < bytes.endIndex, ![0x20, 0x09, 0x0A, 0x0D, 0x2C, 0x5D, 0x7D].contains(bytes[place]) { place += 1 }
-    let word = String(decoding: bytes[start..<place], as: UTF8.self)
-    guard ["true", "false", "null"].contains(word) || Double(word) != nil else { throw refusal() }
-    return .number(word)
-  }
-
-  private mutating func readObject(_ depth: Int) throws(RedactionRefusal) -> Value {
-    var members: [String: Value] = [:]
-    if take("}") { return .other }
-    repeat {
-      skipBlanks()
-      guard place < bytes.endIndex, bytes[place] == UInt8(ascii: "\"") else { throw refusal() }
-      let key = String(decoding: try readText().text, as: UTF8.self)
-      guard take(":") else { throw refusal() }
-      skipBlanks()
-      members[key] = try readValue(depth + 1)
-    } while take(",")
-    guard take("}") else { throw refusal() }
-    mark(members)
     return .other
   }
 
-  private mutating func readList(_ depth: Int) throws(RedactionRefusal) -> Value {
-    var elements: [Value] = []
-    if take("]") { return .other }
-    repeat {
-      skipBlanks()
-      elements.append(try readValue(depth + 1))
-    } while take(",")
-    guard take("]") else { throw refusal() }
+  private mutating func mark(_ elements: [Value]) {
     // A packet in a trace: microseconds, cable, sender, event, text, bytes.
-    if elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
+    guard elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
       case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
-    {
-      // Native channels' transfers are a separate stream, and so are packets that a fault changed, because the trace
-      // contains such packets twice.
-      let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
-      pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
-    }
-    return .other
+    else { return }
+    // Transfers of native channels are a separate stream. So are packets changed by a fault, because the trace
+    // contains these packets twice.
+    let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
+    pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
   }
 
   /// Determines the meaning of an object's strings.
@@ -130,49 +97,6 @@ struct JSONText {
     let isNative = text("event") == "sessionBytes" || text("event") == "transfer" || text("kind") == "transfer"
     let kind = isNative ? "native" : text("kind") == "fault" ? "fault" : "packet"
     set("hex", .hex("\(kind) \(cable) \(text("from") ?? "")"))
-  }
-
-  // MARK: Texts
-
-  private mutating func readText() throws(RedactionRefusal) -> (range: Range<Int>, text: [UInt8]) {
-    place += 1
-    let start = place
-    var text: [UInt8] = []
-    while place < bytes.endIndex, bytes[place] != UInt8(ascii: "\"") {
-      if bytes[place] == UInt8(ascii: "\\") {
-        place += 1
-        try readEscape(into: &text)
-      } else {
-        text.append(bytes[place])
-        place += 1
-      }
-    }
-    guard place < bytes.endIndex else { throw refusal() }
-    place += 1
-    return (start..<place - 1, text)
-  }
-
-  private mutating func readEscape(into text: inout [UInt8]) throws(RedactionRefusal) {
-    guard place < bytes.endIndex else { throw refusal() }
-    let letter = bytes[place]
-    place += 1
-    let plain: [UInt8: UInt8] = [0x62: 0x08, 0x66: 0x0C, 0x6E: 0x0A, 0x72: 0x0D, 0x74: 0x09]
-    guard letter == UInt8(ascii: "u") else { return text.append(plain[letter] ?? letter) }
-    var units = [try readUnit()]
-    if 0xD800..<0xDC00 ~= units[0], bytes[place...].starts(with: "\\u".utf8) {
-      place += 2
-      units.append(try readUnit())
-    }
-    text += Array(String(decoding: units, as: UTF16.self).utf8)
-  }
-
-  private mutating func readUnit() throws(RedactionRefusal) -> UInt16 {
-    let digits = bytes[place...].prefix(4)
-    guard digits.count == 4, let unit = UInt16(String(decoding: digits, as: UTF8.self), radix: 16) else {
-      throw refusal()
-    }
-    place += 4
-    return unit
   }
 
   /// Encodes a string for use between quotation marks; `<` is escaped, as easim does in HTML pages.

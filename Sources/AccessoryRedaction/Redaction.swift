@@ -70,9 +70,6 @@ public struct Redaction {
     return redacted
   }
 
-  /// The advice for captures that cannot be redacted: a trace contains only the cables that carry iAP2.
-  static let wayOut = "turn it into a trace with 'easim trace', and redact the trace"
-
   private static func document(_ bytes: [UInt8]) throws(RedactionRefusal) -> any RedactedDocument {
     if bytes.starts(with: [0x1F, 0x8B]) { throw RedactionRefusal("", "it is compressed: unpack it with gunzip first") }
     let text = bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
@@ -82,12 +79,9 @@ public struct Redaction {
     }
     let form = CaptureForm(of: bytes)
     switch form {
-    case .pcapng: return try PcapngDocument(bytes)
+    case .pcapng, .pcap, .btsnoop, .packetlogger: return try PacketDocument(bytes, as: form)
     case .raw: return try RawDocument(bytes)
     case .transcript: return try TranscriptDocument(bytes)
-    case .pcap, .btsnoop, .packetlogger:
-      throw RedactionRefusal(
-        "", "a file of the form \(form.rawValue) has more than iAP2, which easim does not understand: \(wayOut)")
     case .log, .hex: return LogDocument(bytes)
     }
   }

@@ -51,8 +51,8 @@ public struct SecretNames: Sendable {
 
   private mutating func index(_ value: [UInt8]) {
     let key = UInt16(value[0]) << 8 | UInt16(value[1])
-    index[key, default: []].append(value)
-    index[key]?.sort { $0.count > $1.count }
+    let place = index[key]?.firstIndex { $0.count < value.count }
+    index[key, default: []].insert(value, at: place ?? index[key]?.count ?? 0)
   }
 
   /// Returns the replacement; nil if the value is not a secret, or is kept.
@@ -103,7 +103,8 @@ public struct SecretNames: Sendable {
 
   /// Returns the kind of the first secret in `found` that is not a replacement; nil if there is none.
   func first(leftIn found: SecretNames) -> SecretKind? {
-    found.values.first { !replacements.contains($0.key) && $0.key.contains { $0 != UInt8(ascii: "x") } }?.value
+    let left = found.values.filter { !replacements.contains($0.key) && $0.key.contains { $0 != UInt8(ascii: "x") } }
+    return SecretKind.allCases.first { left.values.contains($0) }
   }
 
   func areAbsent(from bytes: [UInt8]) -> Bool {
@@ -134,7 +135,10 @@ public struct SecretNames: Sendable {
   /// If truncated bytes end with the start of a secret, replaces that start.
   mutating func replaceTail(of bytes: inout [UInt8]) {
     for count in stride(from: bytes.count, through: 3, by: -1) {
-      guard let value = names.keys.first(where: { $0.count > count && $0.starts(with: bytes.suffix(count)) }),
+      let tail = bytes.suffix(count)
+      let key = UInt16(tail[tail.startIndex]) << 8 | UInt16(tail[tail.startIndex + 1])
+      // Several secrets may begin in this way: the longest is taken, and of these, the one that was found first.
+      guard let value = index[key]?.first(where: { $0.count > count && $0.starts(with: tail) }),
         let name = name(of: value)
       else { continue }
       return bytes.replaceSubrange(bytes.count - count..<bytes.count, with: name.prefix(count))

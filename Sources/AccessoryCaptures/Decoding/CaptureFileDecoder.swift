@@ -155,7 +155,8 @@ final class CaptureFileDecoder {
 
   private func take(_ event: StreamEvent, _ medium: Medium, _ emit: (CaptureEntry) -> Void) {
     switch event {
-    case .bytes(let stream, let bytes): take(bytes, of: stream, medium, emit)
+    case .header, .address, .name: break
+    case .bytes(let stream, let bytes, _): take(bytes, of: stream, medium, emit)
     case .over(let key, let isWholePlace): end(key, isWholePlace: isWholePlace, emit)
     case .problem(let key, let text):
       // Problems on connections that do not carry iAP2 are ignored.
@@ -213,15 +214,12 @@ final class CaptureFileDecoder {
   }
 
   private func end(_ key: ConnectionKey, isWholePlace: Bool, _ emit: (CaptureEntry) -> Void) {
-    func isOver(_ other: ConnectionKey) -> Bool {
-      other.interface == key.interface && other.place == key.place && (isWholePlace || other.channel == key.channel)
-    }
-    for stream in streams.keys where isOver(stream.connection) {
+    for stream in streams.keys where stream.connection.isEnded(by: key, isWholePlace: isWholePlace) {
       if case .searching(let sign)? = streams.removeValue(forKey: stream) { others.add(sign) }
     }
-    for (key, cable) in cables where isOver(key) {
+    for (found, cable) in cables where found.isEnded(by: key, isWholePlace: isWholePlace) {
       finish(cable, emit)
-      cables[key] = nil
+      cables[found] = nil
     }
   }
 

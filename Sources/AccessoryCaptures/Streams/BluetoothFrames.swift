@@ -20,6 +20,8 @@ struct BluetoothFrames {
 
   private struct Half {
     var pending: [UInt8] = []
+    /// The places from which the pending bytes came.
+    var places: [Range<Int>] = []
     var isOpen = false
     var hasBegun = false
     /// What each L2CAP channel carries, keyed by the receiver's channel number.
@@ -44,15 +46,23 @@ struct BluetoothFrames {
 
   mutating func read(_ frame: CaptureFrame, _ type: CaptureLinkType, _ emit: (StreamEvent) -> Void) {
     guard let (kind, isReceived, bytes) = Self.packet(frame, type) else { return }
+    emit(.header(frame.bytes.startIndex..<bytes.startIndex))
     switch kind {
+    case .command:
+      emit(.header(bytes.prefix(3).indices))
+      guard bytes.count >= 3 else { break }
+      BluetoothIdentity.command[bytes.u16(at: 0, .little)]?.find(in: bytes.dropFirst(3), emit)
     case .event: readEvent(bytes, emit)
+    case .other: break
     case .data: readData(bytes, isReceived: isReceived, isCut: frame.bytes.count < frame.originalCount, emit)
     }
   }
 
   private enum Kind {
+    case command
     case event
     case data
+    case other
   }
 
   private static func packet(
@@ -74,13 +84,14 @@ struct BluetoothFrames {
         // A fragment from the controller is marked with 10, one from the host with 00.
         guard bytes.count >= 2 else { return nil }
         return (.data, bytes.u16(at: 0, .little) >> 12 & 3 == 2, bytes)
+      case 1: return (.command, false, bytes)
       case 2: return (.data, isReceived, bytes)
       case 4: return (.event, true, bytes)
-      default: return nil
+      default: return (.other, isReceived, bytes)
       }
     case .bluetoothH1:
       if frame.flags & 2 == 0 { return (.data, isReceived, bytes) }
-      return isReceived ? (.event, true, bytes) : nil
+      return (isReceived ? .event : .command, isReceived, bytes)
     case .bluetoothMonitor(let hasHeader):
       var opcode = frame.flags & 0xFFFF
       if hasHeader {
@@ -89,24 +100,29 @@ struct BluetoothFrames {
         bytes = bytes.dropFirst(4)
       }
       switch opcode {
+      case 2: return (.command, false, bytes)
       case 3: return (.event, true, bytes)
       case 4: return (.data, false, bytes)
       case 5: return (.data, true, bytes)
-      default: return nil
+      default: return (.other, false, bytes)
       }
     case .packetLogger:
       switch frame.flags {
+      case 0: return (.command, false, bytes)
       case 1: return (.event, true, bytes)
       case 2: return (.data, false, bytes)
       case 3: return (.data, true, bytes)
-      default: return nil
+      default: return (.other, false, bytes)
       }
     default: return nil
     }
   }
 
-  /// Handles HCI events, of which only the end of a connection matters.
+  /// The only event that matters for streams is the end of a connection.
   private mutating func readEvent(_ bytes: ArraySlice<UInt8>, _ emit: (StreamEvent) -> Void) {
+    guard let code = bytes.first else { return }
+    emit(.header(bytes.prefix(2 + (BluetoothIdentity.harmless[code] ?? 0)).indices))
+    BluetoothIdentity.event[code]?.find(in: bytes.dropFirst(2), emit)
     guard bytes.count >= 5, bytes[bytes.startIndex] == 5 else { return }
     let handle = bytes.u16(at: 3, .little) & 0x0FFF
     connections[handle] = nil
@@ -124,6 +140,7 @@ struct BluetoothFrames {
     let key = ConnectionKey(interface: interface, place: handle)
     let length = bytes.u16(at: 2, .little)
     let fragment = bytes.dropFirst(4).prefix(length)
+    emit(.header(bytes.prefix(4).indices))
     if connections[handle] == nil, connections.count >= Self.mostConnections {
       return emit(
         .problem(key, "more than \(Self.mostConnections) Bluetooth connections at once; this one is omitted"))
@@ -143,28 +160,34 @@ struct BluetoothFrames {
         return
       }
       half.pending += fragment
+      half.places.append(fragment.indices)
     } else {
       if half.isOpen { emit(.problem(key, "the rest of a fragmented payload is missing")) }
       half.pending = Array(fragment)
+      half.places = [fragment.indices]
       (half.isOpen, half.hasBegun) = (true, true)
+      emit(.header(fragment.prefix(4).indices))
     }
     guard half.pending.count >= 4 else { return }
     let whole = half.pending.u16(at: 0, .little) + 4
     if half.pending.count < whole { return }
-    let payload = half.pending
+    let (payload, places) = (half.pending, FragmentPlaces(half.places))
     (half.pending, half.isOpen) = ([], false)
     if payload.count > whole { emit(.problem(key, "fragments with more bytes than their payload has")) }
     let channel = payload.u16(at: 2, .little)
-    // This direction's state is stored now, because the following call reads and may change it.
+    // Signals and the frames that control RFCOMM name channels and sizes, but no devices.
+    places.emitHeader(0..<(channel == 1 ? whole : 4), emit)
+    // The state of this direction is stored now, because the following call reads it again.
     connections[handle, default: Connection()].halves[side] = half
-    readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, emit)
+    readPayload(payload[4..<whole], of: channel, key, isReceived: isReceived, places, emit)
     half = connections[handle, default: Connection()].halves[side]
   }
 
   // MARK: Payloads
 
   private mutating func readPayload(
-    _ bytes: ArraySlice<UInt8>, of channel: Int, _ key: ConnectionKey, isReceived: Bool, _ emit: (StreamEvent) -> Void
+    _ bytes: ArraySlice<UInt8>, of channel: Int, _ key: ConnectionKey, isReceived: Bool, _ places: FragmentPlaces,
+    _ emit: (StreamEvent) -> Void
   ) {
     if channel == 1 { return readSignals(bytes, key.place, isReceived: isReceived) }
     guard channel >= 0x40 else { return }
@@ -183,10 +206,14 @@ struct BluetoothFrames {
     }
     if content == nil { set(.rfcomm, of: channel, key.place, side) }
     let link = key.with(channel: frame.link)
+    let secret = frame.link == 0 ? bytes.endIndex..<bytes.endIndex : frame.information.indices
+    places.emitHeader(bytes.startIndex..<secret.lowerBound, emit)
+    places.emitHeader(secret.upperBound..<bytes.endIndex, emit)
     switch frame.kind {
     case .information where frame.link != 0:
       if !frame.information.isEmpty {
-        emit(.bytes(StreamKey(connection: link, isReceived: isReceived), frame.information))
+        let stream = StreamKey(connection: link, isReceived: isReceived)
+        emit(.bytes(stream, frame.information, at: places[frame.information.indices]))
       }
     case .connect, .disconnect, .refuse: emit(.over(link, wholePlace: frame.link == 0))
     case .accept, .information: return

@@ -10,6 +10,11 @@ struct ConnectionKey: Hashable {
   func with(channel: Int) -> ConnectionKey {
     ConnectionKey(interface: interface, place: place, channel: channel)
   }
+
+  /// Whether the end of another connection, or of all at its place, is the end of this one.
+  func isEnded(by other: ConnectionKey, isWholePlace: Bool) -> Bool {
+    other.interface == interface && other.place == place && (isWholePlace || other.channel == channel)
+  }
 }
 
 struct StreamKey: Hashable {
@@ -18,10 +23,17 @@ struct StreamKey: Hashable {
   var isReceived: Bool
 }
 
-/// Something that a medium's frames reveal.
+/// Something that a medium's frames reveal. Places are indexes of ``CaptureFrame/bytes``.
 enum StreamEvent {
-  case bytes(StreamKey, ArraySlice<UInt8>)
-  /// A connection, or every connection at its place, has ended; any later bytes there belong to a new connection.
+  /// Bytes of a stream, and the places from which they came.
+  case bytes(StreamKey, ArraySlice<UInt8>, at: [Range<Int>])
+  /// A part of a frame that shows only how frames are built: headers, lengths, checksums.
+  case header(Range<Int>)
+  /// A Bluetooth device's address, its last byte first.
+  case address(Range<Int>)
+  /// A Bluetooth device's name.
+  case name(Range<Int>)
+  /// The connections at a place have ended. Any later bytes there belong to a new connection.
   case over(ConnectionKey, wholePlace: Bool)
   case problem(ConnectionKey, String)
 }
@@ -71,6 +83,7 @@ struct USBFrames {
   func read(_ frame: CaptureFrame, _ emit: (StreamEvent) -> Void) {
     let bytes = frame.bytes
     guard bytes.count >= headerSize else { return }
+    emit(.header(bytes.prefix(headerSize).indices))
     let first = bytes.startIndex
     let (event, kind) = (bytes[first + 8], bytes[first + 9])
     guard kind == 3 || kind == 1 else { return }
@@ -90,6 +103,6 @@ struct USBFrames {
     }
     guard !data.isEmpty, captured > 0 else { return }
     let stream = StreamKey(connection: key.with(channel: Int(endpoint & 0x0F)), isReceived: isReceived)
-    emit(.bytes(stream, data.prefix(captured)))
+    emit(.bytes(stream, data.prefix(captured), at: [data.prefix(captured).indices]))
   }
 }

@@ -45,6 +45,18 @@ public enum JSON5 {
     return try JSON5Parser(scanner: scanner, depthLimit: limits.depth).document()
   }
 
+  /// Reads documents that follow each other, as in JSON lines.
+  ///
+  /// - Returns: the documents, and the ranges of the bytes of all texts that are values, in order and without their
+  ///   quotation marks.
+  public static func readAll(
+    _ bytes: [UInt8], file: String, limits: Limits, as grammar: Grammar
+  ) throws(SourceProblem) -> (documents: [JSON5Value], texts: [Range<Int>]) {
+    var scanner = JSON5Scanner(bytes, file: file, isStrict: grammar == .json)
+    try scanner.checkEncoding()
+    return try JSON5Parser(scanner: scanner, depthLimit: limits.depth).documents()
+  }
+
   /// Reads one document from a string.
   public static func read(_ text: String, file: String, limits: Limits = Limits()) throws(SourceProblem) -> JSON5Value {
     try read(Array(text.utf8), file: file, limits: limits)
@@ -55,6 +67,8 @@ struct JSON5Parser {
   private var scanner: JSON5Scanner
   private let depthLimit: Int
   private var depth = 0
+  /// The ranges of texts, without their quotation marks.
+  private var texts: [Range<Int>] = []
 
   init(scanner: JSON5Scanner, depthLimit: Int) {
     self.scanner = scanner
@@ -70,12 +84,26 @@ struct JSON5Parser {
     return value
   }
 
+  consuming func documents() throws(SourceProblem) -> ([JSON5Value], [Range<Int>]) {
+    var values: [JSON5Value] = []
+    try scanner.skipBlanks()
+    while !scanner.atEnd {
+      values.append(try value())
+      try scanner.skipBlanks()
+    }
+    return (values, texts)
+  }
+
   private mutating func value() throws(SourceProblem) -> JSON5Value {
     let position = scanner.position
     switch scanner.peek {
     case UInt8(ascii: "{"): return JSON5Value(.object(try object()), at: position)
     case UInt8(ascii: "["): return JSON5Value(.array(try array()), at: position)
-    case UInt8(ascii: "\""), UInt8(ascii: "'"): return JSON5Value(.text(try text()), at: position)
+    case UInt8(ascii: "\""), UInt8(ascii: "'"):
+      let start = scanner.index + 1
+      let text = try text()
+      texts.append(start..<scanner.index - 1)
+      return JSON5Value(.text(text), at: position)
     case let byte? where JSON5Scanner.startsNumber(byte): return JSON5Value(.number(try scanner.number()), at: position)
     default: return JSON5Value(try word(), at: position)
     }

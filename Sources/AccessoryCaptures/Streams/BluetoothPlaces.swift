@@ -1,0 +1,52 @@
+/// The places of a payload that was put together from fragments.
+struct FragmentPlaces {
+  private let fragments: [Range<Int>]
+
+  init(_ fragments: [Range<Int>]) { self.fragments = fragments }
+
+  /// The places of a part of the payload.
+  subscript(part: Range<Int>) -> [Range<Int>] {
+    var start = 0
+    return fragments.compactMap { fragment in
+      defer { start += fragment.count }
+      let found = part.clamped(to: start..<start + fragment.count)
+      guard !found.isEmpty else { return nil }
+      return fragment.lowerBound + found.lowerBound - start..<fragment.lowerBound + found.upperBound - start
+    }
+  }
+
+  func emitHeader(_ part: Range<Int>, _ emit: (StreamEvent) -> Void) {
+    for place in self[part] { emit(.header(place)) }
+  }
+}
+
+/// Where HCI's commands and events have the address of a device, and its name after the address.
+struct BluetoothIdentity {
+  let address: Int
+  var hasName = false
+
+  /// By opcode: connections, link keys, PINs, pairing, names.
+  static let command: [Int: Self] = Dictionary(
+    uniqueKeysWithValues: [
+      0x0405, 0x0408, 0x0409, 0x040A, 0x040B, 0x040C, 0x040D, 0x040E, 0x040F, 0x0419, 0x041A, 0x042B, 0x042C, 0x042D,
+      0x0433, 0x0434,
+    ].map { ($0, Self(address: 0)) })
+  /// By code: found, connected, asked to connect, named, changed roles, keys and PINs, pairing.
+  static let event: [UInt8: Self] = [
+    0x02: Self(address: 1), 0x03: Self(address: 3), 0x04: Self(address: 0), 0x07: Self(address: 1, hasName: true),
+    0x12: Self(address: 1), 0x16: Self(address: 0), 0x17: Self(address: 0), 0x18: Self(address: 0),
+    0x22: Self(address: 1), 0x2F: Self(address: 1), 0x31: Self(address: 0), 0x32: Self(address: 0),
+    0x33: Self(address: 0), 0x36: Self(address: 1), 0x3D: Self(address: 0),
+  ]
+  /// How many bytes of an event, after its header, name no device: of connections, of answers to commands, of counts.
+  static let harmless: [UInt8: Int] = [
+    0x03: 3, 0x05: 4, 0x07: 1, 0x08: 4, 0x0E: 4, 0x0F: 4, 0x13: 255, 0x1B: 3, 0x36: 1, 0x3E: 1,
+  ]
+
+  func find(in parameters: ArraySlice<UInt8>, _ emit: (StreamEvent) -> Void) {
+    let rest = parameters.dropFirst(address)
+    guard rest.count >= 6 else { return }
+    emit(.address(rest.prefix(6).indices))
+    if hasName { emit(.name(rest.dropFirst(6).indices)) }
+  }
+}

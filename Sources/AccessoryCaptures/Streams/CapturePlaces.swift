@@ -1,0 +1,100 @@
+import AccessoryCore
+
+/// Where a capture file has what its frames carry: the bytes of iAP2, the headers around them, and the names of
+/// devices. All other bytes of frames belong to other devices and services.
+package struct CapturePlaces {
+  /// The bytes that one side of a connection sent, in order.
+  package struct Stream {
+    /// Whether these are transfers of a native channel, which have no packets.
+    package var isNative = false
+    /// The places of the bytes in the file.
+    package var pieces: [Range<Int>] = []
+    fileprivate var sign = LinkSign()
+    fileprivate var isLink = false
+    /// The place of the first byte, which orders streams.
+    fileprivate var start: Int { pieces.first?.lowerBound ?? 0 }
+  }
+
+  /// The streams that carry iAP2, and those of native channels.
+  package private(set) var streams: [Stream] = []
+  /// The places of the frames, without the file's own headers.
+  package private(set) var frames: [Range<Int>] = []
+  /// The parts of frames that show only how frames are built.
+  package private(set) var headers: [Range<Int>] = []
+  /// The addresses of Bluetooth devices, each with its last byte first.
+  package private(set) var addresses: [Range<Int>] = []
+  /// The names of Bluetooth devices, padded with zeros.
+  package private(set) var names: [Range<Int>] = []
+
+  private var interfaces: [CaptureInterface] = []
+  private var bluetooth: [Int: BluetoothFrames] = [:]
+  private var open: [StreamKey: Stream] = [:]
+
+  /// Reads a whole file.
+  ///
+  /// - Throws: ``CaptureProblem`` if the file is damaged, or has frames that easim does not know.
+  package init(_ bytes: [UInt8], as form: CaptureForm) throws(CaptureProblem) {
+    guard var reader = form.reader else {
+      throw CaptureProblem(offset: 0, message: "this is not a file of packets", isFinal: true)
+    }
+    var items: [CaptureFileItem] = []
+    // The reader keeps an array that it gets as a whole, so the indexes of a frame's bytes are offsets in the file.
+    reader.append(bytes) { items.append($0) }
+    reader.finish { items.append($0) }
+    for item in items {
+      switch item {
+      case .problem(let problem) where problem.isFinal: throw problem
+      case .problem: break
+      case .interface(let interface):
+        if case .other(let number) = interface.linkType {
+          throw CaptureProblem(offset: 0, message: "easim does not know the link type \(number)")
+        }
+        interfaces.append(interface)
+      case .frame(let frame): read(frame)
+      }
+    }
+    for stream in open.values { close(stream) }
+    streams.sort { $0.start < $1.start }
+  }
+
+  private mutating func read(_ frame: CaptureFrame) {
+    guard frame.interface < interfaces.count else { return }
+    frames.append(frame.bytes.indices)
+    let key = StreamKey(
+      connection: ConnectionKey(interface: frame.interface), isReceived: frame.direction == .received)
+    var events: [StreamEvent] = []
+    let linkType = interfaces[frame.interface].linkType
+    switch linkType {
+    case .iap2, .nativeTransport:
+      open[key, default: Stream(isNative: linkType == .nativeTransport, isLink: true)].pieces.append(
+        frame.bytes.indices)
+    case .usb(let headerSize): USBFrames(headerSize: headerSize).read(frame) { events.append($0) }
+    case .bluetoothH4, .bluetoothH1, .bluetoothMonitor, .packetLogger:
+      var reader = bluetooth.removeValue(forKey: frame.interface) ?? BluetoothFrames(interface: frame.interface)
+      reader.read(frame, linkType) { events.append($0) }
+      bluetooth[frame.interface] = reader
+    case .other: break
+    }
+    for event in events { take(event) }
+  }
+
+  private mutating func take(_ event: StreamEvent) {
+    switch event {
+    case .bytes(let key, let bytes, let places):
+      open[key, default: Stream()].pieces += places
+      guard open[key]?.isLink == false, open[key]?.sign.find(in: bytes) != nil else { return }
+      open[key]?.isLink = true
+    case .over(let key, let isWholePlace):
+      for (stream, found) in open where stream.connection.isEnded(by: key, isWholePlace: isWholePlace) {
+        close(found)
+        open[stream] = nil
+      }
+    case .header(let place): headers.append(place)
+    case .address(let place): addresses.append(place)
+    case .name(let place): names.append(place)
+    case .problem: break
+    }
+  }
+
+  private mutating func close(_ stream: Stream) { if stream.isLink { streams.append(stream) } }
+}
