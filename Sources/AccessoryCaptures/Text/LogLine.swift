@@ -107,7 +107,7 @@ struct LogLine: Equatable {
   /// Reads times such as `12:00:01.250`, `2026-01-02T12:00:01,250Z`, `[12.345678]` and `12.5s`.
   static func time(_ word: Substring) -> Duration? {
     let text = word.trimmed { !$0.isNumber }
-    let clock = text.split(whereSeparator: { "T ".contains($0) }).last ?? ""
+    let clock = (text.split(whereSeparator: { "T ".contains($0) }).last ?? "").prefix { $0 != "+" }
     let parts = clock.replacing(",", with: ".").split(separator: ":", omittingEmptySubsequences: false)
     if parts.count == 3, let hours = Int(parts[0]), let minutes = Int(parts[1]), let seconds = seconds(parts[2]),
       0...23 ~= hours, 0...59 ~= minutes, seconds < .seconds(61)

@@ -117,9 +117,10 @@ struct LogReader {
 
 /// A CSV file with one byte of UART data in each row. The supported header lines are those of Saleae Logic
 /// (`name,type,start_time,duration,data`, and `Time [s],Value,Parity Error,Framing Error` in version 1) and of
-/// PulseView (`Sample,Time,Decoder,Ann Row,Ann Class,Value`).
+/// PulseView (`Sample,Time,Decoder,Ann Row,Ann Class,Value`, and `Sample,UART: TX data` with a column for each line).
 struct UARTTable {
-  private let value: Int
+  /// The columns that contain bytes, with their titles where these tell what is in them.
+  private let values: [(column: Int, title: String)]
   private var time: Int?
   private var name: Int?
   private var kind: Int?
@@ -127,11 +128,11 @@ struct UARTTable {
   /// Creates a table from its header line; nil if the line is not such a header.
   init?(header line: some Sequence<UInt8>) {
     let columns = Self.columns(String(decoding: Array(line), as: UTF8.self)).map { $0.lowercased() }
-    guard columns.count >= 2, let value = columns.lastIndex(where: { ["data", "value"].contains($0) }),
-      let time = columns.firstIndex(where: { ["start_time", "time [s]", "time", "sample"].contains($0) })
-    else { return nil }
-    self.value = value
-    self.time = time
+    let value = columns.lastIndex { ["data", "value"].contains($0) }
+    let titled = columns.indices.filter { columns[$0].hasSuffix(" data") }.map { ($0, columns[$0]) }
+    values = value.map { [($0, "")] } ?? titled
+    time = ["start_time", "time [s]", "time", "sample"].lazy.compactMap(columns.firstIndex(of:)).first
+    guard columns.count >= 2, !values.isEmpty, time != nil else { return nil }
     name = columns.firstIndex { ["name", "analyzer name", "ann row", "channel"].contains($0) }
     kind = columns.firstIndex { ["type", "ann class"].contains($0) }
   }
@@ -139,10 +140,11 @@ struct UARTTable {
   /// The byte in a row; nil if the row has none.
   func row(_ text: String) -> (name: String, byte: UInt8, time: Duration?)? {
     let columns = Self.columns(text)
-    guard value < columns.count, let byte = Self.byte(columns[value]) else { return nil }
-    // In UART tables, start, stop and parity bits have their own rows, which are skipped.
+    let filled = values.first { $0.column < columns.count && !columns[$0.column].isEmpty }
+    guard let (value, title) = filled, let byte = Self.byte(columns[value]) else { return nil }
+    // Start, stop and parity bits have their own rows.
     if let kind, kind < columns.count, !columns[kind].lowercased().contains("data") { return nil }
-    let place = name.flatMap { $0 < columns.count ? columns[$0] : nil } ?? ""
+    let place = name.flatMap { $0 < columns.count ? columns[$0] : nil } ?? title
     let found = LogLine("\(place) : 00".utf8).direction ?? place
     return (found, byte, time.flatMap { $0 < columns.count ? LogLine.time(columns[$0][...]) : nil })
   }

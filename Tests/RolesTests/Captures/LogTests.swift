@@ -71,6 +71,18 @@ import Testing
             + "3-9,\(number).2 s,UART,\(direction),\(direction) data,\(byte)"
         }.joined(separator: "\n")
     },
+    Form("Saleae Logic 2 with dates") { number, direction, hex in
+      (number == 0 ? "name,type,start_time,duration,data\n" : "")
+        + pairs(hex).map { "\(direction),data,2026-01-02T12:00:0\(number).250000000+01:00,8.6e-05,0x\($0)" }
+        .joined(separator: "\n")
+    },
+    Form("PulseView, a column for each line") { number, direction, hex in
+      (number == 0 ? "Sample,UART: TX data,UART: RX data\n" : "")
+        + pairs(hex).map { "\(number)61,\(direction == "TX" ? "\($0)," : ",\($0)")" }.joined(separator: "\n")
+    },
+    Form("PulseView's annotations") { number, direction, hex in
+      pairs(hex).map { "\(number)61-\(number)99 UART: \(direction) data: \($0)" }.joined(separator: "\n")
+    },
     Form("sigrok-cli") { _, direction, hex in
       pairs(hex).map { "uart-1: \(direction): \($0)" }.joined(separator: "\n")
     },
