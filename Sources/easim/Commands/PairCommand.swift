@@ -259,7 +259,7 @@ extension BluetoothError {
     case .serviceTaken: .usage
     case .refused, .noSuchService: .refused
     case .timedOut: .timedOut
-    case .failed: .checkFailed
+    case .busy, .failed: .checkFailed
     }
   }
 }
