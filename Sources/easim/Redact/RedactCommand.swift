@@ -5,10 +5,12 @@ extension CommandSpec {
   static let redact = CommandSpec(
     name: "redact", summary: "remove names, serial numbers and keys from files before you send them",
     details: """
-      Read captures of easim, transcripts, logs with bytes in hex, traces, reports, raw bytes and the JSON lines of other
-      commands, and write them with every serial number, MAC address, name, certificate, Wi-Fi network and position replaced.
-      A replacement is as long as the original, and the same in all FILEs of one command. Checksums are corrected, and
-      'easim decode --check' reports the same as before.
+      Read captures (of easim, USB or Bluetooth), transcripts, logs with bytes in hex, traces, reports, raw bytes and the
+      JSON lines of other commands, and write them with every serial number, MAC address, name, certificate, Wi-Fi network
+      and position replaced. A replacement is as long as what it replaces, and the same in all FILEs of one command.
+      Checksums are correct afterwards, and 'easim decode --check' finds what it found before.
+
+      Of what USB and Bluetooth carried besides iAP2, only headers are kept.
 
       What apps and accessories sent each other is kept, except for the secrets in it, unless you pass --payload.
 

@@ -20,13 +20,13 @@ import Testing
     (.other, Array("+4915123456789".utf8)),
   ]
 
-  private static func secret(_ index: Int) -> [UInt8] { secrets[index].bytes }
+  static func secret(_ index: Int) -> [UInt8] { secrets[index].bytes }
   private static let appSecret = Array("what the app said to the glasses".utf8)
 
   // MARK: The exchange
 
   /// What both sides sent, packet by packet, with messages that are split, repeated, out of order and damaged.
-  private struct Exchange {
+  struct Exchange {
     var packets: [(end: Cable.End, bytes: [UInt8])] = []
     private var numbers: [Cable.End: UInt8] = [.accessory: 10, .device: 200]
 
@@ -207,64 +207,6 @@ import Testing
         \(packets.joined(separator: ",\n"))]}</script><script type="module">const name = "Anna";</script></body></html>
         """.utf8)
     }
-  }
-
-  /// A USB bus with the accessory's transfers, a keyboard, and descriptors that name the accessory.
-  private static func usbFrames(_ exchange: Exchange) -> [[UInt8]] {
-    var frames = [
-      Fixture.usb("C", endpoint: 0x81, device: 9, secret(9)),
-      Fixture.usb("C", endpoint: 0x80, device: 5, secret(0).flatMap { [$0, 0] } + secret(0)),
-    ]
-    for packet in exchange.packets {
-      let isReceived = packet.end == .accessory
-      for start in stride(from: 0, to: packet.bytes.count, by: 37) {
-        let part = Array(packet.bytes[start..<min(start + 37, packet.bytes.count)])
-        frames.append(
-          Fixture.usb(isReceived ? "C" : "S", endpoint: isReceived ? 0x81 : 0x02, device: 5, part))
-        frames.append(Fixture.usb("C", endpoint: 0x81, device: 9, [0, 0, 4]))
-      }
-    }
-    return frames
-  }
-
-  private enum HCI {
-    case command
-    case receivedEvent
-    case sent
-    case received
-  }
-
-  private struct HCIFrame {
-    let kind: HCI
-    let bytes: [UInt8]
-
-    var h4: [UInt8] { [kind == .command ? 1 : kind == .receivedEvent ? 4 : 2] + bytes }
-  }
-
-  /// A controller's frames: names, addresses, keys and another service's data as well as iAP2 in fragments, one of
-  /// which is missing its end.
-  private static func bluetoothFrames(_ exchange: Exchange) -> [HCIFrame] {
-    func event(_ code: UInt8, _ parameters: [UInt8]) -> HCIFrame {
-      HCIFrame(kind: .receivedEvent, bytes: [code, UInt8(parameters.count)] + parameters)
-    }
-    func data(_ isReceived: Bool, _ channel: Int, _ payload: [UInt8]) -> [HCIFrame] {
-      Fixture.acl(0x2A, isReceived: isReceived, size: 27, Fixture.l2cap(channel, payload)).map {
-        HCIFrame(kind: isReceived ? .received : .sent, bytes: $0)
-      }
-    }
-    let address = Array(secret(4).reversed())
-    let name = secret(3) + [UInt8](repeating: 0, count: 240 - secret(3).count)
-    var frames = [
-      HCIFrame(kind: .command, bytes: [0x05, 0x04, 13] + address + [0x18, 0xCC, 1, 0, 0, 0, 1]),
-      event(0x03, [0, 0x2A, 0] + address + [1, 0]), event(0x07, [0] + address + name),
-      event(0x18, address + Array("link key of Anna".utf8) + [4]), event(0x2F, [1] + address + secret(2)),
-    ]
-    frames += data(true, 0x50, secret(9)) + data(false, 0x40, Fixture.rfcomm(link: 20, secret(10)))
-    for packet in exchange.packets {
-      let isReceived = packet.end == .accessory
-      frames += data(isReceived, isReceived ? 0x40 : 0x41, Fixture.rfcomm(link: 6, credits: 3, packet.bytes))
-    }
-    return frames + data(true, 0x40, Fixture.rfcomm(link: 6, secret(6))).prefix(2)
   }
 
   /// A capture whose records cut packets anywhere, with comments that name the accessory.
