@@ -130,7 +130,7 @@ static int connect_to(char **words, double *began) {
     *began = now();
     if (!connect(line, (struct sockaddr *)&there, sizeof there)) return line;
     // For some milliseconds after the last connection, this kernel is still closing it, and nothing reports when that is
-    // over: a new connection gets EBUSY, or is reset together with the old one without reaching the other end.
+    // over: a new connection gets EBUSY, or is reset with the old one, without reaching the other end.
     if (errno != EBUSY && errno != ECONNRESET) fail("connect");
     close(line);
   }
