@@ -205,7 +205,9 @@ private final class Newcomer: DescriptorHandler {
 
   func start(on loop: any PollingLoop, _ done: @escaping (FirstLine) -> Void) throws {
     self.done = done
-    watch = try loop.watch(socket, for: .readable, self)
+    // Clients usually send their first line at once.
+    descriptorReady(.readable)
+    if self.done != nil { watch = try loop.watch(socket, for: .readable, self) }
   }
 
   func descriptorReady(_ readiness: Readiness) {

@@ -56,7 +56,8 @@ public struct ControlMethod: Sendable {
     _ body: @escaping @Sendable (ControlCall, Params, @escaping (Result<Answer, RPCError>) -> Void) throws -> Void
   ) {
     (self.name, self.summary, self.effect, self.errors) = (name, summary, effect, errors)
-    (self.params, self.result) = (params.shape, result.shape)
+    let shape = result.shape
+    (self.params, self.result) = (params.shape, shape)
     (self.example, self.exampleResult) = (example, exampleResult)
     call = { call, asked in
       let read: Params
@@ -67,7 +68,7 @@ public struct ControlMethod: Sendable {
       let world = call.server.world(changedBy: asked, effect)
       try body(call, read) { answer in
         let tree = answer.map { result.tree($0) }
-        if let world, case .success(let made) = tree { world.add(change: name, asked, made, of: result.shape) }
+        if let world, case .success(let made) = tree { world.add(change: name, asked, made, of: shape) }
         call.answer(tree)
       }
     }

@@ -30,12 +30,31 @@ package struct LoggedPacket: Equatable, Sendable {
   package var fault: String?
   /// Whether a packet with this sequence number was seen before.
   package var isRepeated = false
-  package var text = ""
-  package var messages: [MessageID] = []
   package var bytes: [UInt8] = []
+  var told = Told.text("")
+
+  enum Told: Equatable {
+    case text(String)
+    /// Few packets are ever looked at, so the text is made only then. The narrator has seen the link's SYN.
+    case packet(PacketNarrator, PacketHeader)
+  }
 }
 
 extension LoggedPacket {
+  /// The packet in words.
+  package var text: String {
+    switch told {
+    case .text(let text): return text
+    case .packet(var narrator, let header): return narrator.line(for: header, packet: bytes.span.bytes)
+    }
+  }
+
+  /// The control messages in the packet.
+  package var messages: [MessageID] {
+    guard event == .packet, case .packet(let narrator, let header) = told else { return [] }
+    return narrator.messages(in: header, packet: bytes.span.bytes).map(\.id)
+  }
+
   /// The maximum number of characters or bytes of session data that are shown.
   private static let shownText = 200
   private static let shownBytes = 16

@@ -34,7 +34,7 @@ final class PacketWitness: CableWitness {
     if let protocolName {
       var entry = LoggedPacket()
       (entry.event, entry.channel) = (.transfer, protocolName)
-      return add(&entry, "SIDE \(protocolName) \(bytes.byteCount.counted("byte"))", bytes, end, time)
+      return add(&entry, .text("SIDE \(protocolName) \(bytes.byteCount.counted("byte"))"), bytes, end, time)
     }
     switch end {
     case .accessory: scan(bytes, &fromAccessory, end, time)
@@ -53,11 +53,12 @@ final class PacketWitness: CableWitness {
       switch piece {
       case .packet(let header, _):
         (entry.header, entry.kind) = (header, told.kind(of: header.session))
-        add(&entry, told.line(for: header, packet: packet), packet, end, time)
+        add(&entry, .packet(told, header), packet, end, time)
       case .spoiled(let header, _):
         entry.header = header
-        add(&entry, told.spoiledLine(for: header), packet, end, time)
-      case .detection, .legacy, .skipped: add(&entry, "\(packet.byteCount.counted("byte"))", packet, end, time)
+        add(&entry, .text(told.spoiledLine(for: header)), packet, end, time)
+      case .detection, .legacy, .skipped:
+        add(&entry, .text("\(packet.byteCount.counted("byte"))"), packet, end, time)
       }
     }
     swap(&told, &narrator)
@@ -86,10 +87,9 @@ final class PacketWitness: CableWitness {
   ) {
     var entry = LoggedPacket()
     entry.header = header
-    // The line must be created first, because the narrator learns about sessions from the SYN.
-    let line = narrator.line(for: header, packet: packet)
+    // The narrator learns the sessions from a SYN.
+    if header.control.contains(.syn) { _ = narrator.line(for: header, packet: packet) }
     entry.kind = narrator.kind(of: header.session)
-    entry.messages = narrator.messages(in: header, packet: packet).map(\.id)
     if header.control.contains(.syn) {
       highest = header.sequence
     } else if header.payloadCount > 0, header.control.isDisjoint(with: [.eak, .rst, .slp]) {
@@ -97,13 +97,13 @@ final class PacketWitness: CableWitness {
       entry.isRepeated = highest.map { $0 &- header.sequence < 128 } ?? false
       if !entry.isRepeated { highest = header.sequence }
     }
-    add(&entry, line, packet, end, time)
+    add(&entry, .packet(narrator, header), packet, end, time)
   }
 
   private func spoiled(_ header: PacketHeader, _ packet: RawSpan, _ end: Cable.End, _ time: Instant) {
     var entry = LoggedPacket()
     (entry.event, entry.header) = (.spoiled, header)
-    add(&entry, narrator.spoiledLine(for: header), packet, end, time)
+    add(&entry, .text(narrator.spoiledLine(for: header)), packet, end, time)
   }
 
   private func add(
@@ -111,15 +111,15 @@ final class PacketWitness: CableWitness {
   ) {
     var entry = LoggedPacket()
     entry.event = event
-    add(&entry, text, bytes, end, time)
+    add(&entry, .text(text), bytes, end, time)
   }
 
   private func add(
-    _ entry: inout LoggedPacket, _ text: String, _ bytes: RawSpan, _ end: Cable.End, _ time: Instant
+    _ entry: inout LoggedPacket, _ told: LoggedPacket.Told, _ bytes: RawSpan, _ end: Cable.End, _ time: Instant
   ) {
     left = max(0, left - 1)
     (entry.time, entry.cable, entry.accessory, entry.from) = (time, cable, accessory, end)
-    (entry.text, entry.bytes) = (text, bytes.withUnsafeBytes { [UInt8]($0) })
+    (entry.told, entry.bytes) = (told, bytes.withUnsafeBytes { [UInt8]($0) })
     log.add(entry)
   }
 }

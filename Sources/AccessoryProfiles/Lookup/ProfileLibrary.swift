@@ -39,11 +39,18 @@ public struct ProfileLibrary: Sendable {
   /// Returns the template that a reference names, in which instances are not numbered yet.
   public func template(_ reference: String) throws(SourceProblems) -> ProfileTemplate {
     let source = try find(reference)
-    return try made(wholeTree(source, chain: []), name: source.name)
+    if source.isShipped, let known = Self.shipped.withLock({ $0[source.name] }) { return known }
+    let tree = try wholeTree(source, chain: [])
+    let template = try made(tree, name: source.name)
+    // A profile that extends another is read again, because the other may be the user's.
+    if source.isShipped, tree["extends"] == nil { Self.shipped.withLock { $0[source.name] = template } }
+    return template
   }
 
-  /// Reads a profile from text that is not in a file, such as standard input. The profile may extend other profiles by
-  /// name.
+  /// The shipped profiles that have been read.
+  private static let shipped = Locked<[String: ProfileTemplate]>([:])
+
+  /// Reads a profile from text that is not in a file, such as standard input. The profile may extend others by name.
   public func template(text: [UInt8], file: String, name: String) throws(SourceProblems) -> ProfileTemplate {
     let source = Source(name: name, label: file, origin: .text, bytes: text)
     return try made(wholeTree(source, chain: []), name: name)
@@ -81,6 +88,8 @@ public struct ProfileLibrary: Sendable {
     var label: String
     var origin: Origin
     var bytes: [UInt8]
+
+    var isShipped: Bool { if case .shipped = origin { true } else { false } }
   }
 
   private var ownNames: [String] {

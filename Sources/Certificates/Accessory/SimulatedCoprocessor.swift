@@ -4,8 +4,8 @@ import AccessoryCore
 /// ones, but no Apple device trusts their authority.
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and the certificate
-/// are created when first needed, and then kept, also for later coprocessors with the same seed. Creating both takes
-/// about 0.5 ms for the current generation and about 15 ms for the older one, which needs primes.
+/// are created when first needed: this takes about 0.5 ms for the current generation and about 15 ms for the older one,
+/// which needs primes. Coprocessors with the same seed share them.
 ///
 /// ```swift
 /// let coprocessor = SimulatedCoprocessor(seed: 7)
@@ -23,6 +23,8 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private let seedNumber: UInt64
   private let authority: CertificateAuthority
   private let made = Locked<Identity?>(nil)
+  private static let identities = Locked<[IdentityKey: Identity]>([:])
+  private static let mostIdentities = 256
 
   /// Creates the coprocessor for a seed. With an authority other than ``CertificateAuthority/simulation``, devices see
   /// an unknown chain.
@@ -54,11 +56,31 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private var identity: Identity {
     made.withLock { made in
       if let made { return made }
-      let identity = Identity.shared(seed, number: seedNumber, generation: generation, authority: authority)
+      let identity = shared()
       made = identity
       return identity
     }
   }
+
+  /// Returns the identity of the last coprocessor with the same seed, because most worlds begin with the same one.
+  private func shared() -> Identity {
+    let key = IdentityKey(seed: seedNumber, generation: generation)
+    let isShared = authority === CertificateAuthority.simulation
+    if isShared, let known = Self.identities.withLock({ $0[key] }) { return known }
+    let identity = Identity(seed, number: seedNumber, generation: generation, authority: authority)
+    if isShared {
+      Self.identities.withLock {
+        if $0.count >= Self.mostIdentities { $0.removeAll() }
+        $0[key] = identity
+      }
+    }
+    return identity
+  }
+}
+
+private struct IdentityKey: Hashable {
+  let seed: UInt64
+  let generation: CoprocessorGeneration
 }
 
 private struct Identity: Sendable {

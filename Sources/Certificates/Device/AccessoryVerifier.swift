@@ -15,7 +15,7 @@ import Glibc
 /// certificates is not public. An expired certificate is also only a warning, because accessories are used for longer
 /// than their certificates are valid. A verifier can be used from any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
-  /// All verifiers share what they know: the result depends only on a certificate's bytes.
+  /// Shared by all verifiers, because most worlds have an accessory with the same certificate.
   private static let cache = Locked(CertificateCache())
 
   /// Creates a verifier.

@@ -8,7 +8,7 @@
 /// ```
 ///
 /// SYN packets tell the narrator what each session carries; without a SYN, payloads are shown as hex.
-public struct PacketNarrator: Sendable {
+public struct PacketNarrator: Equatable, Sendable {
   private var kinds: [UInt8: LinkSession.Kind] = [:]
   private let shownBytes: Int
 

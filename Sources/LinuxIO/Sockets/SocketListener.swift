@@ -29,6 +29,8 @@ final class SocketListener: Listener, DescriptorHandler {
     _ socket: consuming OwnedDescriptor, address: Address, on loop: any PollingLoop, options: TransportOptions,
     family: Family, onEvent: @escaping (ListenerEvent) -> Void
   ) throws {
+    // Linux gives accepted connections these options, except for the buffers of unix sockets.
+    SocketOptions.apply(options, to: socket.number)
     guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemError.last("listen") }
     self.address = address
     self.loop = loop
@@ -67,7 +69,7 @@ final class SocketListener: Listener, DescriptorHandler {
         Glibc.close(accepted)
         onEvent?(.refused(peer, reason: refusal))
       } else {
-        SocketOptions.apply(options, to: accepted)
+        if options.socketBuffers != nil { SocketOptions.apply(options, to: accepted) }
         onEvent?(.accepted(Cable(main: DescriptorChannel(taking: accepted, as: .socket, on: loop)), peer))
       }
     }

@@ -35,10 +35,13 @@ import Testing
     #expect(cache.count == 0)
   }
 
-  // Both calls return the same parsed object, so nothing was parsed or verified again.
+  // All calls return the same parsed object, so nothing was parsed or verified again.
   @Test func verifiersReadTheSameBytesOnce() throws {
-    let first = try AccessoryVerifier().known(Sample.current.certificate)
-    let again = try AccessoryVerifier().known(Array(Sample.current.certificate))
+    let verifier = AccessoryVerifier()
+    let first = try verifier.known(Sample.current.certificate)
+    let again = try verifier.known(Array(Sample.current.certificate))
     #expect(first.certificate.parsed === again.certificate.parsed)
+    let elsewhere = try AccessoryVerifier().known(Sample.current.certificate)
+    #expect(first.certificate.parsed === elsewhere.certificate.parsed)
   }
 }
