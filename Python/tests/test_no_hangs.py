@@ -74,6 +74,16 @@ def test_a_server_that_is_stopped_is_given_up(hasty: easim.Server) -> None:
         os.kill(hasty.pid, signal.SIGCONT)
 
 
+def test_a_server_that_died_between_calls_is_noticed_at_once() -> None:
+    with easim.Server() as server:
+        os.kill(server.pid, signal.SIGKILL)
+        # The socket ends with the process, so writing already fails.
+        os.waitid(os.P_PID, server.pid, os.WEXITED | os.WNOWAIT)
+        for _ in range(2):
+            with pytest.raises(easim.ProgramError, match="ended with exit code -9"):
+                server.world()
+
+
 def test_a_server_that_waits_is_not_given_up(hasty: easim.Server) -> None:
     with hasty.world() as world, pytest.raises(easim.Timeout):
         world.run_until("alert", timeout=3)

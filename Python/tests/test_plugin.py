@@ -114,7 +114,10 @@ def test_without_an_accessory_the_host_is_skipped(pytester: pytest.Pytester) -> 
         "-p", "no:cacheprovider", "-rs", "--easim-at", address, "--easim-timeout", "0.1"
     )
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"*no accessory at {address} within 0.1 s: nothing is there*"])
+    result.stdout.fnmatch_lines(
+        [f"*no accessory at {address} within 0.1 s: nothing is there*", "*easim timeline*", "*host.add*", "*html"]
+    )
+    result.stdout.no_fnmatch_line("*is gone*")
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import selectors
 import threading
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine, Generator
 from time import monotonic
-from typing import Any, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, Union
 
 from .errors import EasimError
+
+if TYPE_CHECKING:
+    from ._link import Link
 
 # Makes pytest show an error at the call in the test instead of inside this package.
 __tracebackhide__ = True
@@ -25,26 +29,50 @@ class _Exit:
         self.error = error
 
 
-async def _guarded(work: Coroutine[Any, Any, _T]) -> Union[_T, _Exit]:
+async def _guarded(work: Awaitable[_T]) -> Union[_T, _Exit]:
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as error:
         return _Exit(error)
 
 
+class _Begun(Generic[_T]):
+    """A coroutine that is already waiting for something."""
+
+    def __init__(self, work: Coroutine[Any, Any, _T], awaited: Any) -> None:
+        self._work = work
+        self._awaited = awaited
+
+    def __await__(self) -> Generator[Any, Any, _T]:
+        awaited = self._awaited
+        try:
+            while True:
+                try:
+                    sent = yield awaited
+                except BaseException as error:
+                    awaited = self._work.throw(error)
+                else:
+                    awaited = self._work.send(sent)
+        except StopIteration as end:
+            result: _T = end.value
+            return result
+
+
 class Driver:
     """An event loop that is run by one thread at a time.
 
     During a call, the caller's thread runs the loop, because switching to another thread and back takes longer than the
-    server needs to answer. Between calls the loop must also run, so that behaviors can answer and notices can arrive.
-    Therefore a background thread runs the loop once there has been no call for ``MOMENT`` seconds, until the next call.
+    server needs to answer. If nothing else needs the loop, the thread waits for the answer without it. Between calls
+    the loop must also run, so that behaviors can answer and notices can arrive. Therefore a background thread runs the
+    loop once there has been no call for ``MOMENT`` seconds, until the next call.
     """
 
     MOMENT = 0.002
 
     def __init__(self) -> None:
         """Start the background thread."""
-        self._loop = asyncio.new_event_loop()
+        self._selector = selectors.DefaultSelector()
+        self._loop = asyncio.SelectorEventLoop(self._selector)
         self._pid = os.getpid()
         self._turn = threading.Lock()
         """Held by the thread that runs the loop."""
@@ -65,8 +93,11 @@ class Driver:
         """Whether this process was forked from the one that created the driver."""
         return os.getpid() != self._pid
 
-    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run a coroutine to its end, and return its result."""
+    def run(self, work: Coroutine[Any, Any, _T], link: Optional[Link] = None) -> _T:
+        """Run a coroutine to its end, and return its result.
+
+        With a link, the coroutine is one that begins with calls, and is a task only if they are not all it waits for.
+        """
         thread = threading.get_ident()
         if self.is_foreign:
             work.close()
@@ -83,7 +114,7 @@ class Driver:
                 advice="return or yield the reply, or use an async behavior with the functions of its session",
             )
         try:
-            result = self._run_here(work) if self._take_turn(thread) else self._run_there(work)
+            result = self._run_here(work, link) if self._take_turn(thread) else self._run_there(work)
         except EasimError as error:
             # The loop's part of the traceback would not help the caller.
             raise error.with_traceback(None) from error.__cause__
@@ -112,9 +143,22 @@ class Driver:
         if self._guests:
             self._resting.set()
 
-    def _run_here(self, work: Coroutine[Any, Any, _T]) -> Union[_T, _Exit]:
+    def _run_here(self, work: Coroutine[Any, Any, _T], link: Optional[Link]) -> Union[_T, _Exit]:
         try:
-            task = self._loop.create_task(_guarded(work))
+            if link is not None and link.is_idle and not self._guests:
+                asyncio._set_running_loop(self._loop)
+                link.selector = self._selector
+                try:
+                    left: Awaitable[_T] = _Begun(work, work.send(None))
+                except StopIteration as end:
+                    result: _T = end.value
+                    return result
+                finally:
+                    link.selector = None
+                    asyncio._set_running_loop(None)
+            else:
+                left = work
+            task = self._loop.create_task(_guarded(left))
             try:
                 return self._loop.run_until_complete(task)
             except BaseException:
@@ -141,14 +185,18 @@ class Driver:
             with self._guest_lock:
                 self._guests -= 1
 
-    def catch_up(self) -> None:
+    def catch_up(self, link: Link) -> None:
         """Process everything that has already arrived, if no thread is running the loop."""
         if self.is_foreign or self._is_closed or asyncio._get_running_loop() is not None:
             return
         if self._turn.acquire(blocking=False):
             self._runner = threading.get_ident()
             try:
-                self._loop.run_until_complete(asyncio.sleep(0))
+                if link.is_idle:
+                    while link.receive():
+                        pass
+                else:
+                    self._loop.run_until_complete(asyncio.sleep(0))
             finally:
                 self._end_turn()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import selectors
 from typing import Any, Callable, Optional, Union
 
 from ._program import RemoteServer, ServerProcess
@@ -19,14 +20,17 @@ PATIENCE = 30.0
 Listener = Callable[[dict[str, Any]], None]
 
 
-class _Lines(asyncio.Protocol):
+class _Lines(asyncio.BufferedProtocol):
     """Passes received data to a link."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
 
-    def data_received(self, data: bytes) -> None:
-        self._link.take(data)
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._link.buffer
+
+    def buffer_updated(self, count: int) -> None:
+        self._link.take(count)
 
     def connection_lost(self, error: Optional[Exception]) -> None:
         self._link.lose()
@@ -59,6 +63,11 @@ class Link:
         self._pid = os.getpid()
         self._loop: asyncio.AbstractEventLoop
         self._heard = 0.0
+        self._asked = 0.0
+        self.buffer = memoryview(bytearray(1 << 16))
+        self.selector: Optional[selectors.BaseSelector] = None
+        """The loop's selector, while calls wait on this thread instead of on the loop."""
+        self._descriptor = -1
         self._transport: Optional[asyncio.WriteTransport] = None
         self._own: list[asyncio.Task[None]] = []
 
@@ -68,6 +77,7 @@ class Link:
         self._loop = asyncio.get_running_loop()
         made = await self._loop.create_connection(lambda: _Lines(self), sock=self.process.socket.dup())
         self._transport = made[0]
+        self._descriptor = made[0].get_extra_info("socket").fileno()
         self._own = [self._loop.create_task(self._watch())]
 
     @property
@@ -97,10 +107,44 @@ class Link:
         self._waiting[number] = future
         self._transport.write(line)
         try:
+            if self.selector is not None:
+                self._wait_here(future, self.selector)
             return await future
-        except asyncio.CancelledError:
-            self._cancel([number])
+        except BaseException:
+            if number in self._waiting:
+                self._cancel([number])
             raise
+
+    # Without the loop
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether only the next call needs the loop."""
+        return not self._waiting and not self.tasks and self.failure is None
+
+    def _wait_here(self, answer: asyncio.Future[dict[str, Any]], selector: selectors.BaseSelector) -> None:
+        """Wait for an answer, but no longer than until the loop has something else to do.
+
+        A turn of the loop takes longer than the server needs for most answers.
+        """
+        transport = self._transport
+        assert transport is not None
+        while not (answer.done() or transport.is_closing() or transport.get_write_buffer_size()):
+            ready = selector.select(self.patience / 4)
+            if any(key.fd != self._descriptor for key, _ in ready) or (ready and not self.receive()):
+                return
+            if not ready:
+                self._look()
+
+    def receive(self) -> bool:
+        """Process what has arrived; return whether there was anything."""
+        try:
+            count = self.process.socket.recv_into(self.buffer)
+        except (BlockingIOError, ConnectionError):
+            return False
+        if count:
+            self.take(count)
+        return count > 0
 
     async def close(self) -> None:
         """End the connection, and also the server if this process started it."""
@@ -177,11 +221,11 @@ class Link:
 
     # Missing answers
 
-    def take(self, data: bytes) -> None:
-        """Process received data."""
+    def take(self, count: int) -> None:
+        """Process received bytes, which are in the buffer."""
         self._heard = self._loop.time()
         try:
-            for message in self._wire.receive(data):
+            for message in self._wire.receive(self.buffer[:count]):
                 self._take(message)
         except EasimError as error:
             self._fail(error)
@@ -195,24 +239,26 @@ class Link:
         self._fail(await self._loop.run_in_executor(None, self.process.explanation))
 
     async def _watch(self) -> None:
-        assert self._transport is not None
-        loop = self._loop
-        asked = 0.0
         while self.failure is None:
             await asyncio.sleep(self.patience / 4)
-            silence = loop.time() - self._heard if self._waiting else 0.0
-            if silence >= 2 * self.patience:
-                self._fail(
-                    ProgramError(
-                        f"{self.process.name} has not answered for {silence:.0f} s",
-                        kind="program",
-                        advice="it was stopped, or its machine is not reachable",
-                    )
+            self._look()
+
+    def _look(self) -> None:
+        """Ask a silent server whether it still responds, or give it up."""
+        assert self._transport is not None
+        silence = self._loop.time() - self._heard if self._waiting else 0.0
+        if silence >= 2 * self.patience:
+            self._fail(
+                ProgramError(
+                    f"{self.process.name} has not answered for {silence:.0f} s",
+                    kind="program",
+                    advice="it was stopped, or its machine is not reachable",
                 )
-            elif silence >= self.patience and asked <= self._heard:
-                asked = loop.time()
-                _, line = self._wire.request("server.info", {})
-                self._transport.write(line)
+            )
+        elif silence >= self.patience and self._asked <= self._heard:
+            self._asked = self._loop.time()
+            _, line = self._wire.request("server.info", {})
+            self._transport.write(line)
 
     def _fail(self, failure: EasimError) -> None:
         self.failure = self.failure or failure

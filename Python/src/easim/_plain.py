@@ -64,7 +64,7 @@ class Server(Context):
         )
         self._driver: Optional[Driver] = Driver()
         try:
-            self.run(self.aio.open())
+            self._driver.run(self.aio.open())
         except BaseException:
             self._stop()
             raise
@@ -74,7 +74,7 @@ class Server(Context):
         if self._driver is None:
             work.close()
             raise EasimError("the server was closed", kind="gone")
-        return self._driver.run(work)
+        return self._driver.run(work, self.aio.link)
 
     def __repr__(self) -> str:
         """Describe the object for debugging."""
@@ -83,7 +83,7 @@ class Server(Context):
     def catch_up(self) -> None:
         """Process the notices that have already arrived."""
         if self._driver is not None:
-            self._driver.catch_up()
+            self._driver.catch_up(self.aio.link)
 
     def rest(self) -> None:
         """Let behaviors run, because the caller is about to wait for one."""
@@ -118,7 +118,7 @@ class Server(Context):
     def close(self) -> None:
         """End the server with all its worlds."""
         if self._driver is not None and not self._driver.is_foreign:
-            self.run(self.aio.close())
+            self._driver.run(self.aio.close())
         self._stop()
 
     def _stop(self) -> None:

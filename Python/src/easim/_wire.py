@@ -81,7 +81,7 @@ class Wire:
         self._last += 1
         return self._last, line
 
-    def receive(self, data: bytes) -> list[Union[Answer, Notice]]:
+    def receive(self, data: Union[bytes, memoryview]) -> list[Union[Answer, Notice]]:
         """Take bytes, and return the complete messages."""
         self._rest += data
         *lines, self._rest = self._rest.split(b"\n")

@@ -139,7 +139,7 @@ def _wanted(request: pytest.FixtureRequest) -> dict[str, Any]:
     return wanted
 
 
-def _world(request: pytest.FixtureRequest, servers: _Servers, time: Optional[Time] = None) -> Iterator[TestWorld]:
+def _world(request: pytest.FixtureRequest, servers: _Servers, time: Optional[Time] = None) -> TestWorld:
     wanted = _wanted(request)
     server = servers.get(bool(wanted.get("allow_exec")))
     kind: Time = wanted.get("time", time or "real")
@@ -149,31 +149,37 @@ def _world(request: pytest.FixtureRequest, servers: _Servers, time: Optional[Tim
             " easim_world 'real' or 'virtual'"
         )
     made = server.world(time=kind, seed=wanted.get("seed"), messages=wanted["messages"])
-    world = TestWorld(server, made.aio)
+    world = _kept(request, made, packets=bool(wanted.get("packets")))
+    if "profile" in wanted:
+        choices = {key: wanted[key] for key in ("quirks", "faults", "behavior", "on") if key in wanted}
+        world.accessory = world.add(wanted["profile"], **choices)
+        if wanted.get("plugged", False):
+            world.accessory.plug()
+    return world
+
+
+def _kept(request: pytest.FixtureRequest, made: World, packets: bool = False) -> TestWorld:
+    """Keep a world until the test's report has been written, also if a fixture fails."""
+    world = TestWorld(made.server, made.aio)
     world.title = request.node.name
     request.node.stash.setdefault(_WORLDS, []).append(world)
-    with world:
-        world.call("packet.record")
-        if wanted.get("packets") or request.config.getoption("--easim-packets"):
-            request.node.stash.setdefault(_PACKETS, []).append(world.capture(form="transcript"))
-        if "profile" in wanted:
-            choices = {key: wanted[key] for key in ("quirks", "faults", "behavior", "on") if key in wanted}
-            world.accessory = world.add(wanted["profile"], **choices)
-            if wanted.get("plugged", False):
-                world.accessory.plug()
-        yield world
+    request.addfinalizer(lambda: world.__exit__(None, None, None))
+    world.call("packet.record")
+    if packets or request.config.getoption("--easim-packets"):
+        request.node.stash.setdefault(_PACKETS, []).append(world.capture(form="transcript"))
+    return world
 
 
 @pytest.fixture
-def easim_world(request: pytest.FixtureRequest, _easim_servers: _Servers) -> Iterator[TestWorld]:
+def easim_world(request: pytest.FixtureRequest, _easim_servers: _Servers) -> TestWorld:
     """Make a fresh world, in real time unless the mark says otherwise."""
-    yield from _world(request, _easim_servers)
+    return _world(request, _easim_servers)
 
 
 @pytest.fixture
-def easim_virtual(request: pytest.FixtureRequest, _easim_servers: _Servers) -> Iterator[TestWorld]:
+def easim_virtual(request: pytest.FixtureRequest, _easim_servers: _Servers) -> TestWorld:
     """Make a fresh world in virtual time: ``easim_virtual.advance(seconds=10)`` takes no time."""
-    yield from _world(request, _easim_servers, "virtual")
+    return _world(request, _easim_servers, "virtual")
 
 
 @pytest.fixture
@@ -205,22 +211,18 @@ def easim_aio(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def easim_host(request: pytest.FixtureRequest, _easim_servers: _Servers) -> Iterator[hosts.HostConnection]:
+def easim_host(request: pytest.FixtureRequest, _easim_servers: _Servers) -> hosts.HostConnection:
     """Connect to the accessory at ``--easim-at``; without one, the test is skipped."""
     address = request.config.getoption("--easim-at")
     if not address:
         pytest.skip("needs an accessory: pytest --easim-at usb:")
-    with hosts.open(address, server=_easim_servers.get()) as host:
-        request.node.stash.setdefault(_WORLDS, []).append(host.world)
-        host.world.call("packet.record")
-        if request.config.getoption("--easim-packets"):
-            request.node.stash.setdefault(_PACKETS, []).append(host.world.capture(form="transcript"))
-        try:
-            host.wait(timeout=request.config.getoption("--easim-timeout"))
-        except Timeout as error:
-            # The address was given explicitly, so an accessory should be there.
-            pytest.fail(str(error), pytrace=False)
-        yield host
+    host = hosts.HostConnection(address, _kept(request, _easim_servers.get().world()), None)
+    try:
+        host.wait(timeout=request.config.getoption("--easim-timeout"))
+    except Timeout as error:
+        # The address was given explicitly, so an accessory should be there.
+        pytest.fail(str(error), pytrace=False)
+    return host
 
 
 @pytest.hookimpl(hookwrapper=True)
