@@ -382,4 +382,51 @@ def test_an_asynchronous_test_has_its_world(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*easim timeline*", "*plugged in at*"])
+    result.stdout.fnmatch_lines(["*easim timeline*", "*plugged in at*", "*easim trace*", "*test-fails.html"])
+
+
+@pytest.mark.parametrize(("module", "mark"), [("pytest_asyncio", "asyncio"), ("anyio", "anyio")])
+def test_plugins_for_asynchronous_tests(pytester: pytest.Pytester, module: str, mark: str) -> None:
+    pytest.importorskip(module)
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.fixture
+        def anyio_backend():
+            return "asyncio"
+
+        @pytest.fixture
+        async def session(easim_aio):
+            async with easim_aio() as world:
+                async with await (await world.app()).open("com.example.echo") as session:
+                    yield session
+
+        pytestmark = [pytest.mark.{mark}, pytest.mark.easim(profile="echo", plugged=True)]
+
+        async def test_in_the_test(easim_aio):
+            async with easim_aio() as world:
+                await (await world.app()).open("com.example.echo")
+
+        async def test_in_a_fixture(session):
+            await session.send(b"hello")
+            assert await session.recv(5) == b"hello"
+
+        async def test_beside_the_loop(easim_world):
+            assert easim_world.app().open("com.example.echo").is_open
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-o", "asyncio_mode=auto")
+    result.assert_outcomes(passed=3)
+
+
+def test_another_event_loop_is_refused(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_refused(easim_aio):
+            easim_aio().__aenter__().send(None)
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*easim.aio runs on asyncio only*anyio_backend*"])

@@ -93,6 +93,19 @@ def test_a_wrong_token_is_an_error_that_says_so(server: Server) -> None:
     assert "the token is wrong" in server.close()
 
 
+def test_a_control_socket_is_a_server_too(easim_server: easim.Server) -> None:
+    """A program can share a server that another has started; its apps end with it."""
+    path = easim_server.aio.link.process.control  # type: ignore[union-attr]
+    with easim.Server(remote=f"unix:{path}") as client, client.world() as world:
+        world.add("echo").plug()
+        with world.app().open("com.example.echo") as session:
+            session.send(b"hello")
+            assert session.recv(5) == b"hello"
+    assert easim_server.is_running
+    with pytest.raises(easim.ProgramError, match="the server at unix:/nowhere does not answer"):
+        easim.Server(remote="unix:/nowhere")
+
+
 @pytest.mark.parametrize(
     "first",
     [

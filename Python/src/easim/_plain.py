@@ -55,9 +55,9 @@ class Server(Context):
         """Start the program: the one given, or the one that the variable EASIM names, or that is on the PATH.
 
         ``allow_exec`` lets it run programs of profiles that other users can modify, and ``allow_remote`` connect
-        with other machines. ``remote`` is ``host:port#token`` of a server that runs already (``easim serve --remote``);
-        then no program is started. ``patience`` is how many seconds the server may say nothing while it is asked
-        something; after twice as many it is given up.
+        with other machines. ``remote`` is a server that runs already: ``host:port#token`` (``easim serve --remote``) or
+        ``unix:PATH`` (``--control PATH``); then no program is started. ``patience`` is how many seconds the server may
+        say nothing while it is asked something; after twice as many it is given up.
         """
         self.aio = aio.Server(
             program, allow_exec=allow_exec, allow_remote=allow_remote, remote=remote, patience=patience

@@ -144,22 +144,32 @@ class ServerProcess:
 
 
 class RemoteServer:
-    """A server that runs elsewhere, given as the line that ``easim serve --remote`` prints."""
+    """A server that runs already: the line that ``easim serve --remote`` prints, or ``unix:PATH`` for ``--control``."""
 
     def __init__(self, remote: str) -> None:
-        """Connect to ``host:port#token``."""
+        """Connect to ``host:port#token`` or ``unix:PATH``."""
         place, _, token = remote.removeprefix("EASIM_REMOTE=").partition("#")
         host, _, port = place.rpartition(":")
-        if not (host and port.isdecimal() and token):
-            raise ProgramError(f"{remote!r} is not host:port#token", kind="program")
-        self._place = (host.strip("[]"), int(port))
+        self._place: Union[str, tuple[str, int]]
+        if remote.startswith("unix:"):
+            place, self._place, token = remote, remote.removeprefix("unix:"), ""
+        elif host and port.isdecimal() and token:
+            self._place = (host.strip("[]"), int(port))
+        else:
+            raise ProgramError(f"{remote!r} is neither host:port#token nor unix:PATH", kind="program")
         self.name = f"the server at {place}"
+        self._hint = "; is the token right?" if token else ""
         self.socket = self.connect()
-        self.socket.sendall(f"control {token}\n".encode())
+        if token:
+            self.socket.sendall(f"control {token}\n".encode())
 
     def connect(self) -> socket.socket:
         """Open a connection to the server."""
         try:
+            if isinstance(self._place, str):
+                made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                made.connect(self._place)
+                return made
             made = socket.create_connection(self._place, timeout=10)
         except OSError as error:
             raise ProgramError(f"{self.name} does not answer: {error}", kind="program") from error
@@ -178,7 +188,7 @@ class RemoteServer:
 
     def explanation(self) -> ProgramError:
         """Explain why the server has ended."""
-        return ProgramError(f"{self.name} closed the connection; is the token right?", kind="program")
+        return ProgramError(f"{self.name} closed the connection{self._hint}", kind="program")
 
     def check(self, info: dict[str, object]) -> None:
         """Refuse a server with a different protocol version."""

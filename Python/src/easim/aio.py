@@ -76,9 +76,9 @@ class Server:
         """Choose the program; it is started by ``open``, or by ``async with``.
 
         ``allow_exec`` lets it run programs of profiles that other users can modify, and ``allow_remote`` connect
-        with other machines. ``remote`` is ``host:port#token`` of a server that runs already (``easim serve --remote``);
-        then no program is started. ``patience`` is how many seconds the server may say nothing while it is asked
-        something; after twice as many it is given up.
+        with other machines. ``remote`` is a server that runs already: ``host:port#token`` (``easim serve --remote``) or
+        ``unix:PATH`` (``--control PATH``); then no program is started. ``patience`` is how many seconds the server may
+        say nothing while it is asked something; after twice as many it is given up.
         """
         self._patience = patience
         self._remote = remote
@@ -110,6 +110,14 @@ class Server:
 
     async def open(self) -> Server:
         """Start the program."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise EasimError(
+                "easim.aio runs on asyncio only, and this is another event loop",
+                kind="state",
+                advice="with anyio, let the fixture anyio_backend return 'asyncio'",
+            ) from None
         if self._link is None:
             process: Union[RemoteServer, ServerProcess]
             process = RemoteServer(self._remote) if self._remote else ServerProcess(self._program, self._arguments)

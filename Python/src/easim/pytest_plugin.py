@@ -13,10 +13,11 @@ import pytest
 
 from . import aio, hosts
 from ._plain import Capture, Server, World
+from ._program import ServerProcess
 from .errors import EasimError, Timeout
 from .events import Time
 
-_TEXTS = pytest.StashKey["list[str]"]()
+_TEXTS = pytest.StashKey["list[tuple[str, str]]"]()
 _WORLDS = pytest.StashKey["list[World]"]()
 _PACKETS = pytest.StashKey["list[Capture]"]()
 _MOST_PACKETS = 200
@@ -183,19 +184,21 @@ def easim_virtual(request: pytest.FixtureRequest, _easim_servers: _Servers) -> T
 
 
 @pytest.fixture
-def easim_aio(request: pytest.FixtureRequest) -> Any:
+def easim_aio(request: pytest.FixtureRequest, _easim_servers: _Servers) -> Any:
     """Return a function that creates an asynchronous test's world according to its mark, whatever plugin runs the test.
 
     ``async with easim_aio() as world: …``; the accessory of the mark is ``world.accessory``.
     """
     wanted = _wanted(request)
+    program = _easim_servers.get(bool(wanted.get("allow_exec"))).aio.link.process
+    assert isinstance(program, ServerProcess)
 
     @contextlib.asynccontextmanager
     async def make(**choices: Any) -> AsyncIterator[aio.World]:
-        program = request.config.getoption("--easim-program")
         chosen = {key: wanted[key] for key in ("time", "seed", "messages") if key in wanted}
-        server = aio.Server(program, allow_exec=bool(wanted.get("allow_exec")))
+        server = aio.Server(remote=f"unix:{program.control}")
         async with server, await server.world(**{**chosen, **choices}) as world:
+            await world.call("packet.record")
             if "profile" in wanted:
                 given = {key: wanted[key] for key in ("quirks", "faults", "behavior", "on") if key in wanted}
                 world.accessory = await world.add(wanted["profile"], **given)
@@ -204,7 +207,10 @@ def easim_aio(request: pytest.FixtureRequest) -> Any:
             try:
                 yield world
             except BaseException as error:
-                request.node.stash.setdefault(_TEXTS, []).append(await world.timeline_of(error))
+                texts = request.node.stash.setdefault(_TEXTS, [])
+                texts.append(("easim timeline", await world.timeline_of(error)))
+                page = (await world.call("trace.get", **_verdict(request.node.name, error)))["html"]
+                texts.append(("easim trace", _write(request.node, page)))
                 raise
 
     return make
@@ -232,15 +238,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report: pytest.TestReport = outcome.get_result()
     if not report.failed or report.when == "teardown":
         return
-    none: list[str] = []
-    texts = [*item.stash.get(_TEXTS, none)]
+    texts: list[tuple[str, str]] = item.stash.get(_TEXTS, [])
+    for title, text in texts:
+        _attach(item, report, title, text)
     worlds: list[World] = item.stash.get(_WORLDS, [])
-    for world in worlds:
+    for number, world in enumerate(worlds, 1):
         try:
-            texts.append(world.timeline_of(call.excinfo.value if call.excinfo else None))
+            text = world.timeline_of(call.excinfo.value if call.excinfo else None)
         except EasimError as error:
-            texts.append(f"not available: {error}")
-    for number, text in enumerate(texts, 1):
+            text = f"not available: {error}"
         _attach(item, report, "easim timeline" if number == 1 else f"easim timeline {number}", text)
     for number, world in enumerate(worlds, 1):
         title = "easim trace" if number == 1 else f"easim trace {number}"
@@ -261,21 +267,32 @@ def _write_trace(item: pytest.Item, call: pytest.CallInfo[None], world: World, n
     """Write what happened in a world as one page of HTML, and return its path."""
     error = call.excinfo.value if call.excinfo else None
     kept = world.trace if isinstance(world, TestWorld) else None
+    try:
+        page = kept[1] if kept is not None and kept[0] is error else _trace(world, item.name, error)
+    except EasimError as error:
+        return f"not available: {error}"
+    return _write(item, page, number)
+
+
+def _write(item: pytest.Item, page: str, number: int = 1) -> str:
     folder = Path(item.config.getoption("--easim-traces") or Path(tempfile.gettempdir()) / "easim-traces")
     name = re.sub(r"[^A-Za-z0-9.]+", "-", item.nodeid).strip("-")[-120:]
     path = folder / f"{name}{'' if number == 1 else f'-{number}'}.html"
     try:
-        page = kept[1] if kept is not None and kept[0] is error else _trace(world, item.name, error)
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
-    except (EasimError, OSError) as error:
+    except OSError as error:
         return f"not available: {error}"
     return str(path.absolute())
 
 
 def _trace(world: World, title: str, error: Optional[BaseException]) -> str:
+    return str(world.call("trace.get", **_verdict(title, error))["html"])
+
+
+def _verdict(title: str, error: Optional[BaseException]) -> dict[str, str]:
     reason = str(error).splitlines()[0] if error is not None and str(error) else "the test failed"
-    return str(world.call("trace.get", verdict="failed", text=f"{title}: {reason}")["html"])
+    return {"verdict": "failed", "text": f"{title}: {reason}"}
 
 
 def _last_lines(packets: Capture) -> str:
