@@ -23,8 +23,6 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private let seedNumber: UInt64
   private let authority: CertificateAuthority
   private let made = Locked<Identity?>(nil)
-  private static let identities = Locked<[IdentityKey: Identity]>([:])
-  private static let mostIdentities = 256
 
   /// Creates the coprocessor for a seed. With an authority other than ``CertificateAuthority/simulation``, devices see
   /// an unknown chain.
@@ -56,31 +54,11 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private var identity: Identity {
     made.withLock { made in
       if let made { return made }
-      let identity = shared()
+      let identity = Identity.shared(seed, number: seedNumber, generation: generation, authority: authority)
       made = identity
       return identity
     }
   }
-
-  /// Returns the identity of the last coprocessor with the same seed, because most worlds begin with the same one.
-  private func shared() -> Identity {
-    let key = IdentityKey(seed: seedNumber, generation: generation)
-    let isShared = authority === CertificateAuthority.simulation
-    if isShared, let known = Self.identities.withLock({ $0[key] }) { return known }
-    let identity = Identity(seed, number: seedNumber, generation: generation, authority: authority)
-    if isShared {
-      Self.identities.withLock {
-        if $0.count >= Self.mostIdentities { $0.removeAll() }
-        $0[key] = identity
-      }
-    }
-    return identity
-  }
-}
-
-private struct IdentityKey: Hashable {
-  let seed: UInt64
-  let generation: CoprocessorGeneration
 }
 
 private struct Identity: Sendable {
