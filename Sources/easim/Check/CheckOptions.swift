@@ -23,7 +23,7 @@ struct CheckOptions: CommandOptions {
     Option(
       "--cases", \.ownCases, .optional(.text), as: "FILE",
       "add your own cases from a Python file; --only own runs only these"),
-    Option("--features", \.isForFeatures, "skip cases about features that the accessory does not declare"),
+    Option("--features", \.isForFeatures, "omit cases about features that the accessory does not declare"),
     Option("--list", \.lists, "list the cases without connecting"),
     Option("--echo", \.echo, .choice, "whether sessions echo what they receive; try finds out"),
     Option("--pace", \.pace, .duration, "how long to wait before plugging in again"),
