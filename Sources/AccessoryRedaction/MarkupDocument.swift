@@ -25,7 +25,7 @@ struct MarkupDocument: RedactedDocument {
       for element in ["script", "style"] where bytes[end...].starts(with: "<\(element)".utf8) {
         let close = Array("</\(element)>".utf8)
         guard let found = bytes[place...].firstRange(of: close)?.lowerBound else {
-          throw RedactionRefusal("", "byte \(end): an element without its end")
+          throw RedactionRefusal("", "byte \(end): an unclosed element")
         }
         if bytes[end..<place].firstRange(of: Array("application/json".utf8)) != nil {
           data.append((place..<found, try JSONDocument(bytes, in: place..<found)))
@@ -46,7 +46,7 @@ struct MarkupDocument: RedactedDocument {
       }
       place += 1
     }
-    guard place < bytes.count else { throw RedactionRefusal("", "byte \(start): a tag without its end") }
+    guard place < bytes.count else { throw RedactionRefusal("", "byte \(start): an unclosed tag") }
     return place + 1
   }
 

@@ -100,7 +100,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "job.report",
-      "Get the report of a finished job. `json` is the format of `--report FILE.json` for bursts and seeded worlds, "
+      "Get the report of a finished job. `json` is the format of `--report FILE.json` for load and soak tests, "
         + "and of `--json` for scenarios; `xml` is JUnit XML.",
       JobReporting.format, jobReport, effect: .reads, errors: [.unknown, .gone, .state],
       example: "{\"job\":\"j2\",\"form\":\"text\"}"

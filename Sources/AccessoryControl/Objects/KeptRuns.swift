@@ -39,7 +39,7 @@ struct KeptRuns {
       throw RPCError(.unknown, "there is no kept run '\(Excerpt.of(run))'\(Suggestion.nearHint(for: run, in: names))")
     }
     guard let bytes = files.read("\(Self.folder)/\(run)/\(form.fileName)") else {
-      throw RPCError(.params, "form: the run '\(run)' has no report of the form '\(form.rawValue)'")
+      throw RPCError(.params, "form: the run '\(run)' has no report in the form '\(form.rawValue)'")
     }
     return String(decoding: bytes, as: UTF8.self)
   }

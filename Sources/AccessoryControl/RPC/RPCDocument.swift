@@ -144,7 +144,7 @@ struct RPCRequest {
     case .object: break
     // A list gives parameters by position. An empty list counts as no parameters; the method refuses any other list.
     case .array(let values): if values.isEmpty { params = .object([]) }
-    default: return failure("the parameters of a request are an object with names, found \(params.summary)")
+    default: return failure("the parameters of a request must be an object, found \(params.summary)")
     }
     return .success(RPCRequest(id: id, method: method, params: params))
   }

@@ -160,7 +160,7 @@ private struct SchemaDefinitions {
     case .chance:
       return reference("chance") { _ in
         object(
-          .init("description", .text("A chance in per cent or as a fraction: 2.5%, 0.025.")),
+          .init("description", .text("A chance in percent or as a fraction: 2.5%, 0.025.")),
           .init("type", .text("string")), .init("pattern", .text("^[0-9]+(\\.[0-9]+)?%?$")))
       }
     case .words(let words): return object(.init("enum", .array(words.map { .text($0) })))

@@ -213,7 +213,7 @@ struct PatternParser {
     default:
       guard scalar.isASCII, let byte = UInt8(exactly: scalar.value), !ByteSet.letters.contains(byte) else {
         throw error(
-          "unknown \\\(scalar): there are \\d \\w \\s \\b \\A \\z \\r \\n \\t \\f \\v \\a \\e \\0 \\xHH, and \\ before a sign",
+          "unknown \\\(scalar): expected \\d \\w \\s \\b \\A \\z \\r \\n \\t \\f \\v \\a \\e \\0 \\xHH, or \\ before a symbol",
           at: begun)
       }
       return ByteSet([byte])

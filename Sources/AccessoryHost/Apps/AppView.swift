@@ -92,7 +92,7 @@ public final class AppView {
     if let alert = machine.alert(about: protocolName) { perform([alert]) }
     switch decision {
     case .refuse(let error): throw error
-    case .close(let keys): for key in keys { sessions[key]?.close("the app opens another on \(protocolName)") }
+    case .close(let keys): for key in keys { sessions[key]?.close("the app opens another session for \(protocolName)") }
     case .open: break
     }
     guard let attachment = device.attachment(publishing: id) else { throw .notConnected(connectionID: id) }

@@ -39,7 +39,7 @@ public struct Shard: Hashable, Sendable, CustomStringConvertible {
     guard let shard = Shard(index, of: count) else {
       throw OptionError(
         count > Self.most
-          ? "there may be at most \(Self.most) shards" : "shards are numbered from 1 to their number: 1/8 to 8/8")
+          ? "there may be at most \(Self.most) shards" : "shards are numbered from 1: 1/8 to 8/8")
     }
     self = shard
   }

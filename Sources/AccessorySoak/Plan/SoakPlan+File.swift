@@ -67,7 +67,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
   /// The format of plan files, given the names that they may refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
     Record(
-      "scenario with apps", "a scenario with several apps, judged by the rules of seeded worlds: docs/scale.md", Self()
+      "scenario with apps", "a scenario with several apps, checked by the rules of easim soak: docs/scale.md", Self()
     ) {
       Scenario.About.format.fields(at: \.about)
       Field("seed", \.plan.seed, .seed, "the random seed", isAlwaysWritten: true)
@@ -96,7 +96,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
         "forbid", \.plan.forbidden, .list(of: .words(SoakCoverage.Corner.allCases.map { ($0.word, $0) })),
         "what must not happen, as for `easim soak --forbid`")
       Field.refused(
-        ["app", "naive", "expect"], "a scenario with 'apps' is judged by the rules of seeded worlds: only one without")
+        ["app", "naive", "expect"], "a scenario with 'apps' is checked by the rules of easim soak: only one without")
     }
   }
 }

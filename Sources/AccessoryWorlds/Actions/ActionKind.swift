@@ -173,8 +173,8 @@ struct ActionRows {
       [
         Field(
           "send", \.message.send, Profile.MessageName.format,
-          "with `message`: the control message, by name or number; if a rule sends this message, the rule's "
-            + "parameters change, and a subscribed end receives it at once", isRequired: true),
+          "with `message`: the control message, by name or number; if a rule sends this message, its "
+            + "parameters replace the rule's, and a subscribed end receives it at once", isRequired: true),
         Field(
           "parameters", \.message.parameters, MessageValue.parameters,
           "with `message`: its parameters, as in a profile's rules"),

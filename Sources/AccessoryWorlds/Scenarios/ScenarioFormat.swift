@@ -93,7 +93,7 @@ extension Scenario {
 
   package init(_ tree: JSON5Value, _ names: ScenarioNames, name: String) throws(SourceProblems) {
     if let apps = tree["apps"] {
-      let message = "a scenario with 'apps' is judged by the rules of seeded worlds: run it with 'easim scenario run'"
+      let message = "a scenario with 'apps' is checked by the rules of easim soak: run it with 'easim scenario run'"
       throw SourceProblems([SourceProblem(at: apps.position, path: "apps", message)])
     }
     self = try Scenario.format(names).read(tree)

@@ -250,7 +250,8 @@ extension Peer where Role == DeviceRole {
       core.releaseWrites(at: index)
       core.events.append(.sessionConfirmed(id))
     case 1: core.endSession(id, core.sessions.entries[index].phase == .heard ? .closedByAccessory : .refused)
-    default: core.events.append(.malformed("\(message.id) has status \(value); known are 0 (OK) and 1 (close)"))
+    default:
+      core.events.append(.malformed("\(message.id) has status \(value); the known values are 0 (OK) and 1 (close)"))
     }
   }
 }

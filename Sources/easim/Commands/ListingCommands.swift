@@ -4,7 +4,7 @@ import AccessoryProfiles
 
 extension CommandSpec {
   static let quirk = CommandSpec(
-    name: "quirk", summary: "list the quirks of accessories and devices",
+    name: "quirk", summary: "list the quirks that an accessory or a device can have",
     details: """
       list            list each quirk with its parameters, their defaults and an example for --quirk
       """,
@@ -12,7 +12,7 @@ extension CommandSpec {
     run: runQuirk)
 
   static let fault = CommandSpec(
-    name: "fault", summary: "list the faults of cables",
+    name: "fault", summary: "list the faults that a cable can have",
     details: """
       list            list each fault with its parameters, their defaults and an example for --fault
       """,

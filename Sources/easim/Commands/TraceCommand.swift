@@ -54,12 +54,16 @@ private func runTrace(_ options: TraceOptions, _ console: Console) throws -> Exi
     try InputFile.read(options.path) { bytes in
       try decoder.append(bytes) { capture.add($0) }
       progress.add(bytes.count)
-      if decoder.form == .transcript { throw UsageError("\(name): a transcript has no bytes: give the capture itself") }
+      if decoder.form == .transcript {
+        throw UsageError("\(name): a transcript does not contain all bytes: pass the capture itself")
+      }
       return true
     }
     try decoder.finish { capture.add($0) }
   } catch let error as CaptureError { throw UsageError("\(name):\(error)") }
-  if decoder.form == .transcript { throw UsageError("\(name): a transcript has no bytes: give the capture itself") }
+  if decoder.form == .transcript {
+    throw UsageError("\(name): a transcript does not contain all bytes: pass the capture itself")
+  }
   let page = recorder.page(TraceVerdict("capture", "\(name): \(decoder.summary.text)"))
   if let reason = PatientFile.write(page, to: file) { console.lose(out, reason) } else { console.out(out) }
   return .done

@@ -48,7 +48,7 @@ import Testing
     ("a{x}", "at character 2: a repetition is written {2}, {2,} or {2,5}; a literal { is \\{"),
     (
       "\\q",
-      "at character 1: unknown \\q: there are \\d \\w \\s \\b \\A \\z \\r \\n \\t \\f \\v \\a \\e \\0 \\xHH, and \\ before a sign"
+      "at character 1: unknown \\q: expected \\d \\w \\s \\b \\A \\z \\r \\n \\t \\f \\v \\a \\e \\0 \\xHH, or \\ before a symbol"
     ),
     ("(a)\\1", "at character 4: a pattern cannot refer back to a group: repeat the group's contents"),
     ("[[:digit:]]", "at character 2: a set has no named classes: write \\d, \\w, \\s or a-z; a literal [ is \\["),

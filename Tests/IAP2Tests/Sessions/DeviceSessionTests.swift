@@ -108,7 +108,7 @@ import Testing
     #expect(
       end.told() == [
         .malformed(
-          "EA03 StatusExternalAccessoryProtocolSession has status 2; known are 0 (OK) and 1 (close)")
+          "EA03 StatusExternalAccessoryProtocolSession has status 2; the known values are 0 (OK) and 1 (close)")
       ])
     #expect(end.peer.core.isOpen(1) == true)
   }
