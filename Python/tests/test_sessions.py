@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 import select
 import socket
 import time
+from typing import Any
 
 import pytest
 
 import easim
+from easim._wire import Wire
+from easim.events import Time
 from easim.pytest_plugin import TestWorld
 
 PROTOCOL = "com.example.echo"
@@ -150,3 +154,29 @@ def test_quirks_faults_and_behaviors_change(easim_virtual: TestWorld) -> None:
     lamp.plug()
     app.wait_for("disconnect")
     assert lamp.state().quirks == ["flicker"]
+
+
+@pytest.mark.parametrize(("kind", "requests"), [("real", 7), ("virtual", 9)])
+def test_a_test_takes_few_requests(
+    easim_server: easim.Server, monkeypatch: pytest.MonkeyPatch, kind: Time, requests: int
+) -> None:
+    """Each request is one round trip, which the caller's thread awaits without a turn of the event loop."""
+    sent: list[str] = []
+    original = Wire.request
+
+    def request(self: Wire, method: str, params: dict[str, Any]) -> tuple[int, bytes]:
+        sent.append(method)
+        return original(self, method, params)
+
+    def turn(*_: Any) -> None:
+        raise AssertionError("a call took a turn of the event loop")
+
+    monkeypatch.setattr(Wire, "request", request)
+    monkeypatch.setattr(asyncio.BaseEventLoop, "run_until_complete", turn)
+    with easim_server.world(time=kind) as world:
+        lamp, app = world.add("echo"), world.app()
+        lamp.plug()
+        with app.open("com.example.echo") as session:
+            session.send(b"VERSION?\n")
+            assert session.recv_until(b"\n") == b"VERSION?\n"
+    assert len(sent) == requests, sent

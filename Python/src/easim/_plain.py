@@ -554,9 +554,7 @@ class Session(InWorld[aio.Session], Context):
 
     def close(self, reason: Optional[str] = None) -> None:
         """Close it from this end. Bytes already sent still arrive."""
-        if self._socket is not None and self.aio.is_open:
-            self._run(self.aio.flush(self._sent))
-        self._run(self.aio.close(reason))
+        self._run(self.aio.close(reason, sent=self._sent))
         if self._socket is not None:
             self._socket.close()
             self._socket = None

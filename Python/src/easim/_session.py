@@ -362,36 +362,24 @@ class Session:
 
     # Ending the session
 
-    async def close(self, reason: Optional[str] = None) -> None:
-        """Close it from this end. Bytes already sent still arrive."""
-        if self._streams is not None and self.is_open:
-            await self.flush(self._sent)
+    async def close(self, reason: Optional[str] = None, *, sent: int = 0) -> None:
+        """Close it from this end. Bytes already sent still arrive; ``sent`` counts those that its own socket took."""
+        if self.is_open:
+            self.is_open = False
+            try:
+                await self._call("close", reason=reason, written=self._sent or sent or None)
+            except EasimError as error:
+                if error.kind not in ("gone", "unknown"):
+                    raise
+            if self.world.is_virtual and not self._is_behavior:
+                await self.world.settle(1.0)
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None
         if self._socket is not None:
             self._socket.close()
             self._socket = None
-        if self.is_open:
-            self.is_open = False
-            try:
-                await self._call("close", reason=reason)
-            except EasimError as error:
-                if error.kind not in ("gone", "unknown"):
-                    raise
-            if self.world.is_virtual and not self._is_behavior:
-                await self.world.settle(1.0)
         self.forget()
-
-    async def flush(self, sent: int) -> None:
-        """Wait until the session has accepted this many bytes from its socket, or has ended."""
-        loop = asyncio.get_running_loop()
-        end = loop.time() + (DEFAULT_TIMEOUT if self.timeout is None else self.timeout)
-        while loop.time() < end:
-            state = await self._call("state")
-            if not state["open"] or state["bytesWritten"] >= sent:
-                return
-            await asyncio.sleep(0.001)
 
     async def state(self) -> SessionState:
         """Return the session's state and counters."""

@@ -16,12 +16,12 @@ def text(
     """Format the last notices, one line each, oldest first. ``dropped`` earlier ones are no longer kept.
 
     Times count from ``began``. Notices about readable bytes are omitted; ``passed`` has the bytes that apps sent and
-    received.
+    received. The fixtures' own request to record packets is omitted, too.
     """
     shown = [
         (round(_time(notice) - began, 3), line(notice, began))
         for notice in notices
-        if notice["params"].get("event") != "readable"
+        if notice["params"].get("event") != "readable" and notice["params"].get("request") != "packet.record"
     ]
     shown += [(round(at, 3), _passed(at, *each)) for at, *each in passed]  # type: ignore[arg-type]
     shown.sort(key=lambda entry: entry[0])

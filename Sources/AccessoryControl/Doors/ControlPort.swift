@@ -77,13 +77,9 @@ public final class ControlPort {
     switch event {
     case .accepted(let cable, let peer):
       guard let socket = (cable.main as? DescriptorChannel)?.release() else { return }
-      let newcomer = Newcomer(socket, peer.description, needsLine: token != nil)
+      let newcomer = Newcomer(socket, peer, needsLine: token != nil)
       if token != nil {
         if newcomers.count >= Self.mostNewcomers { newcomers.removeFirst().close() }
-        newcomer.timer = loop.schedule(after: Self.patience) { [weak self, weak newcomer] in
-          self?.newcomers.removeAll { $0 === newcomer }
-          newcomer?.close()
-        }
       } else if newcomers.count + doors.count >= Self.mostClients {
         return warnOnce("closed a connection: \(Self.mostClients) are open, which is the limit")
       }
@@ -93,6 +89,11 @@ public final class ControlPort {
           guard let self, let newcomer else { return }
           newcomers.removeAll { $0 === newcomer }
           admit(newcomer, line)
+        }
+        guard token != nil, newcomer.isWaiting else { return }
+        newcomer.timer = loop.schedule(after: Self.patience) { [weak self, weak newcomer] in
+          self?.newcomers.removeAll { $0 === newcomer }
+          newcomer?.close()
         }
       } catch {
         newcomers.removeAll { $0 === newcomer }
@@ -179,15 +180,16 @@ private enum FirstLine {
 private final class Newcomer: DescriptorHandler {
   private static let longestLine = 256
 
-  let peer: String
+  let peer: PeerDescription
   private var socket: Int32
   private let needsLine: Bool
   private var watch: (any DescriptorWatch)?
   var timer: LoopTimer?
   private(set) var rest: [UInt8] = []
   private var done: ((FirstLine) -> Void)?
+  var isWaiting: Bool { done != nil }
 
-  init(_ socket: Int32, _ peer: String, needsLine: Bool) {
+  init(_ socket: Int32, _ peer: PeerDescription, needsLine: Bool) {
     (self.socket, self.peer, self.needsLine) = (socket, peer, needsLine)
   }
 
@@ -207,7 +209,7 @@ private final class Newcomer: DescriptorHandler {
     self.done = done
     // Clients usually send their first line at once.
     descriptorReady(.readable)
-    if self.done != nil { watch = try loop.watch(socket, for: .readable, self) }
+    if isWaiting { watch = try loop.watch(socket, for: .readable, self) }
   }
 
   func descriptorReady(_ readiness: Readiness) {

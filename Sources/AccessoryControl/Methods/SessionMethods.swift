@@ -60,12 +60,11 @@ extension ControlMethods {
           }))
     },
     ControlMethod(
-      "session.close", "Close a session from this end. Bytes already written are still sent.", Closing.format,
+      later: "session.close", "Close a session from this end. Bytes already written are still sent.", Closing.format,
       SessionState.format, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
-    ) { call, params in
+    ) { call, params, answer in
       let session = try call.server.sessions.find(params.session)
-      session.close(params.reason)
-      return session.state
+      session.close(params.reason, afterWriting: params.written, by: call) { answer(.success(session.state)) }
     },
     ControlMethod(
       "session.state", "Get the state of a session: whether it is open, why it ended, and its counters.",
@@ -191,10 +190,15 @@ private struct ReadBytes: Equatable, Sendable {
 private struct Closing: Equatable, Sendable {
   var session = ""
   var reason: String?
+  var written = 0
 
   static let format = Record("closing", "", Closing()) {
     Field("session", \.session, .text, "the id of the session", isRequired: true)
     Field("reason", \.reason, .optional(.text), "the reason to show on the timeline")
+    Field(
+      "written", \.written, .integer(0...Int.max),
+      "the number of bytes sent over the session's own connection, which may arrive later than this request; the "
+        + "session is closed when it has accepted them, or after 10 seconds")
   }
 }
 

@@ -76,6 +76,26 @@ final class ControlledSession: SessionHandler {
 
   func close(_ reason: String?) { session.close(reason) }
 
+  /// Closes the session when it has accepted so many bytes, also those still in its port's connection.
+  func close(_ reason: String?, afterWriting count: Int, by call: ControlCall, done: @escaping () -> Void) {
+    let isComplete = { [session] in session.bytesWritten >= count || !session.isOpen }
+    func finish() {
+      session.close(reason)
+      done()
+    }
+    if isComplete() { return finish() }
+    world.wait(ControlWait(call, until: world.loop.now + .seconds(10), isDone: isComplete) { _ in finish() })
+    recheckLater(until: isComplete)
+  }
+
+  /// A port does not tell when it has written.
+  private func recheckLater(until isComplete: @escaping () -> Bool) {
+    world.loop.schedule(after: .milliseconds(1)) { [weak self] in
+      self?.world.recheck()
+      if !isComplete() { self?.recheckLater(until: isComplete) }
+    }
+  }
+
   // MARK: SessionHandler
 
   func sessionIsReadable(_ session: Session) {

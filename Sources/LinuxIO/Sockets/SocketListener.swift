@@ -9,8 +9,6 @@ final class SocketListener: Listener, DescriptorHandler {
     var cleanUp: () -> Void
   }
 
-  /// The maximum number of connections accepted in one turn, so that a flood of new ones leaves time for existing ones.
-  private static let acceptsPerTurn = 32
   private static let pause = Duration.milliseconds(100)
 
   let address: Address
@@ -60,18 +58,18 @@ final class SocketListener: Listener, DescriptorHandler {
   }
 
   func descriptorReady(_ readiness: Readiness) {
-    for _ in 0..<Self.acceptsPerTurn where descriptor >= 0 {
-      let (accepted, from) = SocketAddress.filled { clinux_accept(descriptor, $0, $1) }
-      guard accepted >= 0 else { return acceptFailed(errno) }
-      cannotAccept = false
-      let (peer, refusal) = family.examine(accepted, from)
-      if let refusal {
-        Glibc.close(accepted)
-        onEvent?(.refused(peer, reason: refusal))
-      } else {
-        if options.socketBuffers != nil { SocketOptions.apply(options, to: accepted) }
-        onEvent?(.accepted(Cable(main: DescriptorChannel(taking: accepted, as: .socket, on: loop)), peer))
-      }
+    // One connection in each turn: a flood of new ones leaves time for existing ones, and finding that there is no
+    // other would delay this one's first bytes.
+    let (accepted, from) = SocketAddress.filled { clinux_accept(descriptor, $0, $1) }
+    guard accepted >= 0 else { return acceptFailed(errno) }
+    cannotAccept = false
+    let (peer, refusal) = family.examine(accepted, from)
+    if let refusal {
+      Glibc.close(accepted)
+      onEvent?(.refused(peer, reason: refusal))
+    } else {
+      if options.socketBuffers != nil { SocketOptions.apply(options, to: accepted) }
+      onEvent?(.accepted(Cable(main: DescriptorChannel(taking: accepted, as: .socket, on: loop)), peer))
     }
   }
 
