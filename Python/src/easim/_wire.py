@@ -20,6 +20,7 @@ _Time = TypeVar("_Time", float, Optional[float])
 _State = TypeVar("_State")
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_DECODER = json.JSONDecoder()
 LONGEST = 4 << 20
 """The longest line that a server reads."""
 
@@ -90,7 +91,7 @@ class Wire:
     @staticmethod
     def _read(line: bytes) -> Union[Answer, Notice]:
         try:
-            message = json.loads(line)
+            message = _DECODER.decode(line.decode())
             if "method" in message:
                 return Notice(message["method"], message["params"])
             if "error" in message:
