@@ -2,6 +2,7 @@
 // easim's loop, but no protocol.
 #define _GNU_SOURCE
 #include "BenchmarkFloors.h"
+#include "end.h"
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -11,55 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-// The size of EpollLoop's read buffer.
-enum { READ_SIZE = 128 * 1024 };
-
-struct end {
-  int socket;
-  int epoll;
-  int is_terminal;
-  uint8_t *bytes;
-};
-
-static ssize_t take(const struct end *end, uint8_t *bytes, size_t count) {
-  return end->is_terminal ? read(end->socket, bytes, count) : recv(end->socket, bytes, count, 0);
-}
-
-static ssize_t give(const struct end *end, const uint8_t *bytes, size_t count) {
-  return end->is_terminal ? write(end->socket, bytes, count) : send(end->socket, bytes, count, MSG_NOSIGNAL);
-}
-
-static int open_end(struct end *end, int socket, size_t room) {
-  end->socket = socket;
-  end->is_terminal = isatty(socket);
-  end->epoll = epoll_create1(EPOLL_CLOEXEC);
-  end->bytes = aligned_alloc(64, (room + 63) / 64 * 64);
-  if (end->epoll < 0 || end->bytes == NULL) return errno;
-  struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
-  return epoll_ctl(end->epoll, EPOLL_CTL_ADD, socket, &event) == 0 ? 0 : errno;
-}
-
-static void close_end(struct end *end) {
-  if (end->epoll >= 0) close(end->epoll);
-  free(end->bytes);
-}
-
-static int wait_for(struct end *end, uint32_t interest) {
-  struct epoll_event event = {.events = interest, .data.u64 = 0};
-  if (interest != EPOLLIN && epoll_ctl(end->epoll, EPOLL_CTL_MOD, end->socket, &event) != 0) return errno;
-  while (epoll_wait(end->epoll, &event, 1, -1) < 0) {
-    if (errno != EINTR) return errno;
-  }
-  if (interest == EPOLLIN) return 0;
-  event = (struct epoll_event){.events = EPOLLIN, .data.u64 = 0};
-  return epoll_ctl(end->epoll, EPOLL_CTL_MOD, end->socket, &event) == 0 ? 0 : errno;
-}
-
 int floor_echo_serve(int socket) {
   struct end end = {.epoll = -1};
   int code = open_end(&end, socket, READ_SIZE);
   while (code == 0) {
-    if ((code = wait_for(&end, EPOLLIN)) != 0) break;
+    if ((code = wait_for(&end, EPOLLIN, -1)) != 0) break;
     ssize_t count = take(&end, end.bytes, READ_SIZE);
     // On a terminal whose other end is closed, read fails with EIO.
     if (count == 0 || (count < 0 && end.is_terminal && errno == EIO)) break;
@@ -73,7 +30,7 @@ int floor_echo_serve(int socket) {
       if (taken >= 0) {
         sent += taken;
       } else if (errno == EAGAIN) {
-        code = wait_for(&end, EPOLLOUT);
+        code = wait_for(&end, EPOLLOUT, -1);
       } else if (errno != EINTR) {
         code = errno;
       }
@@ -106,7 +63,7 @@ int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight) {
       }
       if (sent < allowed) interest = EPOLLIN | EPOLLOUT;
     }
-    if ((code = wait_for(&end, interest)) != 0) break;
+    if ((code = wait_for(&end, interest, -1)) != 0) break;
     ssize_t count = take(&end, inbox, READ_SIZE);
     if (count > 0) {
       received += (size_t)count;
@@ -129,7 +86,7 @@ int floor_ping(int socket, size_t size, size_t count, int64_t *nanoseconds) {
     clock_gettime(CLOCK_MONOTONIC, &start);
     if (give(&end, end.bytes, size) != (ssize_t)size) code = errno;
     for (size_t received = 0; code == 0 && received < size;) {
-      if ((code = wait_for(&end, EPOLLIN)) != 0) break;
+      if ((code = wait_for(&end, EPOLLIN, -1)) != 0) break;
       ssize_t taken = take(&end, end.bytes, size);
       if (taken > 0) {
         received += (size_t)taken;

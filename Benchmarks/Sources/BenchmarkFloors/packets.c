@@ -1,5 +1,6 @@
 // The link's packets in plain C: the cost of a copy, two checksums and a few comparisons, and nothing else.
 #include "BenchmarkFloors.h"
+#include "wire.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -8,25 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HEADER = 9, OVERHEAD = 10, ACK = 0x40, WINDOW = 127, ACKNOWLEDGE_AFTER = 3 };
-
-static uint8_t sum(const uint8_t *bytes, size_t count) {
-  uint8_t total = 0;
-  for (size_t index = 0; index < count; index++) total += bytes[index];
-  return total;
-}
-
 static size_t build(uint8_t *packet, uint8_t sequence, uint8_t acknowledgement, const uint8_t *payload, size_t size) {
   size_t length = size + OVERHEAD;
-  packet[0] = 0xFF;
-  packet[1] = 0x5A;
-  packet[2] = (uint8_t)(length >> 8);
-  packet[3] = (uint8_t)length;
-  packet[4] = ACK;
-  packet[5] = sequence;
-  packet[6] = acknowledgement;
-  packet[7] = 2;
-  packet[8] = (uint8_t)-sum(packet, 8);
+  write_header(packet, length, sequence, acknowledgement, 2);
   memcpy(packet + HEADER, payload, size);
   packet[HEADER + size] = (uint8_t)-sum(payload, size);
   return length;
@@ -34,10 +19,9 @@ static size_t build(uint8_t *packet, uint8_t sequence, uint8_t acknowledgement, 
 
 // Returns the size of the payload, or -1 if the packet is invalid.
 static ptrdiff_t parse(const uint8_t *packet, size_t count) {
-  if (count < HEADER || packet[0] != 0xFF || packet[1] != 0x5A || sum(packet, HEADER) != 0) return -1;
-  size_t length = (size_t)packet[2] << 8 | packet[3];
-  if (length < OVERHEAD || length > count || sum(packet + HEADER, length - HEADER) != 0) return -1;
-  return (ptrdiff_t)(length - OVERHEAD);
+  ptrdiff_t length = read_header(packet, count);
+  if (length < OVERHEAD || (size_t)length > count || sum(packet + HEADER, (size_t)length - HEADER) != 0) return -1;
+  return length - OVERHEAD;
 }
 
 static uint8_t *counting(size_t size) {

@@ -24,6 +24,23 @@ int floor_echo_drive(int socket, size_t size, size_t bursts, size_t in_flight);
 /// long each round trip took in `nanoseconds`. Returns 0 or an errno.
 int floor_ping(int socket, size_t size, size_t count, int64_t *nanoseconds);
 
+/// One end of an established iAP2 link over a connected stream, with a session. Its packets have at most `longest`
+/// bytes.
+struct floor_link;
+
+/// Begins a link whose ends have just exchanged their SYNs. Returns NULL if there is no memory for it.
+struct floor_link *floor_link_open(int socket, size_t longest);
+
+/// Does what `floor_echo_drive` does, through the link: checksums, numbers, acknowledgements, window and timers. Stores
+/// how long each burst took in `nanoseconds`, if that is not NULL. Returns 0 or an errno.
+int floor_link_drive(struct floor_link *link, size_t size, size_t bursts, size_t in_flight, int64_t *nanoseconds);
+
+/// Releases the link; the socket stays open.
+void floor_link_close(struct floor_link *link);
+
+/// Echoes a link's session until the other end closes the stream. Returns 0 or an errno.
+int floor_link_serve(int socket, size_t longest);
+
 /// Echoes `bursts` bursts of `size` bytes in memory, `in_flight` at a time, with four copies and two turns of epoll:
 /// the minimum for an in-memory cable and its loop. Returns the number of bursts that came back.
 size_t floor_memory_echo(size_t size, size_t bursts, size_t in_flight);

@@ -94,11 +94,50 @@ final class FloorEcho {
   }
 }
 
+/// An established link in plain C at both ends, which does what iAP2 requires.
+final class FloorLink {
+  let other: OtherProcess
+  private let link: OpaquePointer
+  private let burst: Int
+
+  init(over medium: LineMedium, packet: UInt16, burst: Int) throws {
+    other = try OtherProcess([EchoPart.floorLink.rawValue, String(packet)], over: medium)
+    guard let link = floor_link_open(other.socket, Int(packet)) else {
+      throw MeasuringError.system("open the floor's link", code: ENOMEM)
+    }
+    self.link = link
+    self.burst = burst
+  }
+
+  func run(bursts: Int, inFlight: Int) throws {
+    try drive(bursts, inFlight, nil)
+  }
+
+  /// Sends the given number of bursts, one after the other. Returns how long each took.
+  func ping(_ count: Int) throws -> [Int64] {
+    var times = [Int64](repeating: 0, count: count)
+    try drive(count, 1, &times)
+    return times
+  }
+
+  private func drive(_ bursts: Int, _ inFlight: Int, _ times: UnsafeMutablePointer<Int64>?) throws {
+    let code = floor_link_drive(link, burst, bursts, inFlight, times)
+    if code != 0 { throw MeasuringError.system("drive the floor's link", code: code) }
+  }
+
+  func end() throws {
+    floor_link_close(link)
+    close(other.socket)
+    try other.wait()
+  }
+}
+
 /// The role of the second process.
 enum EchoPart: String {
   case accessory = "echo-accessory"
   case reader = "stream-accessory"
   case floor = "echo-floor"
+  case floorLink = "link-floor"
   case floorReader = "stream-floor"
 
   /// Runs until the other end closes the line.
@@ -119,6 +158,12 @@ enum EchoPart: String {
     case .floor:
       let code = floor_echo_serve(OtherProcess.socket)
       if code != 0 { throw MeasuringError.system("serve the floor's echo", code: code) }
+    case .floorLink:
+      guard let packet = words.first.flatMap(Int.init) else {
+        throw MeasuringError.failed("the floor's part needs the size of its packets")
+      }
+      let code = floor_link_serve(OtherProcess.socket, packet)
+      if code != 0 { throw MeasuringError.system("serve the floor's link", code: code) }
     case .floorReader:
       let code = floor_stream_serve(OtherProcess.socket)
       if code != 0 { throw MeasuringError.system("serve the floor's stream", code: code) }

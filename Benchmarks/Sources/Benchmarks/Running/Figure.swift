@@ -22,6 +22,8 @@ struct Figure {
   let unit: String
   /// A description of what the baseline does.
   let floor: String
+  /// What the second baseline does, which does less than is required; nil if there is none.
+  var bareFloor: String?
   let target: Target
   /// The script that measures the figure.
   var runner = "Scripts/bench"

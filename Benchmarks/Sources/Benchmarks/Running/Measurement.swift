@@ -37,6 +37,8 @@ struct Measurement {
   let floor: Series?
   let ratio: Series?
   let pairs: Int
+  /// The results of a second, barer baseline, which does less than is required, and the ratio to it.
+  var bare: (floor: Series, ratio: Series)?
   /// Additional results, such as the ratio of processor time.
   var notes: [(name: String, series: Series)] = []
 
@@ -56,24 +58,40 @@ struct Measurement {
     ratio = Series(values.map { $0.ours / $0.floor })
     pairs = values.count
   }
+
+  /// Creates a measurement with a second baseline.
+  init(_ values: [(ours: Double, floor: Double, bare: Double)]) {
+    self.init(values.map { ($0.ours, $0.floor) })
+    bare = (Series(values.map(\.bare)), Series(values.map { $0.ours / $0.bare }))
+  }
 }
 
 extension MeasuringPlan {
   /// Measures both halves alternately; each half comes first equally often. If the machine becomes slower or faster,
   /// both halves are affected.
   func pairs<Value>(_ ours: () throws -> Value, _ floor: () throws -> Value) throws -> [(ours: Value, floor: Value)] {
-    func measureOurs() throws -> Value { try side == .floor ? floor() : ours() }
-    func measureFloor() throws -> Value { try side == .ours ? ours() : floor() }
-    var values: [(ours: Value, floor: Value)] = []
-    for pair in 0..<pairs {
-      if pair % 2 == 0 {
-        let first = try measureOurs()
-        values.append((first, try measureFloor()))
-      } else {
-        let first = try measureFloor()
-        values.append((try measureOurs(), first))
+    try turns { which in try (which == 0 ? side != .floor : side == .ours) ? ours() : floor() }
+      .map { ($0[0], $0[1]) }
+  }
+
+  /// Measures with two baselines, in the same way.
+  func triples<Value>(
+    _ ours: () throws -> Value, _ floor: () throws -> Value, _ bare: () throws -> Value
+  ) throws -> [(ours: Value, floor: Value, bare: Value)] {
+    try turns(of: 3) { which in
+      switch side {
+      case .ours: try ours()
+      case .floor: try floor()
+      case nil: try which == 0 ? ours() : which == 1 ? floor() : bare()
       }
     }
-    return values
+    .map { ($0[0], $0[1], $0[2]) }
+  }
+
+  private func turns<Value>(of parts: Int = 2, _ measure: (Int) throws -> Value) throws -> [[Value]] {
+    try (0..<pairs).map { pair in
+      let values = try (0..<parts).map { (($0 + pair) % parts, try measure(($0 + pair) % parts)) }
+      return values.sorted { $0.0 < $1.0 }.map(\.1)
+    }
   }
 }

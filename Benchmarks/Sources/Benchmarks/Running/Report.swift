@@ -11,6 +11,9 @@ struct Report {
     var result = "  ours \(Number.text(measurement.ours.median)) \(figure.unit)"
     if let floor = measurement.floor, let ratio = measurement.ratio {
       result += "   floor \(Number.text(floor.median))   ratio \(Self.ratio(ratio))"
+      if let bare = measurement.bare {
+        result += "   bare floor \(Number.text(bare.floor.median))   ratio \(Self.ratio(bare.ratio))"
+      }
     } else {
       result += " (\(Number.text(measurement.ours.lowest)) – \(Number.text(measurement.ours.highest)))"
     }
@@ -20,6 +23,7 @@ struct Report {
       lines.append("  target \(target): \(isMet ? "met" : "MISSED")")
     }
     lines.append("  floor: \(figure.floor)")
+    if let bare = figure.bareFloor { lines.append("  bare floor: \(bare)") }
     lines.append("  again: \(figure.command)")
     return lines.joined(separator: "\n")
   }
@@ -35,11 +39,14 @@ struct Report {
       "v": 1, "figure": figure.name, "summary": figure.summary, "unit": figure.unit,
       "ours": Self.object(measurement.ours), "floor": measurement.floor.map { Self.object($0) },
       "ratio": measurement.ratio.map { Self.object($0) },
+      "bareFloor": measurement.bare.map { Self.object($0.floor) },
+      "bareRatio": measurement.bare.map { Self.object($0.ratio) },
     ]
     for note in measurement.notes { object.add(note.name, Self.object(note.series)) }
     object.add([
       "pairs": measurement.pairs, "target": figure.target.text(unit: figure.unit),
-      "met": figure.target.isMet(by: measurement), "floorIs": figure.floor, "command": figure.command,
+      "met": figure.target.isMet(by: measurement), "floorIs": figure.floor, "bareFloorIs": figure.bareFloor,
+      "command": figure.command,
     ])
     return object.text
   }
