@@ -29,8 +29,9 @@ import Synchronization
 /// A loop retains its watches and the work of its timers, which usually retain the loop. Close channels and cancel
 /// watches and timers before releasing a loop.
 public final class EpollLoop: PollingLoop, @unchecked Sendable {
-  /// The size of the read buffer: enough for any packet of the link, whose length is at most 64 KiB.
-  private static let readBufferSize = 128 * 1024
+  /// The size of the read buffer. While this end handles what it has read, the other end fills the socket again: with
+  /// reads of 128 KiB, the ends mostly wait for each other. 48 KiB is the most that one buffer of a unix socket holds.
+  private static let readBufferSize = 48 * 1024
 
   /// The loop's random numbers; use them only on the loop.
   public var random: SeededRandom
@@ -109,7 +110,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return try registry.add(descriptor, interest: interest, handler: handler)
   }
 
-  /// Lends the read buffer of 128 KiB.
+  /// Lends the read buffer of 48 KiB.
   public func withReadBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
     body(readBuffer)
   }
