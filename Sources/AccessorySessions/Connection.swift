@@ -151,10 +151,11 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
         outbox.consume { channel.send($0) }
         if !outbox.isEmpty { return }
       }
-      let wasMore = peer.core.transmit(atMost: limit, now: now) { packets in
-        let taken = channel.send(packets)
-        if taken == packets.byteCount { return }
-        outbox.append(packets.extracting(taken..<packets.byteCount))
+      let wasMore = peer.core.transmit(atMost: limit, now: now) { packets, rest in
+        let taken = rest.isEmpty ? channel.send(packets) : channel.send(packets, then: rest)
+        let left = taken - packets.byteCount
+        if left < 0 { outbox.append(packets.extracting(taken..<packets.byteCount)) }
+        if left < rest.byteCount { outbox.append(rest.extracting(max(0, left)..<rest.byteCount)) }
       }
       if !wasMore { return }
     }

@@ -59,6 +59,8 @@ struct ControlStream {
     case garbage([UInt8])
   }
 
+  var isEmpty: Bool { buffer.isEmpty }
+
   mutating func append(_ payload: RawSpan) {
     if whole == nil, buffer.isEmpty, let message = Self.onlyMessage(in: payload) {
       whole = message

@@ -61,6 +61,9 @@ extension Link {
     if receiver.owed >= terms.cumulativeLimit, !receiver.isHolding { pending.insert(.acknowledgement) }
   }
 
+  /// Whether packets that arrived ahead of a gap are kept.
+  var keepsPackets: Bool { receiver.keepsPackets }
+
   /// Returns the session and payload of the next packet in order, if that packet has already arrived.
   public mutating func takeSuccessor(now: Instant) -> (session: UInt8, payload: [UInt8])? {
     guard terms.isUp, let session = receiver.successor, let payload = receiver.takeSuccessor() else { return nil }

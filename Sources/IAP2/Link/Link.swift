@@ -166,8 +166,9 @@ public struct Link: ~Copyable {
   }
 
   /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
-  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes.
-  public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
+  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes. Its bytes are in two
+  /// places if the memory in which they are kept begins again at its front; otherwise the second span is empty.
+  public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan, RawSpan) -> Void) -> Bool {
     if terms.isUp, sender.canTransmit(window: terms.sendWindow), pending.isDisjoint(with: [.synchronization, .reset]) {
       let run = sender.takeRun(
         atMost: limit, window: terms.sendWindow, acknowledgement: receiver.acknowledgement, now: now)
@@ -186,14 +187,14 @@ public struct Link: ~Copyable {
     swap(&packet, &ownPacket)
     packet.removeAll(keepingCapacity: true)
     transmitPending(into: &packet)
-    body(packet.span.bytes)
+    body(packet.span.bytes, packet.span.bytes.extracting(0..<0))
     swap(&packet, &ownPacket)
     return true
   }
 
   /// Appends the next packet to `bytes`; returns false if there is nothing to send now.
   public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
-    transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
+    transmit(atMost: 1, now: now) { packet, _ in packet.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 
   /// Frees the memory of packets that were sent and acknowledged.

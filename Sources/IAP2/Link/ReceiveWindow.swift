@@ -34,6 +34,9 @@ struct ReceiveWindow {
 
   var isHolding: Bool { heldAt != nil }
 
+  /// Whether packets that arrived ahead of a gap are kept.
+  var keepsPackets: Bool { !stored.isEmpty }
+
   /// Resets the window after the other end's SYN with the number `sequence`.
   mutating func restart(after sequence: UInt8) {
     lastInOrder = sequence

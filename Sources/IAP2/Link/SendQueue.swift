@@ -54,6 +54,7 @@ struct SendQueue {
   private var isShuffled = false
   /// How many bytes of message and file packets are queued or in flight.
   private(set) var messageBytes = 0
+  /// An entry without bytes is free for another owner.
   private var balances: [(owner: Owner, bytes: Int)] = []
   /// The number of the last packet sent for the first time; header-only packets repeat it.
   private(set) var lastSent: UInt8 = 0
@@ -173,13 +174,16 @@ struct SendQueue {
       balances[index].bytes += bytes
       return
     }
-    balances.append((owner, bytes))
+    if let index = balances.firstIndex(where: { $0.bytes == 0 }) {
+      balances[index] = (owner, bytes)
+    } else {
+      balances.append((owner, bytes))
+    }
   }
 
   private mutating func debit(_ owner: Owner, _ bytes: Int) {
     for index in balances.indices where balances[index].owner == owner {
       balances[index].bytes -= bytes
-      if balances[index].bytes == 0 { balances.remove(at: index) }
       return
     }
   }
@@ -221,6 +225,8 @@ struct SendQueue {
   /// The packets that ``takeRun(atMost:window:acknowledgement:now:)`` takes.
   struct Run {
     var bytes: Range<Int>
+    /// The packets that follow at the front of the tape; empty unless the tape turns within the run.
+    var rest = 0..<0
     var packets: Int
     /// Whether the sequence numbers wrapped past 255 within this run.
     var wraps: Bool
@@ -231,7 +237,7 @@ struct SendQueue {
     resends > 0 || (inFlight < window && waiting > 0)
   }
 
-  /// Takes the next contiguous packets to send: at least one, and further ones until `limit` bytes are reached.
+  /// Takes the next packets to send: at least one, and further ones until `limit` bytes are reached.
   /// Retransmissions come first, one at a time. The packets taken count as sent.
   mutating func takeRun(atMost limit: Int, window: Int, acknowledgement: UInt8, now: Instant) -> Run {
     if resends > 0 {
@@ -248,13 +254,17 @@ struct SendQueue {
     repeat {
       let index = first + inFlight
       prepare(index, acknowledgement, now)
-      run.bytes = run.bytes.lowerBound..<packets[index].place + packets[index].count
+      let (place, end) = (packets[index].place, packets[index].place + packets[index].count)
+      if place == run.bytes.upperBound {
+        run.bytes = run.bytes.lowerBound..<end
+      } else {
+        run.rest = (run.rest.isEmpty ? place : run.rest.lowerBound)..<end
+      }
       run.packets += 1
       lastSent = packets[index].sequence
       if lastSent == 0 { run.wraps = true }
       inFlight += 1
-    } while run.bytes.count < limit && inFlight < window && waiting > 0
-      && packets[first + inFlight].place == run.bytes.upperBound
+    } while run.bytes.count + run.rest.count < limit && inFlight < window && waiting > 0
     return run
   }
 
@@ -267,9 +277,10 @@ struct SendQueue {
     tape.withMutable(packet.place..<packet.place + PacketHeader.size) { header.write(to: $0) }
   }
 
-  /// Passes a run's packets to a closure; the packets' bytes stay in place until the next packet is built.
-  func show(_ run: Run, to body: (RawSpan) -> Void) {
-    tape.with(run.bytes, body)
+  /// Passes the packets of a run to a closure, as one or two spans of bytes that stay in place until the next packet is
+  /// built. The second span is empty unless the tape turns.
+  func show(_ run: Run, to body: (RawSpan, RawSpan) -> Void) {
+    tape.with(run.bytes) { bytes in tape.with(run.rest) { body(bytes, $0) } }
   }
 
   // MARK: Acknowledgements

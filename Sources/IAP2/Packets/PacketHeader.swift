@@ -46,29 +46,22 @@ public struct PacketHeader: Hashable, Sendable {
   /// Decodes a header from at least nine bytes that start with FF 5A. Returns nil if the checksum is wrong or the
   /// length is impossible, because such bytes are not a packet.
   init?(_ bytes: UnsafeRawBufferPointer) {
-    var sum: UInt8 = 0
-    for index in 0..<Self.size { sum &+= bytes[index] }
-    length = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
-    control = ControlBits(rawValue: bytes[4])
-    sequence = bytes[5]
-    acknowledgement = bytes[6]
-    session = bytes[7]
-    if sum != 0 || length < UInt16(Self.size) { return nil }
+    let word = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+    length = UInt16(truncatingIfNeeded: word >> 32)
+    control = ControlBits(rawValue: UInt8(truncatingIfNeeded: word >> 24))
+    sequence = UInt8(truncatingIfNeeded: word >> 16)
+    acknowledgement = UInt8(truncatingIfNeeded: word >> 8)
+    session = UInt8(truncatingIfNeeded: word)
+    if Checksum.sum(word) &+ bytes[8] != 0 || length < UInt16(Self.size) { return nil }
   }
 
   /// Writes the nine header bytes, including the checksum, to the front of `bytes`.
   func write(to bytes: UnsafeMutableRawBufferPointer) {
-    bytes[0] = 0xFF
-    bytes[1] = 0x5A
-    bytes[2] = UInt8(length >> 8)
-    bytes[3] = UInt8(truncatingIfNeeded: length)
-    bytes[4] = control.rawValue
-    bytes[5] = sequence
-    bytes[6] = acknowledgement
-    bytes[7] = session
-    var sum: UInt8 = 0
-    for index in 0..<8 { sum &+= bytes[index] }
-    bytes[8] = 0 &- sum
+    let word =
+      0xFF5A << 48 | UInt64(length) << 32 | UInt64(control.rawValue) << 24 | UInt64(sequence) << 16
+      | UInt64(acknowledgement) << 8 | UInt64(session)
+    bytes.storeBytes(of: word.bigEndian, as: UInt64.self)
+    bytes[8] = 0 &- Checksum.sum(word)
   }
 }
 
@@ -141,6 +134,14 @@ public enum Checksum {
   /// Returns the byte that, added to `bytes`, makes their sum zero.
   public static func of(_ bytes: RawSpan) -> UInt8 {
     0 &- sum(bytes)
+  }
+
+  /// Returns the sum of a word's eight bytes modulo 256.
+  static func sum(_ word: UInt64) -> UInt8 {
+    let odd: UInt64 = 0x00FF_00FF_00FF_00FF
+    // Four sums of two bytes each; the product adds all four in its highest lane.
+    let pairs = (word & odd) &+ (word >> 8 & odd)
+    return UInt8(truncatingIfNeeded: (pairs &* 0x0001_0001_0001_0001) >> 48)
   }
 
   /// Returns the sum of `bytes` modulo 256.

@@ -48,8 +48,8 @@ public struct PacketScanner: ~Copyable {
   /// ```
   @inlinable
   public mutating func next(in bytes: RawSpan, at offset: inout Int) -> Piece? {
-    if offset == 0, keepsByte(of: bytes) {
-      offset = 1
+    if offset == 0, keeps(bytes) {
+      offset = bytes.byteCount
       return nil
     }
     return search(bytes, &offset)
@@ -76,11 +76,11 @@ public struct PacketScanner: ~Copyable {
     }
   }
 
-  /// A fast path for bytes that arrive one at a time in the middle of a packet: stores a single byte that cannot
-  /// complete a piece.
+  /// A fast path for bytes that arrive in small parts in the middle of a packet: stores bytes that cannot complete
+  /// a piece.
   @inlinable
-  mutating func keepsByte(of bytes: RawSpan) -> Bool {
-    bytes.byteCount == 1 && carry.keepQuietly(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
+  mutating func keeps(_ bytes: RawSpan) -> Bool {
+    carry.keepQuietly(bytes)
   }
 
   /// The number of received bytes that have not yet been assigned to a piece or skipped.
@@ -170,9 +170,11 @@ extension PacketScanner {
       if skipped.isDue { return skipped.take().map(Piece.skipped) }
       if carry.undecided == 0 {
         forget()
-        offset += skipped.addUpToMark(.init(rebasing: bytes[offset...]))
-        if skipped.isDue { continue }
         if offset == bytes.count { return nil }
+        if bytes[offset] != 0xFF {
+          offset += skipped.addUpToMark(.init(rebasing: bytes[offset...]))
+          continue
+        }
         let verdict = Self.judge(.init(rebasing: bytes[offset...]), maximumLength)
         if let length = verdict.length {
           // Skipped bytes are reported before the piece that follows them; the next call finds that piece again.
@@ -287,15 +289,21 @@ public struct ScannerCarry: ~Copyable {
     quietEnd = total - 1
   }
 
-  /// Appends a byte, unless that byte might complete a piece.
+  /// Appends bytes, unless there are none or they might complete a piece.
   @inlinable
-  mutating func keepQuietly(_ byte: UInt8) -> Bool {
-    guard count < quietEnd else { return false }
-    memory[count] = byte
-    count &+= 1
+  mutating func keepQuietly(_ bytes: RawSpan) -> Bool {
+    let end = count &+ bytes.byteCount
+    guard end <= quietEnd, end > count else { return false }
+    if bytes.byteCount == 1 {
+      memory[count] = bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self)
+      count = end
+    } else {
+      bytes.withUnsafeBytes { append($0) }
+    }
     return true
   }
 
+  @usableFromInline
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
     count += bytes.count

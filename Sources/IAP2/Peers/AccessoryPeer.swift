@@ -12,12 +12,14 @@ public struct AccessoryRole: PeerRole {
   var progress = AccessoryProgress()
 
   /// Processes received bytes and answers the control messages in them.
+  @inlinable
   public static func receive(_ bytes: RawSpan, _ peer: inout AccessoryPeer, now: Instant) {
-    if peer.core.takesByte(of: bytes) { return }
+    if peer.core.takes(bytes) { return }
     workThrough(bytes, &peer, now: now)
   }
 
-  private static func workThrough(_ bytes: RawSpan, _ peer: inout AccessoryPeer, now: Instant) {
+  @usableFromInline
+  static func workThrough(_ bytes: RawSpan, _ peer: inout AccessoryPeer, now: Instant) {
     var offset = 0
     while let message = peer.core.advance(bytes, at: &offset, now: now) { peer.handle(message) }
     peer.core.endDelivery(now: now)

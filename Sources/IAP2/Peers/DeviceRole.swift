@@ -126,12 +126,14 @@ public struct DeviceRole: PeerRole {
   }
 
   /// Processes received bytes and answers the control messages in them.
+  @inlinable
   public static func receive(_ bytes: RawSpan, _ peer: inout DevicePeer, now: Instant) {
-    if peer.core.takesByte(of: bytes) { return }
+    if peer.core.takes(bytes) { return }
     workThrough(bytes, &peer, now: now)
   }
 
-  private static func workThrough(_ bytes: RawSpan, _ peer: inout DevicePeer, now: Instant) {
+  @usableFromInline
+  static func workThrough(_ bytes: RawSpan, _ peer: inout DevicePeer, now: Instant) {
     var offset = 0
     while true {
       let message = peer.core.advance(bytes, at: &offset, now: now)

@@ -16,6 +16,7 @@ public struct Peer<Role: PeerRole>: ~Copyable {
   var role: Role
 
   /// Processes received bytes.
+  @inlinable
   public mutating func receive(_ bytes: RawSpan, now: Instant) {
     Role.receive(bytes, &self, now: now)
   }

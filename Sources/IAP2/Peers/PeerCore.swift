@@ -18,7 +18,7 @@ public struct PeerCore: ~Copyable {
   private var roomSince: Instant?
   /// The time at which the incomplete packet counts as truncated; `pieceCount` is the number of the packet's bytes that
   /// had arrived when the deadline was set.
-  private var pieceDeadline: Instant?
+  @usableFromInline private(set) var pieceDeadline: Instant?
   private var pieceCount = 0
   /// The time by which the accessory must have answered the device; nil if no answer is due.
   var answerDeadline: Instant?
@@ -65,10 +65,11 @@ public struct PeerCore: ~Copyable {
 
   // MARK: In
 
-  /// Stores a single byte that cannot complete a piece; returns false if `bytes` must be processed in full.
+  /// Stores bytes that cannot complete a piece; returns false if they must be processed in full, which also restarts
+  /// the time limit of an incomplete packet.
   @inlinable
-  mutating func takesByte(of bytes: RawSpan) -> Bool {
-    scanner.keepsByte(of: bytes)
+  mutating func takes(_ bytes: RawSpan) -> Bool {
+    (bytes.byteCount == 1 || pieceDeadline == nil) && scanner.keeps(bytes)
   }
 
   mutating func endDelivery(now: Instant) {
@@ -98,8 +99,8 @@ public struct PeerCore: ~Copyable {
   /// Processes `bytes` starting at `offset` until a control message is complete or all bytes are used.
   mutating func advance(_ bytes: RawSpan, at offset: inout Int, now: Instant) -> ControlMessage? {
     while true {
-      if let message = nextMessage() { return message }
-      if let (session, payload) = link.takeSuccessor(now: now) {
+      if !control.isEmpty, let message = nextMessage() { return message }
+      if link.keepsPackets, let (session, payload) = link.takeSuccessor(now: now) {
         deliver(payload.span.bytes, to: session, now: now)
         continue
       }
@@ -362,10 +363,11 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
-  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes.
+  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes. Its bytes are in two
+  /// places if the memory in which they are kept begins again at its front; otherwise the second span is empty.
   ///
   /// The packets count as sent: `body` must keep what it cannot send at once. `body` must not call the peer.
-  public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan) -> Void) -> Bool {
+  public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan, RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
     // Normally, an acknowledgement makes room for more bytes; on a link without acknowledgements, sending a packet
     // makes room.
@@ -376,7 +378,7 @@ public struct PeerCore: ~Copyable {
   /// Appends the next packet to `bytes`; returns false if there is nothing to send now. This method is for owners that
   /// send one packet at a time, such as tests.
   public mutating func nextTransmit(into bytes: inout [UInt8], now: Instant) -> Bool {
-    transmit(atMost: 1, now: now) { run in run.withUnsafeBytes { bytes.append(contentsOf: $0) } }
+    transmit(atMost: 1, now: now) { packet, _ in packet.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 
   /// Notifies writers that are waiting for room.

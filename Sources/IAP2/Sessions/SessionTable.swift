@@ -35,6 +35,17 @@ struct SessionTable {
     var holdsWritesUntil: Instant?
     /// Whether a write was partial and the writer is waiting for room.
     var wantsRoom = false
+
+    /// Takes bytes; returns true if the reader must be notified.
+    fileprivate mutating func take(_ bytes: RawSpan) -> Bool {
+      bytes.withUnsafeBytes { inbox.append(contentsOf: $0) }
+      unread += bytes.byteCount
+      if phase == .requested { return false }
+      phase = .heard
+      if isNotified { return false }
+      isNotified = true
+      return true
+    }
   }
 
   private(set) var entries: [Entry] = []
@@ -99,13 +110,7 @@ struct SessionTable {
 
   /// Takes bytes for a session; returns true if its reader must be notified.
   mutating func deliver(_ bytes: RawSpan, at index: Int) -> Bool {
-    bytes.withUnsafeBytes { entries[index].inbox.append(contentsOf: $0) }
-    entries[index].unread += bytes.byteCount
-    if entries[index].phase == .requested { return false }
-    entries[index].phase = .heard
-    if entries[index].isNotified { return false }
-    entries[index].isNotified = true
-    return true
+    entries[index].take(bytes)
   }
 
   mutating func noteAnswer(at index: Int) {
@@ -125,7 +130,7 @@ struct SessionTable {
     // A late reader of an earlier session with the same number may have processed more bytes than this session
     // received.
     entries[index].unread = max(0, entries[index].unread - count)
-    if entries[index].unread < bound { setFull(nil, at: index) }
+    if fullCount > 0, entries[index].unread < bound { setFull(nil, at: index) }
   }
 
   /// Records when a session reached its limit of unread bytes, unless the session was already full.

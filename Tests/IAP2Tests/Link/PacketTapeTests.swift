@@ -117,6 +117,33 @@ import Testing
     #expect(tape.reserve(1) == nil)
   }
 
+  @Test func aRunContinuesAtTheFront() {
+    var queue = SendQueue()
+    queue.restart(after: 0)
+    func write() {
+      let bytes = [UInt8](repeating: 7, count: 90)
+      _ = queue.append(
+        session: 1, owner: SendQueue.linkItself, prefix: .none, bytes: bytes.span.bytes, maximumPayload: 500)
+    }
+    func takeAll(window: Int) -> [[UInt8]] {
+      let run = queue.takeRun(atMost: .max, window: window, acknowledgement: 0, now: Instant(nanoseconds: 0))
+      var parts: [[UInt8]] = []
+      queue.show(run) { first, rest in
+        parts = [first.withUnsafeBytes { [UInt8]($0) }, rest.withUnsafeBytes { [UInt8]($0) }]
+      }
+      return parts
+    }
+    for _ in 0..<5 { write() }
+    #expect(takeAll(window: 4).map(\.count) == [400, 0])
+    #expect(queue.acknowledge(upTo: 4) == 4)
+    // The memory has 512 bytes: the fifth packet is at its end, and these are at its front.
+    for _ in 0..<2 { write() }
+    let parts = takeAll(window: 4)
+    #expect(parts.map(\.count) == [100, 200])
+    #expect([parts[0][5], parts[1][5], parts[1][105]] == [5, 6, 7], "the sequence numbers")
+    #expect(!queue.canTransmit(window: 4))
+  }
+
   @Test func theNewestMovesToTheFrontToGetLonger() {
     var tape = PacketTape()
     tape.grow(by: 1_000)
