@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 // The size of EpollLoop's read buffer.
-enum { READ_SIZE = 128 * 1024 };
+enum { READ_SIZE = 48 * 1024 };
 
 struct end {
   int socket;

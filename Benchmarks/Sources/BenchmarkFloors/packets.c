@@ -104,6 +104,27 @@ size_t floor_build(uint8_t *packets, size_t size, size_t count) {
   return (size_t)(end - packets);
 }
 
+struct carry {
+  uint8_t *memory;
+  size_t count, end;
+};
+
+size_t floor_keep(const uint8_t *bytes, size_t count, size_t size) {
+  static uint8_t memory[64 * 1024];
+  struct carry carry = {memory, 0, size};
+  size_t packets = 0;
+  for (size_t index = 0; index < count; index++) {
+    // What is kept between two calls is in memory.
+    __asm__ volatile("" : "+m"(carry));
+    carry.memory[carry.count++] = bytes[index];
+    if (carry.count == carry.end) {
+      packets++;
+      carry.count = 0;
+    }
+  }
+  return packets;
+}
+
 // Waits with epoll until a socket is readable, as a loop does once per turn.
 static int wait_readable(int epoll) {
   struct epoll_event event;
@@ -135,7 +156,7 @@ static int send_whole(int socket, const uint8_t *bytes, size_t count) {
   return 0;
 }
 
-enum { STREAM_READ = 128 * 1024 };
+enum { STREAM_READ = 48 * 1024 };
 
 int floor_stream_serve(int socket) {
   uint8_t *bytes = counting(STREAM_READ), *inbox = counting(STREAM_READ), answer[OVERHEAD];

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { HEADER = 48, MOST_WAITING = 64, ROOM = 1 << 20, CHUNK = 128 * 1024, DEVICE_ID = 0x10002 };
+enum { HEADER = 48, MOST_WAITING = 64, ROOM = 1 << 20, CHUNK = 48 * 1024, DEVICE_ID = 0x10002 };
 
 struct header {
   uint32_t command, sequence, device, direction, endpoint;
@@ -175,29 +175,32 @@ static int step(struct replies *replies, const uint8_t *bytes, size_t count) {
 }
 
 int floor_usbip_drive(int socket, size_t size, size_t bursts, size_t in_flight) {
-  size_t unit = HEADER + size + HEADER, total = bursts * unit, sent = 0;
-  uint8_t *request = calloc(1, unit), *inbox = malloc(CHUNK);
+  size_t unit = HEADER + size + HEADER, total = bursts * unit, sent = 0, numbered = 0;
+  uint8_t *requests = calloc(in_flight, unit), *inbox = malloc(CHUNK);
   struct replies replies = {.filled = 0};
   struct epoll_event event = {.events = EPOLLIN};
   int epoll = epoll_create1(EPOLL_CLOEXEC);
-  int code = request && inbox && epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) == 0 ? 0 : ENOMEM;
-  if (code == 0) {
-    submit(request, 0, 2, size);
-    submit(request + HEADER + size, 1, 1, size);
+  int code = requests && inbox && epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) == 0 ? 0 : ENOMEM;
+  for (size_t index = 0; code == 0 && index < in_flight; index++) {
+    submit(requests + index * unit, 0, 2, size);
+    submit(requests + index * unit + HEADER + size, 1, 1, size);
   }
   while (code == 0 && replies.received < bursts * size) {
     size_t allowed = (replies.received / size + in_flight) * unit;
     if (allowed > total) allowed = total;
     int is_full = 0;
     while (code == 0 && sent < allowed && !is_full) {
-      size_t at = sent % unit;
-      if (at == 0) {
-        uint32_t number = (uint32_t)(sent / unit) * 2 + 2;
+      // The requests are in a ring, and those that may be sent go in one call, or in two at the end of the ring.
+      for (; numbered < allowed; numbered += unit) {
+        uint8_t *request = requests + numbered % (in_flight * unit);
+        uint32_t number = (uint32_t)(numbered / unit) * 2 + 2;
         uint32_t write = htonl(number), read = htonl(number + 1);
         memcpy(request + 4, &write, 4);
         memcpy(request + HEADER + size + 4, &read, 4);
       }
-      ssize_t taken = send(socket, request + at, unit - at, MSG_NOSIGNAL);
+      size_t at = sent % (in_flight * unit), count = in_flight * unit - at;
+      if (count > allowed - sent) count = allowed - sent;
+      ssize_t taken = send(socket, requests + at, count, MSG_NOSIGNAL);
       if (taken >= 0) sent += (size_t)taken;
       else if (errno == EAGAIN) is_full = 1;
       else if (errno != EINTR) code = errno;
@@ -213,7 +216,7 @@ int floor_usbip_drive(int socket, size_t size, size_t bursts, size_t in_flight) 
     else if (code == 0 && errno != EAGAIN && errno != EINTR) code = errno;
   }
   if (epoll >= 0) close(epoll);
-  free(request);
+  free(requests);
   free(inbox);
   return code;
 }

@@ -96,6 +96,10 @@ size_t floor_receive(const uint8_t *packets, size_t size, size_t count);
 /// Builds `count` consecutive data packets with `size` bytes of payload. Returns their total length.
 size_t floor_build(uint8_t *packets, size_t size, size_t count);
 
+/// Stores `count` bytes one at a time, in packets of `size` bytes, as a receiver of single bytes must: between two bytes,
+/// its position is in memory. Returns the number of whole packets.
+size_t floor_keep(const uint8_t *bytes, size_t count, size_t size);
+
 /// Sends `count` packets with `size` bytes of payload under a window of 127, as many per write as the window allows,
 /// and waits until the other end has acknowledged the last one. Of the link's features, only sequence numbers and
 /// checksums are included. Returns 0 or an errno.

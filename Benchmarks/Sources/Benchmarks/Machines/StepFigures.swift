@@ -15,7 +15,7 @@ extension Figure {
     Figure(
       name: "step.receive",
       summary: "one small packet received: scanned, judged, delivered to the session, the acknowledgement decided",
-      unit: "ns", floor: "the same packets checked, judged and copied in C", target: .valueAtMost(100)
+      unit: "ns", floor: "the same packets checked, judged and copied in C", target: .valueAtMost(60)
     ) { plan in
       try measure(plan) {
         try steps(rounds: $0).receive
@@ -36,7 +36,7 @@ extension Figure {
   static var buildStep: Figure {
     Figure(
       name: "step.build", summary: "one small packet built: written to the session, numbered, given out to be sent",
-      unit: "ns", floor: "the same packets built in C", target: .valueAtMost(100)
+      unit: "ns", floor: "the same packets built in C", target: .valueAtMost(60)
     ) { plan in
       try measure(plan) {
         try steps(rounds: $0).build
