@@ -22,6 +22,14 @@ package final class MainDelivery: @unchecked Sendable {
   /// Whether or not `body` runs, `begin` is called first, on the main queue. This function may be called from any
   /// thread, but not again before `begin` has been called.
   package func nudge(begin: @escaping @Sendable () -> Void, unlessRunning body: @escaping @Sendable () -> Void) {
+    if RunLoop.main.currentMode != nil {
+      // The block would only wake the main run loop once more. But the run loop may end before it does the work.
+      DispatchQueue.main.asyncAfter(deadline: .now() + Self.patience) { [self] in
+        begin()
+        if RunLoop.main.currentMode == nil { add(body) }
+      }
+      return
+    }
     lock.withLock { nudges += 1 }
     DispatchQueue.main.async { [self] in
       begin()
@@ -29,6 +37,9 @@ package final class MainDelivery: @unchecked Sendable {
       lock.withLock { nudges -= 1 }
     }
   }
+
+  /// How long a running main run loop has for work, before the main queue finds out whether it still runs.
+  private static let patience = DispatchTimeInterval.milliseconds(20)
 
   private static let mainQueueKey: DispatchSpecificKey<Bool> = {
     let key = DispatchSpecificKey<Bool>()
