@@ -59,7 +59,7 @@ struct ControlStream {
     case garbage([UInt8])
   }
 
-  var isEmpty: Bool { buffer.isEmpty }
+  var isEmpty: Bool { whole == nil && buffer.isEmpty }
 
   mutating func append(_ payload: RawSpan) {
     if whole == nil, buffer.isEmpty, let message = Self.onlyMessage(in: payload) {
