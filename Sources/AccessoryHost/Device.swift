@@ -25,6 +25,7 @@ public final class Device {
   // The next two values are derived from the settings only once, for all cables.
 
   let peerSettings: DevicePeer.Settings
+  let findsOrder: Bool
   let authenticator: any DeviceAuthenticator
   /// The rules for control messages that the device sends on its own.
   private(set) lazy var rules = settings.profile.messageRules
@@ -49,6 +50,7 @@ public final class Device {
     self.loop = loop
     self.report = report
     peerSettings = settings.peerSettings
+    findsOrder = settings.findsOrder
     let accepts = settings.authentication == .accept
     authenticator = accepts ? AcceptingAuthenticator(settings.authenticator) : settings.authenticator
     random = loop.random.derived("device")

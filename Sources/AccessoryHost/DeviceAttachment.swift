@@ -50,7 +50,7 @@ final class DeviceAttachment: ConnectionOwner {
     self.worldNumber = worldNumber
     self.ended = ended
     var settings = device.peerSettings
-    if device.settings.findsOrder {
+    if device.findsOrder {
       let next = device.orders.next(at: key)
       settings.order = next.order
       settings.firstAnswerTimeout = next.isLast ? nil : device.settings.firstAnswerTimeout
@@ -190,7 +190,7 @@ final class DeviceAttachment: ConnectionOwner {
   /// first message and the order may change. `event` describes how the missing answer was noticed.
   @discardableResult
   private func tryOtherOrder(after event: String) -> Bool {
-    guard device.settings.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
+    guard device.findsOrder, let unfinished = connection.inspect({ $0.unfinished }),
       unfinished.ignoredStep != nil, let other = device.orders.ignored(at: key)
     else { return false }
     connection.perform { peer, _ in peer.begin(with: other) }

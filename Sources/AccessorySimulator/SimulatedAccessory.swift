@@ -53,6 +53,8 @@ public final class SimulatedAccessory {
   /// How many times the accessory was plugged in, counting each connection of a flicker.
   public private(set) var plugCount = 0
   private var hadCable = false
+  /// The accessory's number in its world, for its events; nil outside worlds.
+  package var worldNumber: Int?
 
   private var flicker: WireFlickerMachine
   private var random: SeededRandom
@@ -305,7 +307,7 @@ public final class SimulatedAccessory {
   package var phase: PeerPhase? { attachment?.phase }
 
   func log(_ kind: TimelineEvent.Kind) {
-    report(TimelineEvent(time: loop.now, side: .accessory, kind: kind, subject: subject))
+    report(TimelineEvent(time: loop.now, side: .accessory, kind: kind, subject: subject, worldNumber: worldNumber))
   }
 
   private static func subject(_ profile: Profile, offering protocols: [String]) -> TimelineEvent.Subject {

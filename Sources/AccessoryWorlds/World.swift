@@ -213,11 +213,8 @@ public final class World {
     let accessory = SimulatedAccessory(
       profile, at: port, authenticator: authenticator, on: loop, handshakeTimeouts: handshakeTimeouts,
       tellsMessages: settings.tellsMessages, link: link, behavior: behavior,
-      report: { [log] event in
-        var event = event
-        event.worldNumber = number
-        log.add(event)
-      })
+      report: { [log] in log.add($0) })
+    accessory.worldNumber = number
     accessories[number] = Entry(accessory: accessory, port: loopback, faults: settings.faults)
     return accessory
   }
@@ -335,7 +332,8 @@ public final class World {
   /// Wraps a channel in layers, from the cable outward: faults, the transcript, other observers.
   private func wrap(_ bare: Cable, _ end: CableEnd) -> Cable {
     var cable = bare
-    let faults = accessories[end.accessory]?.faults ?? []
+    let entry = accessories[end.accessory]
+    let faults = entry?.faults ?? []
     if !faults.isEmpty || settings.faultsMayChange {
       cable = bare.faulty(
         faults.filter { $0.end == end.end }.map(\.fault), mayChange: settings.faultsMayChange,
@@ -353,7 +351,6 @@ public final class World {
       }
     }
     // An accessory at a port of its own serves a device outside this world.
-    let entry = accessories[end.accessory]
     if end.end == .device || entry.map({ $0.port == nil }) == true {
       if let recorder = settings.recorder {
         cable = cable.recorded(

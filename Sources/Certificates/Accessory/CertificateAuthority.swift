@@ -72,13 +72,15 @@ extension SeededRandom {
   /// Returns the next `count` bytes, taking eight from each number.
   mutating func bytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { output, filled in
+      let output = UnsafeMutableRawBufferPointer(output)
       while filled < count {
-        var word = next()
-        for _ in 0..<min(8, count - filled) {
-          output[filled] = UInt8(truncatingIfNeeded: word)
-          word >>= 8
-          filled += 1
+        let word = next().littleEndian
+        if filled + 8 <= count {
+          output.storeBytes(of: word, toByteOffset: filled, as: UInt64.self)
+        } else {
+          withUnsafeBytes(of: word) { output[filled..<count].copyBytes(from: $0[..<(count - filled)]) }
         }
+        filled = min(filled + 8, count)
       }
     }
   }

@@ -103,8 +103,14 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     var random = SeededRandom(seed: seed).derived(purpose)
     // Mixes in eight bytes at a time. Every group of eight bytes and all earlier bytes seed a generator, so each byte
     // affects everything after it.
-    for start in stride(from: 0, to: input.count, by: 8) {
-      let word = input[start...].prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    var rest = input.span.bytes
+    while rest.byteCount >= 8 {
+      let word = UInt64(bigEndian: rest.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt64.self))
+      random = SeededRandom(seed: random.next() ^ word)
+      rest = rest.extracting(droppingFirst: 8)
+    }
+    if rest.byteCount > 0 {
+      let word = input.suffix(rest.byteCount).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       random = SeededRandom(seed: random.next() ^ word)
     }
     return random

@@ -21,9 +21,9 @@ final class P256Order: @unchecked Sendable {
   /// The inverse of a number modulo the order, by the binary algorithm of Euclid. The number has 32 bytes, and is at
   /// least 1 and smaller than the order.
   ///
-  /// libcrypto does not offer its own fast inverse. Its `BN_mod_inverse` takes six times as many instructions as this,
-  /// because that function must also work for larger numbers. The number of steps depends on the number, which would
-  /// be a weakness if the key were a secret.
+  /// libcrypto does not offer its own fast inverse. `BN_mod_exp_mont`, which raises a number to the power of the order
+  /// minus two, takes six times as many instructions as this method, and `BN_mod_inverse` takes more. The number of steps
+  /// depends on the number, which would be a weakness if the key were a secret.
   func inverse(of bytes: [UInt8]) -> [UInt8] {
     let modulus = modulus
     // Invariants: bytes * x = u and bytes * y = v modulo the order, and v is odd. At the end, v is 1.
