@@ -31,7 +31,7 @@ extension Figure {
     Figure(
       name: "accessories.memory.\(count)",
       summary: "resident memory of a process with \(count) idle accessories, both ends over unix sockets", unit: "MB",
-      floor: "none: the number itself is asked for", target: count == 10_000 ? .valueAtMost(200) : .none
+      floor: "none: the number itself is asked for", target: count == 10_000 ? .valueAtMost(100) : .none
     ) { plan in
       let pairs = try runs.pairs(plan)
       var measurement = Measurement(pairs.map { $0.ours.megabytes * Double(count) / Double($0.ours.count) })
