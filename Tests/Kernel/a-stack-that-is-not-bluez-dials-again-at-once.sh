@@ -6,6 +6,7 @@
 . /easim/bluetooth.sh
 start_controllers
 host=$(hciconfig hci0 | sed -n 's/.*BD Address: \([^ ]*\).*/\1/p')
+# shellcheck disable=SC2034  # start_bluetoothd reads it.
 adapters=hci0
 start_bluetoothd
 set_adapter hci0 Powered boolean:true
