@@ -109,6 +109,9 @@ class Link:
         try:
             if self.selector is not None:
                 self._wait_here(future, self.selector)
+                if self.tasks:
+                    # A behavior has begun, so the rest of the call must be a task beside it.
+                    await asyncio.sleep(0)
             return await future
         except BaseException:
             if number in self._waiting:
