@@ -27,10 +27,6 @@ package enum FixedText {
     return String(digits.reversed().drop { $0 == "0" }.drop { $0 == "." }.reversed())
   }
 
-  package static func right(_ text: String, _ width: Int) -> String {
-    String(repeating: " ", count: max(0, width - text.count)) + text
-  }
-
   /// Returns the number with thousands separators, for example "1,234,567".
   package static func grouped(_ value: Int) -> String { value.groupedDigits }
 

@@ -98,6 +98,14 @@ extension StringProtocol {
   public func zeroPadded(to width: Int) -> String {
     String(repeating: "0", count: Swift.max(0, width - utf8.count)) + self
   }
+
+  /// The text, followed by spaces up to the requested width.
+  public func padded(to width: Int) -> String { self + String(repeating: " ", count: Swift.max(0, width - count)) }
+
+  /// The text, preceded by spaces up to the requested width.
+  public func rightAligned(in width: Int) -> String {
+    String(repeating: " ", count: Swift.max(0, width - count)) + self
+  }
 }
 
 extension Unicode.Scalar {

@@ -91,7 +91,7 @@ extension CheckCase {
       let (mark, before) = (device.record.count, device.messages.count)
       try device.send(ControlMessage(request, ask))
       guard let received = try device.awaitMessage([answer], after: before, within: .seconds(10)) else {
-        throw CheckFailure("It was not answered within 10 s.", device.proof(mark..<device.record.count))
+        throw CheckFailure("It was not answered within 10 s.", device.proof(from: mark))
       }
       let parameters = (try? ParameterReader.read(received.message.body)) ?? []
       if let objection = objection(parameters) {

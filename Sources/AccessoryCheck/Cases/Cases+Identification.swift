@@ -100,7 +100,7 @@ extension CheckCase {
         }
         throw CheckFailure(
           "It answered each of four rejections with the same identification.",
-          device.proof(start..<device.record.count))
+          device.proof(from: start))
       },
     ] + rules
 

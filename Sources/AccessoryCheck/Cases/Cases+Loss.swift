@@ -21,7 +21,7 @@ extension CheckCase {
       device.manner.repeats = true
       if device.messages[before...].contains(where: { $0.message.id == .identificationInformation }) {
         throw CheckFailure(
-          "1D00 was answered before the preceding AA05 had arrived.", device.proof(mark..<device.record.count))
+          "1D00 was answered before the preceding AA05 had arrived.", device.proof(from: mark))
       }
       device.repeatAll()
       try run.expectOne(.identificationInformation, device, before, mark, "After AA05 was lost and retransmitted")
@@ -117,12 +117,12 @@ extension CheckCase {
       }
       _ = try device.wait(within: run.settings.quiet) { device.messages.count > before }
       if device.messages.count > before {
-        throw CheckFailure("It was delivered again.", device.proof(mark..<device.record.count))
+        throw CheckFailure("It was delivered again.", device.proof(from: mark))
       }
       if !acknowledged {
         throw CheckFailure(
           "It was not acknowledged again: a device that missed the acknowledgement would keep retransmitting.",
-          device.proof(mark..<device.record.count))
+          device.proof(from: mark))
       }
     },
     CheckCase(
@@ -285,7 +285,7 @@ extension CheckRun {
     if count() > 0 { _ = try device.wait(within: settings.quiet) { false } }
     guard count() != 1 else { return }
     let what = count() == 0 ? "did not come" : "came \(count()) times"
-    throw CheckFailure("\(condition), \(id) \(what).", device.proof(mark..<device.record.count))
+    throw CheckFailure("\(condition), \(id) \(what).", device.proof(from: mark))
   }
 
   func patience(_ device: CheckDevice) -> Duration {
@@ -320,7 +320,7 @@ extension CheckRun {
       try device.pump.pause(.milliseconds(300))
       device.manner.repeats = true
       guard device.inFlight > 0 else {
-        throw CheckFailure("The damaged packet was acknowledged.", device.proof(mark..<device.record.count))
+        throw CheckFailure("The damaged packet was acknowledged.", device.proof(from: mark))
       }
       device.repeatAll()
     }

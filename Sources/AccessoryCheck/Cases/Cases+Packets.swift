@@ -393,10 +393,10 @@ extension CheckRun {
     case 0:
       let end = device.line.isOpen ? "" : ": \(device.endText)"
       throw CheckFailure(
-        "\(condition), AA00 was not answered\(end).", device.proof(mark..<device.record.count))
+        "\(condition), AA00 was not answered\(end).", device.proof(from: mark))
     default:
       throw CheckFailure(
-        "\(condition), one AA00 was answered \(count()) times.", device.proof(mark..<device.record.count))
+        "\(condition), one AA00 was answered \(count()) times.", device.proof(from: mark))
     }
   }
 
@@ -415,8 +415,8 @@ extension CheckRun {
     let came = try device.wait(within: stepLimit) { device.inFlight == 0 }
     if came { _ = try device.wait(within: settings.quiet) { !device.line.isOpen } }
     guard device.line.isOpen else {
-      throw CheckFailure("After \(what): \(device.endText).", device.proof(mark..<device.record.count))
+      throw CheckFailure("After \(what): \(device.endText).", device.proof(from: mark))
     }
-    if !came { throw CheckFailure("\(what) was not acknowledged.", device.proof(mark..<device.record.count)) }
+    if !came { throw CheckFailure("\(what) was not acknowledged.", device.proof(from: mark)) }
   }
 }

@@ -23,7 +23,7 @@ extension CheckCase {
       let mark = device.record.count
       let status = try device.openSession(run.linkProtocol(), 1, waitingForStatus: .seconds(2))
       if status == .none {
-        throw CheckFailure("No EA03 arrived within 2 s of EA00.", device.proof(mark..<device.record.count))
+        throw CheckFailure("No EA03 arrived within 2 s of EA00.", device.proof(from: mark))
       }
     },
     CheckCase(
@@ -59,10 +59,10 @@ extension CheckCase {
       let messages = device.messages.count
       _ = try device.wait(within: .seconds(1)) { session.packets.count > before }
       if session.packets.count > before {
-        throw CheckFailure("Data arrived for the closed session.", device.proof(mark..<device.record.count))
+        throw CheckFailure("Data arrived for the closed session.", device.proof(from: mark))
       }
       if device.messages[messages...].contains(where: { $0.message.id == .externalAccessorySessionStatus }) {
-        throw CheckFailure("EA03 arrived for the closed session.", device.proof(mark..<device.record.count))
+        throw CheckFailure("EA03 arrived for the closed session.", device.proof(from: mark))
       }
     },
     CheckCase(
@@ -88,7 +88,7 @@ extension CheckCase {
         let others = device.messages.contains {
           $0.message.id == .externalAccessorySessionStatus && $0.packet >= mark
         }
-        if others { throw CheckFailure("EA03 names another session.", device.proof(mark..<device.record.count)) }
+        if others { throw CheckFailure("EA03 names another session.", device.proof(from: mark)) }
       }
       try device.send(Array("easim check".utf8), on: id)
       if echoes {
@@ -146,7 +146,7 @@ extension CheckCase {
         let received = device.data[id] ?? []
         for (other, text) in zip(ids, texts) where text != own && received.contains(text) {
           throw CheckFailure(
-            "What was sent on session \(other) came back on session \(id).", device.proof(mark..<device.record.count))
+            "What was sent on session \(other) came back on session \(id).", device.proof(from: mark))
         }
       }
     },
@@ -305,12 +305,12 @@ extension CheckRun {
     _ = try device.wait(within: settings.quiet) { false }
     let mark = device.record.count
     let status = try device.openSession(first.declared, id, waitingForStatus: settings.quiet)
-    if case .closed = status { throw CheckFailure("EA03 closed it.", device.proof(mark..<device.record.count)) }
+    if case .closed = status { throw CheckFailure("EA03 closed it.", device.proof(from: mark)) }
     if try declaresStatus(), status == .none,
       device.messages.contains(where: { $0.message.id == .externalAccessorySessionStatus })
     {
       throw CheckFailure(
-        "The first was confirmed with EA03; this one was not.", device.proof(mark..<device.record.count))
+        "The first was confirmed with EA03; this one was not.", device.proof(from: mark))
     }
     let session = OpenedSession(device: device, declared: first.declared, id: id)
     let before = session.received.count

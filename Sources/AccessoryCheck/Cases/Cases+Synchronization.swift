@@ -109,7 +109,7 @@ extension CheckCase {
         guard let answer = answers.first(where: { !($0.header?.control.contains(.syn) ?? true) }),
           let header = answer.header
         else {
-          throw CheckFailure("The SYN+ACK was never answered.", device.proof(offer.packet.index..<device.record.count))
+          throw CheckFailure("The SYN+ACK was never answered.", device.proof(from: offer.packet.index))
         }
         let proof = device.proof(offer.packet.index) + device.proof(ours.index)
         func find(_ text: String, _ mark: Range<Int>) -> CheckFailure {
@@ -135,7 +135,7 @@ extension CheckCase {
         let came = try device.wait(within: .seconds(2)) {
           device.record[mark...].contains { $0.isFromAccessory && $0.header?.acknowledgement == device.lastSent }
         }
-        if !came { throw CheckFailure("It was not.", device.proof(max(0, mark - 2)..<device.record.count)) }
+        if !came { throw CheckFailure("It was not.", device.proof(from: max(0, mark - 2))) }
       },
       CheckCase(
         216, "syn-other-number", "The device's sequence numbers may begin anywhere, including just before they wrap.",
@@ -180,7 +180,7 @@ extension CheckCase {
         let (device, mark) = try run.afterReset()
         let began = device.record[mark...].contains { $0.isFromAccessory && Self.begins($0) }
         guard began || !device.line.isOpen else {
-          throw CheckFailure("It did neither within 5 s.", device.proof(mark - 1..<device.record.count))
+          throw CheckFailure("It did neither within 5 s.", device.proof(from: mark - 1))
         }
       },
       CheckCase(

@@ -90,14 +90,14 @@ extension CheckRun {
       let declared = try linkProtocol()
       let mark = device.record.count
       let status = try device.openSession(declared, id, waitingForStatus: settings.quiet)
-      trial = EchoTrial(isEcho: false, sent: sent, received: [], proof: device.proof(mark..<device.record.count))
+      trial = EchoTrial(isEcho: false, sent: sent, received: [], proof: device.proof(from: mark))
       if case .closed = status { continue }
       try device.send(sent, on: id)
       _ = try device.wait(within: max(settings.quiet, .seconds(2))) { (device.data[id] ?? []).count >= sent.count }
       let received = device.data[id] ?? []
       trial = EchoTrial(
         isEcho: received.suffix(sent.count) == sent[...], sent: sent, received: received,
-        proof: device.proof(mark..<device.record.count))
+        proof: device.proof(from: mark))
     }
     knownEcho = trial
     return trial
@@ -129,7 +129,7 @@ extension CheckRun {
         ? "\(received.count) bytes came back where \(bytes.count) were sent"
         : "byte \(at) came back as \(Hex.number(received[at])) and was sent as \(Hex.number(bytes[at]))"
     let end = device.line.isOpen ? "" : "; \(device.endText)"
-    throw CheckFailure(what + end, device.proof(mark..<device.record.count))
+    throw CheckFailure(what + end, device.proof(from: mark))
   }
 
   /// Returns the maximum number of session bytes that one packet to the accessory may carry.
@@ -146,10 +146,13 @@ extension CheckDevice {
     return (range.prefix(most / 2) + range.suffix(most / 2)).map { record[$0].proof(since: line.start) }
   }
 
+  /// Returns the packets since a mark as proof.
+  func proof(from mark: Int) -> [CheckProof] { proof(mark..<record.count) }
+
   func proof(_ index: Int?, _ marks: [Range<Int>] = [], _ remark: String = "") -> [CheckProof] {
     guard let index, record.indices.contains(index) else { return [] }
     return [record[index].proof(since: line.start, marking: marks, remark)]
   }
 
-  func lastProof(_ count: Int = 6) -> [CheckProof] { proof(max(0, record.count - count)..<record.count) }
+  func lastProof(_ count: Int = 6) -> [CheckProof] { proof(from: max(0, record.count - count)) }
 }

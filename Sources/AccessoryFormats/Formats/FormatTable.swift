@@ -34,8 +34,8 @@ extension RecordShape {
       let standard = field.standardText ?? field.standard?.word
       let range = field.shape.choices.isEmpty ? "\(field.shape.range)" : nil
       let notes = [range, standard.map { "default \($0)" }, field.isRequired ? "required" : nil].compactMap(\.self)
-      let spaces = String(repeating: " ", count: width - left.count)
-      return "  \(left)\(spaces)  \(field.summary)" + (notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))")
+      return "  \(left.padded(to: width))  \(field.summary)"
+        + (notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))")
         + "\n"
     }.joined()
   }

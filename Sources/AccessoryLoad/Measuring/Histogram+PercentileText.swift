@@ -67,21 +67,21 @@ extension Histogram {
   /// ```
   public func percentileText(unit: Int = 1) -> String {
     func fixed(_ value: Double, _ places: Int, _ width: Int) -> String {
-      FixedText.right(FixedText.text(value, places: places), width)
+      FixedText.text(value, places: places).rightAligned(in: width)
     }
     let scale = Double(unit)
     var text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n"
     for line in percentileLines {
       text += fixed(Double(line.value) / scale, 3, 12) + " " + fixed(line.quantile, 12, 14) + " "
-      text += FixedText.right("\(line.count)", 10)
+      text += "\(line.count)".rightAligned(in: 10)
       if line.quantile < 1 { text += " " + fixed(1 / (1 - line.quantile), 2, 14) }
       text += "\n"
     }
     text += "#[Mean    = \(fixed(mean / scale, 3, 12)), StdDeviation   = \(fixed(standardDeviation / scale, 3, 12))]\n"
     text += "#[Max     = \(fixed(Double(maximum ?? 0) / scale, 3, 12)), Total count    = "
-    text += "\(FixedText.right("\(total)", 12))]\n"
-    text += "#[Buckets = \(FixedText.right("\(doublings)", 12)), SubBuckets     = "
-    text += "\(FixedText.right("\(Self.exactLimit)", 12))]\n"
+    text += "\("\(total)".rightAligned(in: 12))]\n"
+    text += "#[Buckets = \("\(doublings)".rightAligned(in: 12)), SubBuckets     = "
+    text += "\("\(Self.exactLimit)".rightAligned(in: 12))]\n"
     return text
   }
 }

@@ -13,7 +13,7 @@ extension BurstReport {
   public var text: String {
     var lines = ["\(headline), in \(FixedText.text(measured.inSeconds, places: 3)) s"]
     func row(_ name: String, _ text: String) {
-      lines.append("  \(name)\(String(repeating: " ", count: max(1, 12 - name.count)))\(text)")
+      lines.append("  \("\(name) ".padded(to: 12))\(text)")
     }
     row("plan", planText)
     row("throughput", "\(FixedText.rate(bytesPerSecond))\(direction)   \(rateText)")

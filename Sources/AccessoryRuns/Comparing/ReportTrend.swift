@@ -159,8 +159,7 @@ public struct ReportTrend: WritableReport {
     let widths = titles.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
     return lines.map { line in
       let texts = line.enumerated().map { column, text in
-        let space = String(repeating: " ", count: widths[column] - text.count)
-        return column == 0 ? text + space : space + text
+        column == 0 ? text.padded(to: widths[column]) : text.rightAligned(in: widths[column])
       }
       let joined = texts.joined(separator: "   ")
       return String(joined.reversed().drop { $0 == " " }.reversed())

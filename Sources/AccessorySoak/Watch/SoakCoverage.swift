@@ -109,9 +109,6 @@ public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {
 
   /// One line for each corner case and each fault.
   public var description: String {
-    rows.map { row in
-      let count = String(row.count)
-      return String(repeating: " ", count: max(0, 12 - count.count)) + count + "  " + row.name
-    }.joined(separator: "\n")
+    rows.map { "\("\($0.count)".rightAligned(in: 12))  \($0.name)" }.joined(separator: "\n")
   }
 }

@@ -28,9 +28,7 @@ extension Scenario {
 
   private func aligned(_ lines: [(command: String, meaning: String)]) -> String {
     let width = lines.map(\.command.count).max() ?? 0
-    return lines.map { line in
-      line.command + String(repeating: " ", count: width - line.command.count) + "   # " + line.meaning
-    }.joined(separator: "\n")
+    return lines.map { "\($0.command.padded(to: width))   # \($0.meaning)" }.joined(separator: "\n")
   }
 
   private func mistake(of client: String) -> String {

@@ -4,7 +4,7 @@ enum HelpText {
 
   static func overview(_ commands: [CommandSpec]) -> String {
     let width = commands.map(\.name.count).max() ?? 0
-    let list = commands.map { "  \(pad($0.name, width))  \($0.summary)" }
+    let list = commands.map { "  \($0.name.padded(to: width))  \($0.summary)" }
     return """
       \(purpose)
 
@@ -25,16 +25,12 @@ enum HelpText {
     let width = left.map(\.count).max() ?? 0
     let options = zip(left, command.options).map { left, option in
       (option.group.map { "\n\($0):\n" } ?? "")
-        + "  \(pad(left, width))  \(option.summary)" + (option.standard.map { " (default \($0))" } ?? "")
+        + "  \(left.padded(to: width))  \(option.summary)" + (option.standard.map { " (default \($0))" } ?? "")
     }
     var text = "usage: easim \(command.name)\(operands) [OPTIONS]\n\n\(command.details)\n"
     let hasGroups = command.options.first?.group != nil
     text += (hasGroups ? "" : "\noptions:\n") + options.joined(separator: "\n") + "\n"
     text += "\nexample:\n\(command.examples.map { "  \($0)" }.joined(separator: "\n"))"
     return text
-  }
-
-  private static func pad(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
   }
 }

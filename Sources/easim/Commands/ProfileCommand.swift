@@ -74,8 +74,7 @@ private func list(_ console: Console) throws -> ExitCode {
     if console.isJSON {
       console.out(["v": 1, "profile": name, "summary": summary, "yours": isUsers])
     } else {
-      let space = String(repeating: " ", count: width - name.count)
-      console.out("\(name.printable)\(space)  \(summary.printable)\(isUsers ? "  (yours)" : "")")
+      console.out("\(name.printable.padded(to: width))  \(summary.printable)\(isUsers ? "  (yours)" : "")")
     }
   }
   return .done

@@ -11,74 +11,79 @@ import LinuxIO
 enum Machine {
   static func examine() -> [Examination] {
     [
-      kernel, local, inotify, processes, tcp, pty, cryptography, descriptors, usb, bluetooth, virtualHost, devicePort,
-      gadgets, functionFS,
+      Examination(name: "kernel", purpose: "timers with nanosecond resolution", finding: kernel),
+      Examination(name: "local", purpose: "finding the accessories of other processes", finding: local),
+      Examination(name: "inotify", purpose: "detecting local accessories", finding: inotify),
+      Examination(name: "processes", purpose: "detecting that a simulator has died", finding: processes),
+      Examination(name: "tcp", purpose: "accessories on a TCP port of this machine", finding: tcp),
+      Examination(name: "pty", purpose: "accessories on a simulated serial line", finding: pty),
+      Examination(name: "libcrypto", purpose: "authentication", finding: cryptography),
+      Examination(name: "descriptors", purpose: "running a thousand accessories", finding: descriptors),
+      Examination(name: "usb", purpose: "real accessories on USB", finding: usb),
+      Examination(name: "bluetooth", purpose: "accessories on Bluetooth, in both roles", finding: bluetooth),
+      Examination(
+        name: "usbip", purpose: "simulated accessories as USB devices of this machine (easim plug)",
+        finding: virtualHost),
+      Examination(name: "udc", purpose: "simulated accessories on this machine's USB device port", finding: devicePort),
+      Examination(name: "configfs", purpose: "creating simulated accessories on that port", finding: gadgets),
+      Examination(name: "functionfs", purpose: "carrying the data of these accessories", finding: functionFS),
     ]
   }
 
   // MARK: Kernel
 
-  private static var kernel: Examination {
+  private static var kernel: Examination.Finding {
     var name = utsname()
     uname(&name)
     let release = withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     let numbers = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
     let isRecent = numbers.count == 2 && (numbers[0], numbers[1]) >= (5, 11)
-    return Examination(
-      name: "kernel", purpose: "timers with nanosecond resolution",
-      finding: isRecent
-        ? .works("Linux \(release)")
-        : .limited("Linux \(release) has timers with millisecond resolution", remedy: "use Linux 5.11 or later"))
+    return isRecent
+      ? .works("Linux \(release)")
+      : .limited("Linux \(release) has timers with millisecond resolution", remedy: "use Linux 5.11 or later")
   }
 
-  private static var inotify: Examination {
-    let finding: Examination.Finding
+  private static var inotify: Examination.Finding {
     do {
       let loop = try EpollLoop()
       let watch = try DirectoryWatch(on: loop) { _ in }
       defer { watch.close() }
       try watch.look(at: "/tmp", for: .creations)
-      finding = .works("inotify")
+      return .works("inotify")
     } catch {
       let limits = "fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=65536"
-      finding = .fails("\(error)", remedy: "sudo sysctl \(limits)")
+      return .fails("\(error)", remedy: "sudo sysctl \(limits)")
     }
-    return Examination(name: "inotify", purpose: "detecting local accessories", finding: finding)
   }
 
-  private static var processes: Examination {
-    let finding: Examination.Finding
+  private static var processes: Examination.Finding {
     do {
       let watch = ProcessWatch(.current, on: try EpollLoop()) {}
       watch?.cancel()
-      finding =
+      return
         watch == nil
         ? .limited(
           "the kernel does not report when a process ends, so easim polls once a second",
           remedy: "use Linux 5.3 or later")
         : .works("process descriptors")
     } catch {
-      finding = .fails("\(error)", remedy: "ulimit -n 4096")
+      return .fails("\(error)", remedy: "ulimit -n 4096")
     }
-    return Examination(name: "processes", purpose: "detecting that a simulator has died", finding: finding)
   }
 
-  private static var descriptors: Examination {
+  private static var descriptors: Examination.Finding {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     let count = limit.rlim_max
-    return Examination(
-      name: "descriptors", purpose: "running a thousand accessories",
-      finding: count >= 4_096
-        ? .works("\(count) open files")
-        : .limited("\(count) open files", remedy: "sudo prlimit --pid $$ --nofile=4096:4096"))
+    return count >= 4_096
+      ? .works("\(count) open files")
+      : .limited("\(count) open files", remedy: "sudo prlimit --pid $$ --nofile=4096:4096")
   }
 
   // MARK: Places where accessories appear
 
-  private static var local: Examination {
+  private static var local: Examination.Finding {
     let local = LocalDirectory.standard()
-    let finding: Examination.Finding
     do throws(LocalError) {
       let isThere = try local.check()
       let place = isThere ? local.path : String(local.path[..<(local.path.lastIndex(of: "/") ?? local.path.startIndex)])
@@ -86,11 +91,10 @@ enum Machine {
       if access(place.isEmpty ? "/" : place, W_OK | X_OK) != 0 {
         throw errno == ENOENT ? .noParent(local.path) : .system(SystemError("write to \(place)", code: errno))
       }
-      finding = .works(isThere ? local.path : "\(local) (created when the first accessory is plugged in)")
+      return .works(isThere ? local.path : "\(local) (created when the first accessory is plugged in)")
     } catch {
-      finding = .fails("\(error)", remedy: remedy(for: error))
+      return .fails("\(error)", remedy: remedy(for: error))
     }
-    return Examination(name: "local", purpose: "finding the accessories of other processes", finding: finding)
   }
 
   private static func remedy(for error: LocalError) -> String {
@@ -102,56 +106,49 @@ enum Machine {
     }
   }
 
-  private static var tcp: Examination {
-    let finding: Examination.Finding
+  private static var tcp: Examination.Finding {
     do {
       let listener = try Transports.listen(at: .tcp(host: "127.0.0.1", port: 0), on: try EpollLoop()) { _ in }
-      finding = .works("\(listener.address)")
-      listener.close()
+      defer { listener.close() }
+      return .works("\(listener.address)")
     } catch {
-      finding = .fails("\(error)", remedy: "sudo ip link set lo up")
+      return .fails("\(error)", remedy: "sudo ip link set lo up")
     }
-    return Examination(name: "tcp", purpose: "accessories on a TCP port of this machine", finding: finding)
   }
 
-  private static var pty: Examination {
+  private static var pty: Examination.Finding {
     var name = [CChar](repeating: 0, count: 64)
     let master = clinux_open_pty(&name, name.count)
     let code = errno
     if master >= 0 { close(master) }
-    return Examination(
-      name: "pty", purpose: "accessories on a simulated serial line",
-      finding: master >= 0
-        ? .works("pseudo terminals")
-        : .fails(
-          "\(SystemError("make a pseudo terminal", code: code))", remedy: "sudo mount -t devpts devpts /dev/pts"))
+    return master >= 0
+      ? .works("pseudo terminals")
+      : .fails(
+        "\(SystemError("make a pseudo terminal", code: code))", remedy: "sudo mount -t devpts devpts /dev/pts")
   }
 
   // MARK: Authentication
 
-  private static var cryptography: Examination {
-    let finding: Examination.Finding
+  private static var cryptography: Examination.Finding {
     do throws(AuthenticatorError) {
       let (accessory, device) = (SimulatedCoprocessor(seed: 1), AccessoryVerifier())
       let challenge = try device.challenge(for: accessory.certificate)
       let response = try accessory.respond(to: challenge)
       switch device.judge(response: response, to: challenge, certificate: accessory.certificate) {
-      case .accepted: finding = .works(LibraryVersion.text)
+      case .accepted: return .works(LibraryVersion.text)
       case .refused(let reason):
-        finding = .fails("\(LibraryVersion.text) rejects its own signature: \(reason)", remedy: reinstall)
+        return .fails("\(LibraryVersion.text) rejects its own signature: \(reason)", remedy: reinstall)
       }
     } catch {
-      finding = .fails("\(LibraryVersion.text): \(error)", remedy: reinstall)
+      return .fails("\(LibraryVersion.text): \(error)", remedy: reinstall)
     }
-    return Examination(name: "libcrypto", purpose: "authentication", finding: finding)
   }
 
   private static let reinstall = "sudo apt-get install --reinstall libssl3"
 
   // MARK: USB
 
-  private static var usb: Examination {
-    let finding: Examination.Finding
+  private static var usb: Examination.Finding {
     do {
       let judged = judge(try USBDevices.look())
       if case .works = judged {
@@ -159,11 +156,10 @@ enum Machine {
         try devices.start()
         devices.stop()
       }
-      finding = judged
+      return judged
     } catch {
-      finding = .limited("\(error)", remedy: "sudo apt-get install --reinstall libusb-1.0-0 libudev1")
+      return .limited("\(error)", remedy: "sudo apt-get install --reinstall libusb-1.0-0 libudev1")
     }
-    return Examination(name: "usb", purpose: "real accessories on USB", finding: finding)
   }
 
   private static func judge(_ found: [USBAccessory]) -> Examination.Finding {
@@ -176,27 +172,23 @@ enum Machine {
     return .works("\(USBHost.libraryVersion), \(count.counted("accessory", "accessories"))")
   }
 
-  private static var bluetooth: Examination {
-    let finding: Examination.Finding
+  private static var bluetooth: Examination.Finding {
     do throws(BluetoothError) {
       let objects = try BlueZ.look()
       let adapter = try objects.adapter(named: nil)
       let count = objects.deviceList.count { $0.isAccessory && $0.isPaired }
-      finding = .works("BlueZ, \(adapter.name), \(count.counted("paired accessory", "paired accessories"))")
+      return .works("BlueZ, \(adapter.name), \(count.counted("paired accessory", "paired accessories"))")
     } catch {
       // A USB Bluetooth adapter without an interface needs its driver; without an adapter, loading the driver does no
       // harm.
       let driver = if case .noAdapter = error { KernelModule.bluetoothOnUSB.remedy } else { String?.none }
-      finding = .limited(error.detail, remedy: error.remedy ?? driver ?? SystemService.bluetooth.restart)
+      return .limited(error.detail, remedy: error.remedy ?? driver ?? SystemService.bluetooth.restart)
     }
-    return Examination(name: "bluetooth", purpose: "accessories on Bluetooth, in both roles", finding: finding)
   }
 
-  private static var virtualHost: Examination {
+  private static var virtualHost: Examination.Finding {
     let isThere = access("/sys/devices/platform/vhci_hcd.0/status", F_OK) == 0
-    return Examination(
-      name: "usbip", purpose: "simulated accessories as USB devices of this machine (easim plug)",
-      finding: isThere
-        ? .works("vhci_hcd") : .limited("no virtual USB host controller", remedy: KernelModule.virtualHost.remedy))
+    return isThere
+      ? .works("vhci_hcd") : .limited("no virtual USB host controller", remedy: KernelModule.virtualHost.remedy)
   }
 }

@@ -89,8 +89,8 @@ struct EADemoApp: Equatable {
     }
   }
 
-  mutating func refuse(_ error: EADemoCommandError) -> [Action] {
-    fail(.usage, error.description)
+  mutating func refuse(_ error: UsageError) -> [Action] {
+    fail(.usage, error.message)
   }
 
   private mutating func show(_ number: Int) -> [Action] {

@@ -41,15 +41,6 @@ enum EADemoWait: Equatable {
   case received(Int)
 }
 
-/// The reason why a line is not a command; its description is a sentence fragment.
-struct EADemoCommandError: Error, Equatable, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) {
-    self.description = description
-  }
-}
-
 extension EADemoCommand {
   /// The commands and descriptions that `help` prints; `plain` is the command when typed without arguments.
   static let table: [(form: String, summary: String, plain: EADemoCommand?)] = [
@@ -80,7 +71,7 @@ extension EADemoCommand {
   ]
 
   /// Parses a line; nil if it is empty or a comment.
-  init?(line: String) throws(EADemoCommandError) {
+  init?(line: String) throws(UsageError) {
     let text = Self.trimmed(line)
     if text.isEmpty || text.hasPrefix("#") { return nil }
     let name = String(text.prefix { $0 != " " && $0 != "\t" })
@@ -89,23 +80,23 @@ extension EADemoCommand {
     case "string":
       // Everything after the single blank belongs to the text, including trailing blanks.
       let words = line.drop { $0 == " " || $0 == "\t" }.dropFirst(name.count + 1)
-      guard !words.isEmpty else { throw EADemoCommandError("nothing to send: string TEXT") }
+      guard !words.isEmpty else { throw UsageError("nothing to send: string TEXT") }
       self = .send(Array(words.utf8))
     case "text":
       self = try Self.escaped(rest)
-      if self == .send([]) { throw EADemoCommandError("nothing to send: text TEXT, such as text VERSION?\\r\\n") }
+      if self == .send([]) { throw UsageError("nothing to send: text TEXT, such as text VERSION?\\r\\n") }
     case "repeat": self = try Self.again(rest)
     case "read" where !rest.isEmpty: self = .read(try Self.extent(rest))
     case "expect" where !rest.isEmpty: self = .expect(try Self.rule(rest))
     case "save" where !rest.isEmpty: self = .save(rest)
     case "hex":
-      do { self = .send(try Hex.parse(rest)) } catch { throw EADemoCommandError("hex \(rest): \(error)") }
-      if self == .send([]) { throw EADemoCommandError("nothing to send: hex BYTES, such as hex 01 02 ff") }
+      do { self = .send(try Hex.parse(rest)) } catch { throw UsageError("hex \(rest): \(error)") }
+      if self == .send([]) { throw UsageError("nothing to send: hex BYTES, such as hex 01 02 ff") }
     default: self = try Self.words(name, rest.split { $0 == " " || $0 == "\t" }.map(String.init))
     }
   }
 
-  private static func words(_ name: String, _ words: [String]) throws(EADemoCommandError) -> EADemoCommand {
+  private static func words(_ name: String, _ words: [String]) throws(UsageError) -> EADemoCommand {
     switch (name, words.count) {
     case ("show", 1): return .show(try number(words[0], name))
     case ("open", 1): return .open(protocolName: words[0], number: nil)
@@ -116,22 +107,18 @@ extension EADemoCommand {
     default:
       if let entry = table.first(where: { $0.form.split(separator: " ")[0] == name }) {
         if words.isEmpty, let plain = entry.plain { return plain }
-        throw EADemoCommandError("expected \(entry.form)")
+        throw UsageError("expected \(entry.form)")
       }
       let names = table.map { String($0.form.prefix { $0 != " " }) }
       let near = Suggestion.nearHint(for: Excerpt.of(name), in: names)
-      throw EADemoCommandError("unknown command '\(Excerpt.of(name))'\(near.isEmpty ? ", try 'help'" : near)")
+      throw UsageError("unknown command '\(Excerpt.of(name))'\(near.isEmpty ? ", try 'help'" : near)")
     }
   }
 
-  static func escaped(_ text: String) throws(EADemoCommandError) -> EADemoCommand {
-    do { return .send(try EscapedText.bytes(text)) } catch let error as UsageError {
-      throw EADemoCommandError(error.message)
-    } catch { throw EADemoCommandError("\(error)") }
-  }
+  static func escaped(_ text: String) throws(UsageError) -> EADemoCommand { .send(try EscapedText.bytes(text)) }
 
   /// Parses `N [every TIME]`, which applies to `bytes` or to the command that follows.
-  static func again(_ text: String, _ bytes: [UInt8]? = nil) throws(EADemoCommandError) -> EADemoCommand {
+  static func again(_ text: String, _ bytes: [UInt8]? = nil) throws(UsageError) -> EADemoCommand {
     let form = "repeat N [every TIME] COMMAND, such as repeat 10 every 100ms 10k"
     var rest = trimmed(text)
     func word() -> String {
@@ -140,33 +127,30 @@ extension EADemoCommand {
       return word
     }
     guard let times = Int(word()), 1...1_000_000 ~= times else {
-      throw EADemoCommandError("expected \(form), with N from 1 to 1000000")
+      throw UsageError("expected \(form), with N from 1 to 1000000")
     }
     var interval = Duration.zero
     if rest.hasPrefix("every ") {
       _ = word()
       let time = word()
-      do { interval = try DurationText.parse(time) } catch { throw EADemoCommandError("every '\(time)': \(error)") }
+      do { interval = try DurationText.parse(time) } catch { throw UsageError("every '\(time)': \(error)") }
     }
     if let bytes, rest.isEmpty { return .again(times, every: interval, bytes) }
-    guard case .send(let bytes)? = try EADemoCommand(line: rest) else { throw EADemoCommandError("expected \(form)") }
+    guard case .send(let bytes)? = try EADemoCommand(line: rest) else { throw UsageError("expected \(form)") }
     return .again(times, every: interval, bytes)
   }
 
-  private static func extent(_ word: String) throws(EADemoCommandError) -> ReplyRule.Extent {
-    do {
+  private static func extent(_ word: String) throws(UsageError) -> ReplyRule.Extent {
+    do throws(UsageError) {
       switch try SendScript.Reading(word: word) {
       case .count(let count): return .count(count)
       case .time(let time): return .time(time)
       case .until(let text): return .until(try EscapedText.bytes(text))
       }
-    } catch let error as UsageError { throw EADemoCommandError(error.message.replacing("--read", with: "read")) } catch
-    {
-      throw EADemoCommandError("read: \(error)")
-    }
+    } catch { throw UsageError(error.message.replacing("--read", with: "read")) }
   }
 
-  private static func rule(_ word: String) throws(EADemoCommandError) -> ReplyRule {
+  private static func rule(_ word: String) throws(UsageError) -> ReplyRule {
     do {
       switch try SendScript.Expectation(word: word) {
       case .text(let text): return ReplyRule(.bytes(try EscapedText.bytes(text)))
@@ -174,21 +158,21 @@ extension EADemoCommand {
       case .hex(let bytes): return ReplyRule(.bytes(bytes))
       case .file(let path): return ReplyRule(.bytes(try InputFile.read(path, option: "expect file:")))
       case .regex(let pattern): return ReplyRule(.pattern(pattern))
-      case .none, .echo: throw EADemoCommandError("expected expect text:S, hex:H, prefix:S, regex:R or file:F")
+      case .none, .echo: throw UsageError("expected expect text:S, hex:H, prefix:S, regex:R or file:F")
       }
-    } catch let error as EADemoCommandError { throw error } catch let error as UsageError {
-      throw EADemoCommandError(error.message.replacing("--expect", with: "expect"))
-    } catch { throw EADemoCommandError("expect: \(error)") }
+    } catch let error as UsageError {
+      throw UsageError(error.message.replacing("--expect", with: "expect"))
+    } catch { throw UsageError("expect: \(error)") }
   }
 
-  private static func message(_ words: [String]) throws(EADemoCommandError) -> EADemoCommand {
+  private static func message(_ words: [String]) throws(UsageError) -> EADemoCommand {
     do {
       let id = try MessageID(written: words[0])
       return .message(id, try MessageParameters(of: id).elements(.init(words: Array(words.dropFirst()))))
-    } catch { throw EADemoCommandError("message: \(error)") }
+    } catch { throw UsageError("message: \(error)") }
   }
 
-  private static func wait(_ word: String) throws(EADemoCommandError) -> EADemoWait {
+  private static func wait(_ word: String) throws(UsageError) -> EADemoWait {
     switch word {
     case "connect": return .connect
     case "disconnect": return .disconnect
@@ -196,9 +180,9 @@ extension EADemoCommand {
     }
   }
 
-  private static func number(_ word: String, _ name: String) throws(EADemoCommandError) -> Int {
+  private static func number(_ word: String, _ name: String) throws(UsageError) -> Int {
     guard let number = Int(word), number > 0 else {
-      throw EADemoCommandError("\(name) '\(word)': expected a number from 1")
+      throw UsageError("\(name) '\(word)': expected a number from 1")
     }
     return number
   }

@@ -51,7 +51,7 @@ final class EADemoDriver: AppHandler {
     ])
   }
 
-  func refuse(_ error: EADemoCommandError) { execute(app.refuse(error)) }
+  func refuse(_ error: UsageError) { execute(app.refuse(error)) }
 
   func close() {
     timer?.cancel()

@@ -34,7 +34,7 @@ enum EADemoList {
   static var help: [String] {
     let width = EADemoCommand.table.map(\.form.count).max() ?? 0
     return EADemoCommand.table.map { form, summary, _ in
-      form + String(repeating: " ", count: width - form.count) + "  " + summary
+      "\(form.padded(to: width))  \(summary)"
     }
   }
 

@@ -111,15 +111,15 @@ struct EADemoScreen: Equatable {
     history.removeAll { $0.kind == typed.kind && $0.text == typed.text }
     history.append(Prompt(kind: typed.kind, text: typed.text))
     if history.count > Self.historyLimit { history.removeFirst() }
-    do throws(EADemoCommandError) {
+    do throws(UsageError) {
       switch typed.kind {
       case .string: return sending(try EADemoCommand.escaped(typed.text))
       case .hex: return sending(try EADemoCommand(line: "hex \(typed.text)"))
-      case .again: return try lastSent.map { bytes throws(EADemoCommandError) in try .again(typed.text, bytes) }
+      case .again: return try lastSent.map { bytes throws(UsageError) in try .again(typed.text, bytes) }
       case .save: return .save(typed.text)
       }
     } catch {
-      tell(EADemoApp.Line(text: error.description, isError: true))
+      tell(EADemoApp.Line(text: error.message, isError: true))
       return nil
     }
   }

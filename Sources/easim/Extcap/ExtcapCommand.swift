@@ -1,6 +1,7 @@
 import AccessoryCables
 import AccessoryFormats
 import Glibc
+import LinuxIO
 
 extension CommandSpec {
   static let extcap = CommandSpec(
@@ -134,27 +135,10 @@ struct ExtcapInterface {
       let count = recv(line.descriptor, &buffer, buffer.count, 0)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return .done }
-      if let problem = Self.write(buffer[..<count], to: output) {
+      if let problem = FileWriting.write(Array(buffer[..<count]), to: output) {
         if problem == EPIPE { return .done }
         throw UsageError("--fifo \(path): \(String(cString: strerror(problem)))")
       }
     }
-  }
-
-  /// Writes everything; returns the error number if writing fails.
-  private static func write(_ bytes: ArraySlice<UInt8>, to output: Int32) -> Int32? {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(output, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      if count < 0, errno == EAGAIN {
-        var waiting = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&waiting, 1, -1)
-        continue
-      }
-      if count < 0 { return errno }
-      rest = rest.dropFirst(count)
-    }
-    return nil
   }
 }

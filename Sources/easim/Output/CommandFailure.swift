@@ -25,7 +25,7 @@ enum ExitCode: Int32, CaseIterable {
   }
 }
 
-struct UsageError: Error {
+struct UsageError: Error, Equatable {
   let message: String
 
   init(_ message: String) {

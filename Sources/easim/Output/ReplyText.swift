@@ -90,10 +90,9 @@ enum ReplyText {
 
   private static func dumpLine(_ bytes: [UInt8], at offset: Int, base: Int = 0) -> String {
     let part = bytes[offset...].prefix(16)
-    let hex = Hex.spaced(part)
-    let space = String(repeating: " ", count: 16 * 3 - 1 - hex.count)
+    let hex = Hex.spaced(part).padded(to: 16 * 3 - 1)
     let ascii = part.map { (32..<127).contains($0) ? Character(Unicode.Scalar($0)) : "." }
-    return "\(number(base + offset))  \(hex)\(space)  \(String(ascii))"
+    return "\(number(base + offset))  \(hex)  \(String(ascii))"
   }
 
   private static func number(_ offset: Int) -> String { String(offset, radix: 16).zeroPadded(to: 4) }

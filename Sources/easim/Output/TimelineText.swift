@@ -6,9 +6,9 @@ import IAP2
 enum TimelineText {
   static func line(_ event: TimelineEvent, colors: Bool) -> String {
     let (mark, text, style) = content(event)
-    let time = pad(event.time.shortSeconds, 8)
+    let time = event.time.shortSeconds.rightAligned(in: 8)
     let body = "\(mark) \(isOneLine(event) ? text.printable : eachLinePrintable(text))"
-    return "\(time)  \(pad(event.side.rawValue, 9, right: true))  \(colors ? "\(style)\(body)\u{1B}[0m" : body)"
+    return "\(time)  \(event.side.rawValue.padded(to: 9))  \(colors ? "\(style)\(body)\u{1B}[0m" : body)"
   }
 
   private enum Style {
@@ -75,11 +75,6 @@ enum TimelineText {
   }
 
   private static func address(_ place: String) -> Address? { try? Address(parsing: place) }
-
-  private static func pad(_ text: String, _ width: Int, right: Bool = false) -> String {
-    let space = String(repeating: " ", count: max(0, width - text.count))
-    return right ? text + space : space + text
-  }
 }
 
 extension Instant {

@@ -137,8 +137,7 @@ private func list(_ library: ScenarioLibrary, _ console: Console) throws -> Exit
         "source": scenario.about.source, "seconds": Instant.origin + scenario.length,
       ])
     } else {
-      let space = String(repeating: " ", count: width - name.count)
-      console.out("\(name)\(space)  \(scenario.about.summary)")
+      console.out("\(name.padded(to: width))  \(scenario.about.summary)")
     }
   }
   return .done

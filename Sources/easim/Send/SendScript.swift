@@ -113,13 +113,13 @@ struct SendScript {
 }
 
 extension ReplyWord {
-  init(word: String) throws {
+  init(word: String) throws(UsageError) {
     do { try self.init(word) } catch { throw UsageError("--expect \(error)") }
   }
 }
 
 extension ReadingWord {
-  init(word: String) throws {
+  init(word: String) throws(UsageError) {
     do { try self.init(word) } catch { throw UsageError("--read \(error)") }
   }
 }
@@ -174,7 +174,7 @@ extension SendScript {
 
 enum EscapedText {
   /// Replaces the escapes `\r`, `\n`, `\t`, `\0`, `\\` and `\xHH`.
-  static func bytes(_ text: String) throws -> [UInt8] {
+  static func bytes(_ text: String) throws(UsageError) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
     while let byte = rest.popFirst() {

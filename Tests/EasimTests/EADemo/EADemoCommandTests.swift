@@ -40,7 +40,7 @@ import Testing
     ("repeat 2 list", "expected repeat N [every TIME] COMMAND, such as repeat 10 every 100ms 10k"),
     ("wait", "expected wait connect|disconnect|N"), ("quit now", "expected quit"),
   ]) func whatIsNoneSaysWhatToTypeInstead(line: String, expected: String) {
-    #expect(throws: EADemoCommandError(expected)) { try EADemoCommand(line: line) }
+    #expect(throws: UsageError(expected)) { try EADemoCommand(line: line) }
   }
 
   @Test func everyCommandIsInTheTable() throws {

@@ -20,7 +20,7 @@ struct EADemoTranscript {
   }
 
   mutating func type(_ line: String) -> [String] {
-    do throws(EADemoCommandError) {
+    do throws(UsageError) {
       guard let command = try EADemoCommand(line: line) else { return [] }
       return told(app.perform(command, now: now))
     } catch {
