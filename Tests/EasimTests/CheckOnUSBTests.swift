@@ -24,17 +24,11 @@ import Testing
     #expect(check.out.contains(" 0 failed"), "\(check.out)")
   }
 
-  @Test func aWrongSignatureIsFound() throws {
-    let check = try check("--quirk", "authentication,wrong")
+  @Test(arguments: [("authentication,wrong", 506), ("session,refuse", 701)])
+  func aDefectIsFound(quirk: String, number: Int) throws {
+    let check = try check("--quirk", quirk)
     #expect(check.ending == .exit(1), "\(check.out)\(check.err)")
-    #expect(check.out.contains("FAILED   506"), "\(check.out)")
-    #expect(check.out.contains(" 1 failed,"), "\(check.out)")
-  }
-
-  @Test func aSessionThatIsRefusedIsFound() throws {
-    let check = try check("--quirk", "session,refuse")
-    #expect(check.ending == .exit(1), "\(check.out)\(check.err)")
-    #expect(check.out.contains("FAILED   701"), "\(check.out)")
+    #expect(check.out.contains("FAILED   \(number)"), "\(check.out)")
     #expect(check.out.contains(" 1 failed,"), "\(check.out)")
   }
 }

@@ -10,19 +10,7 @@ import Testing
 
   private func run(_ words: String...) throws -> Program { try Program(path: BuiltProducts.easim, ["run"] + words) }
 
-  private func connect() throws -> Int32 {
-    let host = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var name = sockaddr_un()
-    name.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
-    let isConnected = withUnsafePointer(to: &name) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(host, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-      }
-    }
-    try #require(isConnected)
-    return host
-  }
+  private func connect() throws -> Int32 { try #require(UnixSocket.make(Glibc.connect, path)) }
 
   @Test func aSilentHostIsSentAwayAndTheNextIsServed() throws {
     let accessory = try run("echo", "--on", "unix:\(path)", "--handshake-timeout", "300ms")
@@ -61,17 +49,7 @@ import Testing
 
   /// Several accessories find the socket of a killed accessory at the same time.
   @Test(arguments: 0..<5) func ofSeveralAccessoriesAtOneStalePathOneIsPluggedIn(round: Int) throws {
-    let stale = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var name = sockaddr_un()
-    name.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
-    let isBound = withUnsafePointer(to: &name) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(stale, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-      }
-    }
-    try #require(isBound)
-    close(stale)
+    close(try #require(UnixSocket.make(bind, path)))
     let programs = try (0..<4).map { _ in try run("echo", "--on", "unix:\(path)") }
     let winners = programs.filter { (try? $0.line("plugged in at")) != nil }
     #expect(winners.count == 1)

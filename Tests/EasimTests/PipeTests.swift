@@ -183,16 +183,10 @@ private final class Client {
   private let socket: Int32
 
   init(_ path: String) throws {
-    socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var name = sockaddr_un()
-    name.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
-    let code = withUnsafePointer(to: &name) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
+    guard let socket = UnixSocket.make(connect, path) else {
+      throw ProgramFailure(description: "\(path): \(String(cString: strerror(errno)))")
     }
-    guard code == 0 else { throw ProgramFailure(description: "\(path): \(String(cString: strerror(errno)))") }
+    self.socket = socket
   }
 
   deinit { close(socket) }

@@ -43,22 +43,21 @@ import Testing
   func figuresOfAPageAreComparedUnlessTheyAreMarked(
     words: String, shown: String, printed: String, passes: Bool
   ) throws {
-    let place = TemporaryFolder()
-    let page = place.write("```sh\necho '\(printed)'\n```\n```text \(words)\n\(shown)\n```\n", to: "page.md")
-    let check = try Program(
-      path: "/usr/bin/python3", ["\(Repository.root)/Scripts/check-docs", "--easim", BuiltProducts.easim, page]
-    ).wait()
+    let (check, page) = try check("```sh\necho '\(printed)'\n```\n```text \(words)\n\(shown)\n```\n")
     #expect(check.ending == .exit(passes ? 0 : 1), "\(check.out)\(check.err)")
     #expect(passes || check.out.contains("\(page):4: "), "\(check.out)")
   }
 
   @Test(arguments: [("#a-heading", true), ("page.md#a-heading", true), ("#heading", false), ("missing.md", false)])
   func aLinkLeadsToAFileAndAHeading(link: String, passes: Bool) throws {
-    let place = TemporaryFolder()
-    let page = place.write("# A heading\n[here](\(link))\n", to: "page.md")
-    let check = try Program(
-      path: "/usr/bin/python3", ["\(Repository.root)/Scripts/check-docs", "--easim", BuiltProducts.easim, page]
-    ).wait()
+    let (check, _) = try check("# A heading\n[here](\(link))\n")
     #expect(check.ending == .exit(passes ? 0 : 1), "\(check.out)\(check.err)")
+  }
+
+  private func check(_ text: String) throws -> (Program.Remains, page: String) {
+    let place = TemporaryFolder()
+    let page = place.write(text, to: "page.md")
+    let words = ["\(Repository.root)/Scripts/check-docs", "--easim", BuiltProducts.easim, page]
+    return (try Program(path: "/usr/bin/python3", words).wait(), page)
   }
 }

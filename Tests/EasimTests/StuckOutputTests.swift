@@ -108,20 +108,24 @@ import Testing
     #expect(try show.wait().ending == .exit(0))
   }
 
-  /// The accessory accepts only small packets, so that the transcript has more lines than may wait.
-  private func talkativeAccessory(_ fifo: UnreadFIFO) throws -> Program {
+  /// Starts an accessory whose transcript is not read, and lets a transfer wait until the host gives up. The accessory
+  /// accepts only small packets, so that the transcript has more lines than may wait.
+  private func heldAccessory(_ fifo: UnreadFIFO, _ words: String...) throws -> Program {
     place.write(
       try Repository.text("profiles/echo.json5").replacing(
         "behavior:", with: "link: { maximumPacketLength: 128 },\n  behavior:"), to: "small.json5")
-    return try run("run", place.file("small.json5"), "--on", address, "--transcript", fifo.path)
+    let accessory = try run("run", place.file("small.json5"), "--on", address, "--transcript", fifo.path)
+    place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
+    let held = try Program(
+      path: BuiltProducts.easim, ["send", address, "--file", place.file("payload"), "--timeout", "3s"] + words
+    ).wait()
+    #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
+    return accessory
   }
 
   @Test func anUnreadTranscriptHoldsUpTheWireAndLosesNothing() throws {
     let fifo = UnreadFIFO(in: place)
-    let accessory = try talkativeAccessory(fifo)
-    place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
-    let held = try Program.run("send", address, "--file", place.file("payload"), "--expect", "echo", "--timeout", "3s")
-    #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
+    let accessory = try heldAccessory(fifo, "--expect", "echo")
     // The host is gone, and another host is waiting; the accessory notices this once its output is read.
     let send = try Program("send", address, "--10k", "--expect", "echo", "--timeout", "1m")
     try fifo.read { $0.lines(with: " A sees that ").count == 2 }
@@ -140,10 +144,7 @@ import Testing
 
   @Test func aTranscriptThatIsNeverReadIsToldToBeIncomplete() throws {
     let fifo = UnreadFIFO(in: place)
-    let accessory = try talkativeAccessory(fifo)
-    place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
-    let held = try Program.run("send", address, "--file", place.file("payload"), "--timeout", "3s")
-    #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
+    let accessory = try heldAccessory(fifo)
     accessory.send(SIGINT)
     let end = try accessory.wait()
     #expect(end.ending == .exit(2))
@@ -188,10 +189,7 @@ import Testing
   /// At exit, easim waits until its transcript is read, unless it receives further signals.
   @Test func theThirdSignalEndsTheProcessWhateverItWaitsFor() throws {
     let fifo = UnreadFIFO(in: place)
-    let accessory = try talkativeAccessory(fifo)
-    place.write([UInt8](repeating: 7, count: 2_000_000), to: "payload")
-    let held = try Program.run("send", address, "--file", place.file("payload"), "--timeout", "3s")
-    #expect(held.ending == .exit(4), "\(held.out)\(held.err)")
+    let accessory = try heldAccessory(fifo)
     for signal in [SIGINT, SIGTERM, SIGHUP] { accessory.send(signal) }
     let end = try accessory.wait()
     #expect([SIGINT, SIGTERM, SIGHUP].contains { end.ending == .killed(by: $0) })

@@ -81,39 +81,14 @@ import Testing
 
   /// A serial number is untrusted, because the accessory chooses it.
   @Test(arguments: quotes) func aSerialNumberOfAnyKindIsMeantAndNotRun(quote: String) throws {
-    let local = LocalPlace()
     let serials = Self.hostile.enumerated().map { "z\($0)-\($1)" }
-    let files = serials.enumerated().map { number, serial in
-      local.place.write(
-        "{ version: 1, extends: 'echo', accessory: { serialNumber: \(Self.literal(serial)) } }", to: "p\(number).json5")
-    }
-    let run = try Program(path: BuiltProducts.easim, ["run"] + files, environment: ["EASIM_LOCAL": local.path])
-    for _ in serials { try run.line("plugged in at ") }
-    shell.environment["EASIM_LOCAL"] = local.path
-    let lines = serials.indices.map { "easim send \(quote)local:z\($0)-\t" }
-    try expect(shell.run(lines), serials.map { ["send", "\(Address.local(directory: nil, serial: $0))"] })
-    #expect(shell.names == [])
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    try expectSerials(serials, typing: serials.indices.map { "\(quote)local:z\($0)-" })
   }
 
   /// The characters '/' and '#' are escaped in an address, and a file name cannot contain '/'.
   @Test func aSerialNumberWithASlashOrAHashIsMeantAndNotRun() throws {
-    let local = LocalPlace()
     let serials = ["x$(touch${IFS}\(shell.place.file("here"))/pwned)", "y#$(touch pwned)"]
-    let files = serials.enumerated().map { number, serial in
-      local.place.write(
-        "{ version: 1, extends: 'echo', accessory: { serialNumber: \(Self.literal(serial)) } }", to: "p\(number).json5")
-    }
-    let run = try Program(path: BuiltProducts.easim, ["run"] + files, environment: ["EASIM_LOCAL": local.path])
-    for _ in serials { try run.line("plugged in at ") }
-    shell.environment["EASIM_LOCAL"] = local.path
-    try expect(
-      shell.run(["easim send local:x\t", "easim send local:y\t"]),
-      serials.map { ["send", "\(Address.local(directory: nil, serial: $0))"] })
-    #expect(shell.names == [])
-    run.send(SIGINT)
-    #expect(try run.wait().ending == .exit(0))
+    try expectSerials(serials, typing: ["local:x", "local:y"])
   }
 
   @Test func aNameThatBeginsWithSomethingSpecialIsMeantAsWell() throws {
@@ -195,6 +170,24 @@ import Testing
     }
     #expect(try shell.offers("easim wat") == ["watch"])
     #expect(shell.names == ["f\(name)"])
+  }
+
+  /// Plugs in accessories with these serial numbers, and completes one word for each.
+  private func expectSerials(_ serials: [String], typing words: [String]) throws {
+    let local = LocalPlace()
+    let files = serials.enumerated().map { number, serial in
+      local.place.write(
+        "{ version: 1, extends: 'echo', accessory: { serialNumber: \(Self.literal(serial)) } }", to: "p\(number).json5")
+    }
+    let run = try Program(path: BuiltProducts.easim, ["run"] + files, environment: ["EASIM_LOCAL": local.path])
+    for _ in serials { try run.line("plugged in at ") }
+    shell.environment["EASIM_LOCAL"] = local.path
+    try expect(
+      shell.run(words.map { "easim send \($0)\t" }),
+      serials.map { ["send", "\(Address.local(directory: nil, serial: $0))"] })
+    #expect(shell.names == [])
+    run.send(SIGINT)
+    #expect(try run.wait().ending == .exit(0))
   }
 
   /// Compares words one by one, so that a failure shows which of many names is wrong.

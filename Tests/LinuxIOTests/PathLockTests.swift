@@ -13,9 +13,7 @@ import Testing
 
   /// Leaves the files of a process that was killed, or that has created its socket but is not listening yet.
   private func leaveSocket() throws {
-    let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    defer { close(socket) }
-    #expect(RawSocket.call(bind, socket, path))
+    close(try #require(UnixSocket.make(bind, path)))
   }
 
   private func write(_ text: String, to path: String) {

@@ -1,5 +1,6 @@
 import Glibc
 import LinuxIO
+import TestSupport
 
 /// The peer's side of a socket connection, using plain blocking calls.
 final class RawSocket: @unchecked Sendable {
@@ -8,25 +9,11 @@ final class RawSocket: @unchecked Sendable {
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
   convenience init(connectingTo path: String) throws {
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard let descriptor = UnixSocket.make(connect, path) else { throw SystemError("connect", code: errno) }
     self.init(descriptor)
-    guard Self.call(connect, descriptor, path) else { throw SystemError("connect", code: errno) }
   }
 
   deinit { close() }
-
-  static func call(
-    _ body: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ descriptor: Int32, _ path: String
-  ) -> Bool {
-    var name = sockaddr_un()
-    name.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
-    return withUnsafePointer(to: &name) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        body(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-      }
-    }
-  }
 
   /// Creates a nonblocking descriptor for a channel, and its peer.
   static func pair() throws -> (nonBlocking: Int32, other: RawSocket) {

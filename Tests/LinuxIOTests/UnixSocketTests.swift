@@ -224,8 +224,7 @@ import Testing
   /// Creates the socket file of a dead process or, if `listening` is set, of one that never accepts.
   @discardableResult
   private func leaveASocketFile(listening: Bool) throws -> Int32 {
-    let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard RawSocket.call(bind, socket, path) else { throw SystemError("bind", code: errno) }
+    guard let socket = UnixSocket.make(bind, path) else { throw SystemError("bind", code: errno) }
     if listening { listen(socket, 0) } else { close(socket) }
     return socket
   }

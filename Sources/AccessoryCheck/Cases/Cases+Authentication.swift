@@ -124,11 +124,7 @@ extension CheckCase {
       512, "authentication-glued", "The accessory handles AA05 and 1D00 that arrive in one write.", [.agreed],
       fix: "Read all packets of a transfer, not only the first."
     ) { run in
-      try run.needAuthenticationFirst()
-      _ = try run.identification()
-      let device = try run.device(at: .linked)
-      try run.needWindow(device)
-      try run.upToVerdict(device)
+      let device = try run.undecided { try run.device(at: .linked) }
       let (mark, before) = (device.record.count, device.messages.count)
       try device.send(ControlMessage(.authenticationSucceeded), .held)
       try device.send(ControlMessage(.startIdentification), .held)

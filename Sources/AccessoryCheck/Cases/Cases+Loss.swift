@@ -8,11 +8,7 @@ extension CheckCase {
       [.agreed],
       fix: "Keep packets that arrive ahead of a gap, or drop them; deliver them in numerical order."
     ) { run in
-      try run.needAuthenticationFirst()
-      _ = try run.identification()
-      let device = try run.recovering()
-      try run.needWindow(device)
-      try run.upToVerdict(device)
+      let device = try run.undecided(run.recovering)
       let (mark, before) = (device.record.count, device.messages.count)
       device.manner.repeats = false
       try device.send(ControlMessage(.authenticationSucceeded), .lost)
@@ -30,11 +26,7 @@ extension CheckCase {
       402, "reordered-packets", "Packets that arrive out of order are put back in order.", [.agreed], .warning,
       fix: "Keep packets that arrive early, or drop them and wait for their retransmission."
     ) { run in
-      try run.needAuthenticationFirst()
-      _ = try run.identification()
-      let device = try run.recovering()
-      try run.needWindow(device)
-      try run.upToVerdict(device)
+      let device = try run.undecided(run.recovering)
       let (mark, before) = (device.record.count, device.messages.count)
       try device.send(ControlMessage(.authenticationSucceeded), .held)
       try device.send(ControlMessage(.startIdentification), .held)
@@ -267,6 +259,16 @@ extension CheckRun {
     if device.offer?.maximumOutstandingPackets ?? 1 < 2 {
       throw CheckSkip("two packets are sent at once, and the accessory's SYN allows one")
     }
+  }
+
+  /// Returns a device that `linked` makes and that still has to send its verdict about the accessory's signature.
+  func undecided(_ linked: () throws -> CheckDevice) throws -> CheckDevice {
+    try needAuthenticationFirst()
+    _ = try identification()
+    let device = try linked()
+    try needWindow(device)
+    try upToVerdict(device)
+    return device
   }
 
   /// Authenticates the accessory up to its signature, without announcing the result.

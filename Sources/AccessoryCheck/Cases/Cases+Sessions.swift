@@ -107,10 +107,7 @@ extension CheckCase {
       708, "session-several", "Sessions on different protocols can be open at the same time.", [.agreed], .warning,
       fix: "Keep a session per protocol, and tell them apart by the id before their data."
     ) { run in
-      let all = try run.identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
-      guard all.count > 1 else {
-        throw CheckSkip("the accessory declares fewer than two protocols over the link", isUndeclared: true)
-      }
+      let all = try run.severalProtocols()
       let device = try run.device(at: .ready)
       for (index, one) in all.prefix(8).enumerated() {
         let status = try device.openSession(one, UInt16(index + 1), waitingForStatus: run.settings.quiet)
@@ -126,10 +123,7 @@ extension CheckCase {
       709, "session-apart", "Data sent on one session does not come back on another.", [.agreed],
       fix: "Answer data with the id of the session that it arrived on."
     ) { run in
-      let all = try run.identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
-      guard all.count > 1 else {
-        throw CheckSkip("the accessory declares fewer than two protocols over the link", isUndeclared: true)
-      }
+      let all = try run.severalProtocols()
       let device = try run.device(at: .ready)
       let ids = all.prefix(8).indices.map { UInt16($0 + 1) }
       for (id, one) in zip(ids, all) {
@@ -291,6 +285,15 @@ extension CheckCase {
 }
 
 extension CheckRun {
+  /// Returns the protocols over the link, of which there are at least two.
+  fileprivate func severalProtocols() throws -> [ExternalAccessoryProtocol] {
+    let all = try identification().protocols.filter { $0.nativeTransportComponent == nil && !$0.isCarPlay }
+    guard all.count > 1 else {
+      throw CheckSkip("the accessory declares fewer than two protocols over the link", isUndeclared: true)
+    }
+    return all
+  }
+
   func needSession() throws {
     if case .closed = try survey().status { throw CheckSkip("the accessory refused an earlier session (case 701)") }
   }

@@ -88,11 +88,13 @@ public struct AppRules: Equatable, Sendable {
   /// Creates the rules of current systems.
   public init() {}
 
+  /// Makes apps see all accessories and open sessions for all protocols, whatever their Info.plists declare.
+  package mutating func ignoreInfoPlist() { (visibility, undeclaredSessions) = (.all, .allowed) }
+
   /// The rules of iOS 3.2 and 4.
   public static var older: AppRules {
     var rules = AppRules()
-    rules.visibility = .all
-    rules.undeclaredSessions = .allowed
+    rules.ignoreInfoPlist()
     rules.honorsBackgroundMode = false
     return rules
   }

@@ -142,8 +142,7 @@ enum LocalRealm {
     var settings = AppSettings()
     settings.filterSwitch = "EASIM_ALL_PROTOCOLS=1"
     if isOn("EASIM_ALL_PROTOCOLS") {
-      settings.rules.visibility = .all
-      settings.rules.undeclaredSessions = .allowed
+      settings.rules.ignoreInfoPlist()
     }
     if let named = NamedInfoPlist.manifest {
       settings.manifest = named

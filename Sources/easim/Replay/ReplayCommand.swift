@@ -234,8 +234,7 @@ private func playApp(
     adjust: { settings in
       var settings = settings
       // The recording does not show which protocols the app declared, so the app sees all of them.
-      settings.rules.visibility = .all
-      settings.rules.undeclaredSessions = .allowed
+      settings.rules.ignoreInfoPlist()
       return settings
     }, report: console.show)
   try cables.openFiles(console)

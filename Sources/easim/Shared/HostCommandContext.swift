@@ -84,8 +84,7 @@ final class HostCommandContext {
       }
     }
     if shared.ignoresInfoPlist {
-      settings.rules.visibility = .all
-      settings.rules.undeclaredSessions = .allowed
+      settings.rules.ignoreInfoPlist()
     }
     return settings
   }

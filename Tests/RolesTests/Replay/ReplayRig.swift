@@ -55,8 +55,7 @@ final class ReplayRig {
 
   static var everything: AppSettings {
     var settings = AppSettings()
-    settings.rules.visibility = .all
-    settings.rules.undeclaredSessions = .allowed
+    settings.rules.ignoreInfoPlist()
     return settings
   }
 

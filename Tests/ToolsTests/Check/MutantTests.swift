@@ -131,20 +131,10 @@ import Testing
       }),
     Row(
       "longer packets than the device takes", [308],
-      Mutant(receives: { packet, _ in
-        guard packet.isSYN else { return [packet.bytes] }
-        var payload = packet.payload
-        (payload[2], payload[3]) = (0xFF, 0xFF)
-        return [packet.with(payload: payload)]
-      })),
+      Mutant(receives: { packet, _ in [packet.isSYN ? changed(packet, [2: 0xFF, 3: 0xFF]) : packet.bytes] })),
     Row(
       "more packets than the device takes", [309],
-      Mutant(receives: { packet, _ in
-        guard packet.isSYN else { return [packet.bytes] }
-        var payload = packet.payload
-        payload[1] = 127
-        return [packet.with(payload: payload)]
-      })),
+      Mutant(receives: { packet, _ in [packet.isSYN ? changed(packet, [1: 127]) : packet.bytes] })),
     Row(
       "nothing is sent again", [403, 809],
       sending { packet, state in
@@ -234,21 +224,13 @@ import Testing
       Mutant(receives: { packet, _ in packet.isData && packet.header?.sequence == 0 ? [] : [packet.bytes] })),
     Row(
       "1D01 cannot be cut into parameters", [312, 622],
-      rewriting({ $0.message == 0x1D01 }) { packet in
-        var payload = packet.payload
-        payload[7] = 2
-        return packet.with(payload: payload)
-      }),
+      rewriting({ $0.message == 0x1D01 }) { changed($0, [7: 2]) }),
     Row(
       "two messages in a packet", [313],
       rewriting({ $0.message == 0xEA03 }) { $0.with(payload: $0.payload + $0.payload) }),
     Row(
       "EA00 instead of EA03", [315, 702],
-      rewriting({ $0.message == 0xEA03 }) { packet in
-        var payload = packet.payload
-        payload[5] = 0
-        return packet.with(payload: payload)
-      }),
+      rewriting({ $0.message == 0xEA03 }) { changed($0, [5: 0]) }),
     Row(
       "deaf after noise", [411],
       Mutant(receivesBytes: { bytes, state in

@@ -5,23 +5,11 @@ import TestSupport
 import Testing
 
 @Suite struct CaptureMethodTests {
-  private func desk(_ settings: ControlServer.Settings = ControlServer.Settings()) throws -> DeskClient {
-    let client = ControlDesk(settings).client()
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
-    _ = try client.result("app.launch")
-    return client
-  }
-
-  private func plug(_ client: DeskClient) throws {
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try client.desk.advance(.seconds(2))
-  }
-
   private func echo(_ client: DeskClient, _ session: String) throws {
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
-    _ = try client.result("session.write", "{\"session\":\"\(session)\",\"text\":\"marker\"}")
-    _ = try client.result("session.read", "{\"session\":\"\(session)\",\"wait\":\"5s\"}")
-    _ = try client.result("session.close", "{\"session\":\"\(session)\"}")
+    try client.open()
+    try client.result("session.write", "{\"session\":\"\(session)\",\"text\":\"marker\"}")
+    try client.result("session.read", "{\"session\":\"\(session)\",\"wait\":\"5s\"}")
+    try client.result("session.close", "{\"session\":\"\(session)\"}")
     try client.desk.advance(.seconds(1))
   }
 
@@ -37,28 +25,28 @@ import Testing
   }
 
   @Test func aTranscriptHasWhatPassesWhileItIsOn() throws {
-    let client = try desk()
-    try plug(client)
-    _ = try client.result("capture.start", "{\"accessory\":\"a1\",\"form\":\"transcript\"}")
+    let client = try ControlDesk().echo()
+    try client.plug()
+    try client.result("capture.start", "{\"accessory\":\"a1\",\"form\":\"transcript\"}")
     try echo(client, "s1")
     #expect(text(client, "c1").contains("6d 61 72 6b 65 72"))
     #expect(!text(client, "c1").contains("SYN"), "the cable was plugged in before")
-    _ = try client.result("capture.stop", "{\"capture\":\"c1\"}")
+    try client.result("capture.stop", "{\"capture\":\"c1\"}")
     let whole = text(client, "c1")
     try echo(client, "s2")
     #expect(text(client, "c1") == whole)
   }
 
   @Test func aCaptureOfAWorldHasEveryCableToComeAndTheEvents() throws {
-    let client = try desk()
-    _ = try client.result("capture.start")
-    _ = try client.result("accessory.add", "{\"profile\":\"lawk-view\"}")
-    try plug(client)
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a2\"}")
+    let client = try ControlDesk().echo()
+    try client.result("capture.start")
+    try client.result("accessory.add", "{\"profile\":\"lawk-view\"}")
+    try client.plug()
+    try client.result("accessory.plug", "{\"accessory\":\"a2\"}")
     try client.desk.advance(.seconds(5))
     try echo(client, "s1")
-    _ = try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
-    try plug(client)
+    try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
+    try client.plug()
     let recorded = bytes(client, "c1")
     #expect(recorded.starts(with: [0x0A, 0x0D, 0x0D, 0x0A]))
     let text = String(decoding: recorded, as: UTF8.self)
@@ -69,21 +57,21 @@ import Testing
   }
 
   @Test func aCaptureIsAnAccessoryThatAnswersAsRecorded() throws {
-    let client = try desk()
-    _ = try client.result("capture.start")
-    try plug(client)
+    let client = try ControlDesk().echo()
+    try client.result("capture.start")
+    try client.plug()
     try echo(client, "s1")
     let place = TemporaryFolder()
     place.write(bytes(client, "c1"), to: "echo.pcapng")
 
     let other = ControlDesk().client()
-    _ = try other.result("accessory.add", "{\"recording\":\"\(place.file("echo.pcapng"))\"}")
-    _ = try other.result("app.launch")
-    try plug(other)
+    try other.result("accessory.add", "{\"recording\":\"\(place.file("echo.pcapng"))\"}")
+    try other.result("app.launch")
+    try other.plug()
     try echo(other, "s1")
     let open = "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}"
-    _ = try other.result("app.open", open)
-    _ = try other.result("session.write", "{\"session\":\"s2\",\"text\":\"marked\"}")
+    try other.result("app.open", open)
+    try other.result("session.write", "{\"session\":\"s2\",\"text\":\"marked\"}")
     try other.desk.advance(.seconds(1))
     #expect(try other.kind("session.write", "{\"session\":\"s2\",\"text\":\"x\"}") == "gone")
 
@@ -97,10 +85,10 @@ import Testing
   }
 
   @Test func theBytesAreReadInPieces() throws {
-    let client = try desk()
-    _ = try client.result("capture.start", "{\"form\":\"transcript\"}")
-    try plug(client)
-    _ = try client.result("capture.stop", "{\"capture\":\"c1\"}")
+    let client = try ControlDesk().echo()
+    try client.result("capture.start", "{\"form\":\"transcript\"}")
+    try client.plug()
+    try client.result("capture.stop", "{\"capture\":\"c1\"}")
     var (read, from) = (0, 0)
     while true {
       let piece = try client.result("capture.read", "{\"capture\":\"c1\",\"offset\":\(from),\"limit\":100}")
@@ -113,9 +101,9 @@ import Testing
   }
 
   @Test func aCaptureEndsAtItsLimitAndSaysWhatIsMissing() throws {
-    let client = try desk()
-    _ = try client.result("capture.start", "{\"limit\":2048}")
-    try plug(client)
+    let client = try ControlDesk().echo()
+    try client.result("capture.start", "{\"limit\":2048}")
+    try client.plug()
     try echo(client, "s1")
     guard case .array(let all)? = try client.result("capture.list")["captures"]?.content, let state = all.first else {
       Issue.record("no capture")
@@ -124,18 +112,18 @@ import Testing
     #expect(state["bytes"]?.word.isEmpty == false && bytes(client, "c1").count <= 2_048)
     #expect(state["lost"]?.word != "0")
     #expect(try client.kind("capture.start", "{\"limit\":\(300 << 20)}") == "params")
-    _ = try client.result("capture.start", "{\"limit\":\(200 << 20)}")
+    try client.result("capture.start", "{\"limit\":\(200 << 20)}")
     #expect(try client.kind("capture.start", "{\"limit\":\(100 << 20)}") == "limit")
-    _ = try client.result("capture.remove", "{\"capture\":\"c2\"}")
-    _ = try client.result("capture.start", "{\"limit\":\(100 << 20)}")
+    try client.result("capture.remove", "{\"capture\":\"c2\"}")
+    try client.result("capture.start", "{\"limit\":\(100 << 20)}")
     #expect(try client.kind("capture.read", "{\"capture\":\"c2\"}") == "gone")
   }
 
   @Test func capturesEndWithTheirWorld() throws {
-    let client = try desk()
-    _ = try client.result("world.create", "{\"time\":\"virtual\"}")
-    _ = try client.result("capture.start", "{\"world\":\"w1\"}")
-    _ = try client.result("world.remove", "{\"world\":\"w1\"}")
+    let client = try ControlDesk().echo()
+    try client.result("world.create", "{\"time\":\"virtual\"}")
+    try client.result("capture.start", "{\"world\":\"w1\"}")
+    try client.result("world.remove", "{\"world\":\"w1\"}")
     #expect(try client.kind("capture.stop", "{\"capture\":\"c1\"}") == "gone")
   }
 
@@ -143,11 +131,11 @@ import Testing
     var settings = ControlServer.Settings()
     let kept = MemoryFolder()
     settings.kept = kept
-    let client = try desk(settings)
-    _ = try client.result("capture.start")
-    try plug(client)
-    _ = try client.result("burst.run", "{\"accessory\":\"a1\",\"bursts\":3,\"size\":100}")
-    _ = try client.result("job.wait", "{\"job\":\"j1\",\"limit\":\"20s\"}")
+    let client = try ControlDesk(settings).echo()
+    try client.result("capture.start")
+    try client.plug()
+    try client.result("burst.run", "{\"accessory\":\"a1\",\"bursts\":3,\"size\":100}")
+    try client.result("job.wait", "{\"job\":\"j1\",\"limit\":\"20s\"}")
     #expect(kept.read("captures/now-c1.pcapng") == bytes(client, "c1"))
     // A server that is started later finds the kept files.
     let later = ControlDesk(settings).client()

@@ -7,15 +7,15 @@ import Testing
   private func watched() throws -> (watcher: DeskClient, actor: DeskClient) {
     let desk = ControlDesk()
     let watcher = desk.client()
-    _ = try watcher.result("events.subscribe")
+    try watcher.result("events.subscribe")
     return (watcher, desk.client())
   }
 
   @Test func theNoticeHasTheRequestAndWhatItMade() throws {
     let (watcher, actor) = try watched()
-    _ = try actor.result("accessory.add", "{\"profile\":\"echo\"}")
-    _ = try actor.result("fault.add", "{\"accessory\":\"a1\",\"fault\":\"latency,delay=5ms\"}")
-    _ = try actor.result("fault.change", "{\"fault\":\"f1\",\"to\":\"latency,delay=7ms\"}")
+    try actor.result("accessory.add", "{\"profile\":\"echo\"}")
+    try actor.result("fault.add", "{\"accessory\":\"a1\",\"fault\":\"latency,delay=5ms\"}")
+    try actor.result("fault.change", "{\"fault\":\"f1\",\"to\":\"latency,delay=7ms\"}")
     let changes = try watcher.notices("change")
     #expect(changes.map { $0["request"]?.word } == ["accessory.add", "fault.add", "fault.change"])
     #expect(changes.map { $0["number"]?.withoutPositions } == [.number(1), .number(2), .number(3)])
@@ -31,18 +31,18 @@ import Testing
   @Test func aRequestThatFailsOrReadsMakesNone() throws {
     let (watcher, actor) = try watched()
     #expect(try actor.kind("accessory.plug", "{\"accessory\":\"a1\"}") == "unknown")
-    _ = try actor.result("accessory.list")
-    _ = try actor.result("time.runUntil", "{\"event\":\"connect\",\"limit\":\"1ms\"}")
+    try actor.result("accessory.list")
+    try actor.result("time.runUntil", "{\"event\":\"connect\",\"limit\":\"1ms\"}")
     #expect(try watcher.notices("change").isEmpty)
   }
 
   @Test func whatIsRemovedIsNoticedInItsWorld() throws {
     let (watcher, actor) = try watched()
-    _ = try actor.result("world.create", "{\"time\":\"virtual\"}")
-    _ = try actor.result("accessory.add", "{\"world\":\"w1\",\"profile\":\"echo\"}")
-    _ = try actor.result("accessory.remove", "{\"accessory\":\"a1\"}")
-    _ = try actor.result("time.advance", "{\"world\":\"w1\",\"by\":\"1s\"}")
-    _ = try actor.result("world.remove", "{\"world\":\"w1\"}")
+    try actor.result("world.create", "{\"time\":\"virtual\"}")
+    try actor.result("accessory.add", "{\"world\":\"w1\",\"profile\":\"echo\"}")
+    try actor.result("accessory.remove", "{\"accessory\":\"a1\"}")
+    try actor.result("time.advance", "{\"world\":\"w1\",\"by\":\"1s\"}")
+    try actor.result("world.remove", "{\"world\":\"w1\"}")
     let changes = try watcher.notices("change")
     #expect(
       changes.map { $0["request"]?.word } == [
@@ -54,7 +54,7 @@ import Testing
   @Test func longParametersAreLeftOut() throws {
     let (watcher, actor) = try watched()
     let modes = "[\"\(String(repeating: "x", count: 2_000))\"]"
-    _ = try actor.result("app.launch", "{\"backgroundModes\":\(modes)}")
+    try actor.result("app.launch", "{\"backgroundModes\":\(modes)}")
     let change = try #require(try watcher.notices("change").first)
     #expect(change["params"] == nil)
     #expect(change["result"]?["app"]?.word == "p1")
@@ -63,7 +63,7 @@ import Testing
   /// Notices that a client missed can be listed in order, and a client can wait for a notice.
   @Test func changesAreListedAndWaitedFor() throws {
     let client = ControlDesk().client()
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    try client.result("accessory.add", "{\"profile\":\"echo\"}")
     let listed = try client.result("events.list")["notices"]
     guard case .array(let notices)? = listed?.content else { throw NoList() }
     #expect(notices.map { $0["method"]?.word } == ["change"])
@@ -74,9 +74,9 @@ import Testing
 
   @Test func afterAPullTheAnswerSaysThatItIsNotPluggedIn() throws {
     let client = ControlDesk().client()
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    try client.result("accessory.add", "{\"profile\":\"echo\"}")
     for unnoticed in [false, true] {
-      _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+      try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
       let state = try client.result("accessory.pull", "{\"accessory\":\"a1\",\"unnoticed\":\(unnoticed)}")
       #expect(state["plugged"]?.content == .boolean(false))
       #expect(state["whole"]?.content == .boolean(false))
@@ -85,9 +85,9 @@ import Testing
 
   @Test func theStateOfASessionNamesTheConnectionItWasOpenedWith() throws {
     let client = ControlDesk().client()
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"count\":2}")
-    _ = try client.result("app.launch")
-    for id in ["a1", "a2"] { _ = try client.result("accessory.plug", "{\"accessory\":\"\(id)\"}") }
+    try client.result("accessory.add", "{\"profile\":\"echo\",\"count\":2}")
+    try client.result("app.launch")
+    for id in ["a1", "a2"] { try client.result("accessory.plug", "{\"accessory\":\"\(id)\"}") }
     try client.desk.advance(.seconds(3))
     guard case .array(let seen)? = try client.result("app.accessories", "{\"app\":\"p1\"}")["accessories"]?.content
     else { throw NoList() }

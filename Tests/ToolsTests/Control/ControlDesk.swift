@@ -16,6 +16,14 @@ final class ControlDesk {
 
   func client() -> DeskClient { DeskClient(self) }
 
+  /// Returns a client that has added the accessory a1, an echo, and launched the app p1.
+  func echo() throws -> DeskClient {
+    let client = client()
+    try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    try client.result("app.launch")
+    return client
+  }
+
   func advance(_ duration: Duration) throws { try loop.advance(by: duration) }
 }
 
@@ -63,11 +71,19 @@ final class DeskClient {
     return answer
   }
 
+  @discardableResult
   func result(_ method: String, _ params: String = "{}") throws -> JSON5Value {
     let answer = try call(method, params)
     guard let result = answer["result"] else { throw Refused(method: method, answer: answer) }
     return result
   }
+
+  func plug(for duration: Duration = .seconds(2)) throws {
+    try result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try desk.advance(duration)
+  }
+
+  func open() throws { try result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}") }
 
   func kind(_ method: String, _ params: String = "{}") throws -> String? {
     try call(method, params)["error"]?["data"]?["kind"]?.word

@@ -31,7 +31,7 @@ import Testing
   @Test func whatChangesSomethingIsNoticed() throws {
     let client = ControlDesk().client()
     let watcher = client.desk.client()
-    _ = try watcher.result("events.subscribe")
+    try watcher.result("events.subscribe")
     _ = try play(client)
     let noticed = Set(try watcher.notices("change").compactMap { $0["request"]?.word })
     let played = ControlMethods.all.filter { $0.exampleResult == nil && $0.effect == .changes }.map(\.name)
@@ -64,16 +64,16 @@ import Testing
     switch name {
     case "accessory.flicker", "accessory.pull", "app.accessories":
       _ = try? client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
-      _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    case "accessory.remove": _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
-    case "app.kill", "app.crash": _ = try client.result("app.launch")
-    case "app.open": _ = try client.result("accessory.behavior", "{\"accessory\":\"a1\",\"behavior\":\"echo\"}")
+      try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    case "accessory.remove": try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    case "app.kill", "app.crash": try client.result("app.launch")
+    case "app.open": try client.result("accessory.behavior", "{\"accessory\":\"a1\",\"behavior\":\"echo\"}")
     case "burst.run":
       let list = try client.result("accessory.list")["accessories"]
       if case .array(let all)? = list?.content, all.first?["plugged"]?.content != .boolean(true) {
-        _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+        try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
       }
-    case "time.advance": _ = try client.result("world.create", "{\"time\":\"virtual\"}")
+    case "time.advance": try client.result("world.create", "{\"time\":\"virtual\"}")
     default: break
     }
     try client.desk.advance(.seconds(3))

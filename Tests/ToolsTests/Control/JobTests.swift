@@ -6,8 +6,8 @@ import Testing
   private func desk(time: String) throws -> (DeskClient, String) {
     let client = ControlDesk().client()
     let world = try client.result("world.create", "{\"time\":\"\(time)\"}")["world"]?.word ?? ""
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"\(world)\"}")
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"\(world)\"}")
+    try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
     return (client, world)
   }
 
@@ -17,7 +17,7 @@ import Testing
 
   @Test(arguments: ["real", "virtual"]) func burstsAreCountedAndReported(time: String) throws {
     let (client, world) = try desk(time: time)
-    _ = try client.result("burst.run", "{\"world\":\"\(world)\",\"accessory\":\"a1\",\"bursts\":20,\"size\":1000}")
+    try client.result("burst.run", "{\"world\":\"\(world)\",\"accessory\":\"a1\",\"bursts\":20,\"size\":1000}")
     #expect(try client.kind("job.report", "{\"job\":\"j1\"}") == "state")
     #expect(try client.result("job.wait", "{\"job\":\"j1\",\"limit\":\"20s\"}")["state"]?.word == "passed")
     let text = try client.result("job.report", "{\"job\":\"j1\"}")["report"]?.word ?? ""
@@ -36,8 +36,8 @@ import Testing
   @Test func aLoadTestHasATimeAndAGoal() throws {
     let (client, world) = try desk(time: "virtual")
     let asked = "\"world\":\"\(world)\",\"accessory\":\"a1\",\"duration\":\"2s\",\"rate\":20"
-    _ = try client.result("burst.run", "{\(asked),\"failIf\":[\"p99>10s\"]}")
-    _ = try client.result("burst.run", "{\(asked),\"failIf\":[\"p99>10s\",\"rate<1000/s\"]}")
+    try client.result("burst.run", "{\(asked),\"failIf\":[\"p99>10s\"]}")
+    try client.result("burst.run", "{\(asked),\"failIf\":[\"p99>10s\",\"rate<1000/s\"]}")
     #expect(try client.kind("burst.run", "{\(asked),\"failIf\":[\"p99<10s\"]}") == "params")
     let good = try client.result("job.wait", "{\"job\":\"j1\"}")
     #expect(good["state"]?.word == "passed" && good["title"]?.word == "bursts for 2s of 10000 bytes")
@@ -52,26 +52,26 @@ import Testing
     let world = try client.result("world.create", "{\"time\":\"virtual\"}")["world"]?.word ?? ""
     let asked = "{\"scenario\":\"flicker\",\"world\":\"\(world)\"}"
     #expect(try client.kind("scenario.play", asked) == "state")
-    _ = try client.result("app.launch", "{\"world\":\"\(world)\",\"name\":\"Passive\"}")
-    _ = try client.result("scenario.play", asked)
+    try client.result("app.launch", "{\"world\":\"\(world)\",\"name\":\"Passive\"}")
+    try client.result("scenario.play", asked)
     let idle = try client.result("job.wait", "{\"job\":\"j1\"}")
     #expect(idle["state"]?.word == "failed" && idle["title"]?.word == "flicker with Passive")
     #expect(idle["text"]?.word.contains("expected 'session.open'") == true, "\(idle)")
-    _ = try client.result("scenario.play", asked)
-    _ = try client.result("time.advance", "{\"world\":\"\(world)\",\"by\":\"600ms\"}")
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.lawaken.iap2\"}")
+    try client.result("scenario.play", asked)
+    try client.result("time.advance", "{\"world\":\"\(world)\",\"by\":\"600ms\"}")
+    try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.lawaken.iap2\"}")
     let served = try client.result("job.wait", "{\"job\":\"j2\"}")
     #expect(served["state"]?.word == "passed", "\(served["text"]?.word ?? "")")
     let left = try client.result("accessory.list", "{\"world\":\"\(world)\"}")["accessories"]
     #expect(left?.content == .array([]))
-    _ = try client.result("scenario.play", asked)
+    try client.result("scenario.play", asked)
     #expect(try client.result("job.cancel", "{\"job\":\"j3\"}")["state"]?.word == "cancelled")
   }
 
   @Test func aScenariosTraceIsOfItsOwnWorld() throws {
     let client = ControlDesk().client()
-    _ = try client.result("scenario.run", "{\"scenario\":\"flicker\"}")
-    _ = try client.result("job.wait", "{\"job\":\"j1\"}")
+    try client.result("scenario.run", "{\"scenario\":\"flicker\"}")
+    try client.result("job.wait", "{\"job\":\"j1\"}")
     let page = try client.result("trace.get", "{\"job\":\"j1\"}")["html"]?.word ?? ""
     #expect(page.contains("\"verdict\":\"passed\"") && page.contains("easim scenario run flicker"))
     #expect(page.contains("com.lawaken.iap2"))
@@ -79,7 +79,7 @@ import Testing
 
   @Test func aJobIsCancelledAndKeepsItsReport() throws {
     let (client, world) = try desk(time: "real")
-    _ = try client.result("burst.run", "{\"world\":\"\(world)\",\"bursts\":1000000,\"rate\":10}")
+    try client.result("burst.run", "{\"world\":\"\(world)\",\"bursts\":1000000,\"rate\":10}")
     try client.desk.advance(.seconds(3))
     #expect(try client.result("job.cancel", "{\"job\":\"j1\"}")["state"]?.word == "cancelled")
     #expect(try report(of: "j1", as: "json", client).contains("\"passed\":false,\"verdict\":\"stopped\""))
@@ -91,8 +91,8 @@ import Testing
 
   @Test func aScenarioPassesWithARobustClientAndFailsWithANaiveOne() throws {
     let client = ControlDesk().client()
-    _ = try client.result("scenario.run", "{\"scenario\":\"flicker\"}")
-    _ = try client.result("scenario.run", "{\"scenario\":\"flicker\",\"client\":\"naive\"}")
+    try client.result("scenario.run", "{\"scenario\":\"flicker\"}")
+    try client.result("scenario.run", "{\"scenario\":\"flicker\",\"client\":\"naive\"}")
     #expect(try client.result("job.wait", "{\"job\":\"j1\"}")["state"]?.word == "passed")
     #expect(try client.result("job.wait", "{\"job\":\"j2\"}")["state"]?.word == "failed")
     #expect(try client.kind("scenario.run", "{\"scenario\":\"flickr\"}") == "params")
@@ -107,8 +107,8 @@ import Testing
   @Test(arguments: [("scenario.run", "{\"scenario\":\"flicker\"}"), ("soak.run", "{\"seed\":1,\"seeds\":1000000}")])
   func aJobThatWasCancelledHasNotPassedInAnyForm(method: String, params: String) throws {
     let client = ControlDesk().client()
-    _ = try client.result(method, params)
-    _ = try client.result("job.cancel", "{\"job\":\"j1\"}")
+    try client.result(method, params)
+    try client.result("job.cancel", "{\"job\":\"j1\"}")
     #expect(try client.result("job.wait", "{\"job\":\"j1\"}")["state"]?.word == "cancelled")
     #expect(try report(of: "j1", as: "html", client).contains("<h1>Stopped"))
     #expect(try report(of: "j1", as: "xml", client).contains("<failure message"))
@@ -120,7 +120,7 @@ import Testing
   @Test func seededWorldsArePlayedBetweenOtherRequests() throws {
     let desk = ControlDesk()
     let (client, other) = (desk.client(), desk.client())
-    _ = try client.result("soak.run", "{\"seed\":1,\"seeds\":5}")
+    try client.result("soak.run", "{\"seed\":1,\"seeds\":5}")
     #expect(try other.result("job.list")["jobs"] != nil)
     #expect(try client.result("job.wait", "{\"job\":\"j1\"}")["state"]?.word == "passed")
     #expect(try client.result("job.report", "{\"job\":\"j1\"}")["report"]?.word.contains("\"worlds\":5") == true)

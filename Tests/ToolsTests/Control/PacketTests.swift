@@ -3,46 +3,34 @@ import AccessoryFormats
 import Testing
 
 @Suite struct PacketTests {
-  private func world() throws -> DeskClient {
-    let client = ControlDesk().client()
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
-    _ = try client.result("app.launch")
-    return client
-  }
-
   private func packets(_ client: DeskClient, _ params: String = "{}") throws -> [JSON5Value] {
     guard case .array(let all)? = try client.result("packet.list", params)["packets"]?.content else { return [] }
     return all
   }
 
-  private func plug(_ client: DeskClient) throws {
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try client.desk.advance(.seconds(3))
-  }
-
   private func write(_ count: Int, _ client: DeskClient) throws {
     let text = String(repeating: "x", count: count)
-    _ = try client.result("session.write", "{\"session\":\"s1\",\"text\":\"\(text)\"}")
+    try client.result("session.write", "{\"session\":\"s1\",\"text\":\"\(text)\"}")
     try client.desk.advance(.seconds(1))
   }
 
   @Test func theFirstPacketsOfACableAreKeptAlsoWhenNothingIsRecorded() throws {
-    let client = try world()
-    try plug(client)
+    let client = try ControlDesk().echo()
+    try client.plug(for: .seconds(3))
     let all = try packets(client)
     #expect(all.first?["event"]?.word == "detection")
     #expect(all.contains { $0["control"]?.word == "SYN" && $0["from"]?.word == "accessory" })
     #expect(all.allSatisfy { $0["accessory"]?.word == "a1" && $0["cable"]?.content == .number(JSON5Number(1)) })
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    try client.open()
     for _ in 0..<200 { try write(1, client) }
     #expect(try packets(client).count == 96)
   }
 
   @Test func everyPacketIsKeptWhileItIsRecorded() throws {
-    let client = try world()
-    try plug(client)
-    _ = try client.result("packet.record")
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    let client = try ControlDesk().echo()
+    try client.plug(for: .seconds(3))
+    try client.result("packet.record")
+    try client.open()
     for _ in 0..<100 { try write(1, client) }
     let all = try packets(client, "{\"limit\":5000}")
     #expect(all.count { $0["session"]?.content == .number(JSON5Number(2)) } == 200)
@@ -50,12 +38,12 @@ import Testing
   }
 
   @Test func aRecordingThatBeginsLaterKnowsTheSessionsOfTheLink() throws {
-    let client = try world()
-    try plug(client)
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    let client = try ControlDesk().echo()
+    try client.plug(for: .seconds(3))
+    try client.open()
     for _ in 0..<200 { try write(1, client) }
     let last = try packets(client).count
-    _ = try client.result("packet.record")
+    try client.result("packet.record")
     try write(10, client)
     let later = try packets(client, "{\"after\":\(last)}")
     #expect(later.contains { $0["text"]?.word.contains("accessory-session=1 10 bytes") == true })
@@ -63,8 +51,8 @@ import Testing
   }
 
   @Test func aPacketHasItsBytesAndFieldsThatLieInThem() throws {
-    let client = try world()
-    try plug(client)
+    let client = try ControlDesk().echo()
+    try client.plug(for: .seconds(3))
     let all = try packets(client)
     let identification = try #require(
       all.first { $0["text"]?.word.contains("IdentificationInformation") == true }?["number"])
@@ -92,33 +80,33 @@ import Testing
   }
 
   @Test func aPacketThatIsSentAgainIsMarked() throws {
-    let client = try world()
-    _ = try client.result("packet.record")
-    try plug(client)
-    _ = try client.result("fault.add", "{\"accessory\":\"a1\",\"fault\":\"loss,chance=30%\"}")
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    let client = try ControlDesk().echo()
+    try client.result("packet.record")
+    try client.plug(for: .seconds(3))
+    try client.result("fault.add", "{\"accessory\":\"a1\",\"fault\":\"loss,chance=30%\"}")
+    try client.open()
     for _ in 0..<20 { try write(100, client) }
     try client.desk.advance(.seconds(60))
     #expect(try packets(client, "{\"limit\":5000}").contains { $0["repeated"]?.content == .boolean(true) })
   }
 
   @Test func aListWaitsForTheNextPacket() throws {
-    let client = try world()
+    let client = try ControlDesk().echo()
     let asked = client.ask("packet.list", "{\"wait\":\"30s\"}")
     try client.desk.advance(.seconds(1))
     #expect(try client.answer(asked) == nil)
-    try plug(client)
+    try client.plug(for: .seconds(3))
     #expect(try client.answer(asked) != nil)
   }
 
   @Test func aTransferOnANativeChannelIsListedWithItsBytes() throws {
     let client = ControlDesk().client()
-    _ = try client.result("accessory.add", "{\"profile\":\"camera\"}")
-    _ = try client.result("app.launch")
-    _ = try client.result("packet.record")
-    try plug(client)
+    try client.result("accessory.add", "{\"profile\":\"camera\"}")
+    try client.result("app.launch")
+    try client.result("packet.record")
+    try client.plug(for: .seconds(3))
     let protocolName = "com.example.camera.frames"
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"\(protocolName)\"}")
+    try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"\(protocolName)\"}")
     try write(5, client)
     let transfers = try packets(client, "{\"limit\":5000,\"bytes\":true}").filter { $0["event"]?.word == "transfer" }
     #expect(transfers.contains { $0["hex"]?.word == "7878787878" && $0["from"]?.word == "device" })
@@ -127,7 +115,7 @@ import Testing
   }
 
   @Test func aPacketThatIsNotThereIsRefusedByItsKind() throws {
-    let client = try world()
+    let client = try ControlDesk().echo()
     #expect(try client.kind("packet.get", "{\"number\":1}") == "unknown")
   }
 

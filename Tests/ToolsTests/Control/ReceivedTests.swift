@@ -3,12 +3,9 @@ import Testing
 
 @Suite struct ReceivedTests {
   private func client(sending text: String) throws -> DeskClient {
-    let client = ControlDesk().client()
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
-    _ = try client.result("app.launch")
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try client.desk.advance(.seconds(5))
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    let client = try ControlDesk().echo()
+    try client.plug(for: .seconds(5))
+    try client.open()
     let id = client.ask("session.write", "{\"session\":\"s1\",\"text\":\"\(text)\"}")
     try client.desk.advance(.seconds(1))
     #expect(try client.answer(id)?["result"] != nil)

@@ -5,8 +5,8 @@ import Testing
 @Suite struct RemoteAppTests {
   private func desk(_ params: String = "{\"profile\":\"lawk-view\",\"quirks\":[\"flicker\"]}") throws -> DeskClient {
     let client = ControlDesk().client()
-    _ = try client.result("accessory.add", params)
-    _ = try client.result("app.launch", "{\"protocols\":[\"com.lawaken.iap2\",\"com.example.echo\"]}")
+    try client.result("accessory.add", params)
+    try client.result("app.launch", "{\"protocols\":[\"com.lawaken.iap2\",\"com.example.echo\"]}")
     return client
   }
 
@@ -16,8 +16,7 @@ import Testing
 
   @Test func anAppIsToldOfAFlickerInApplesOrder() throws {
     let client = try desk()
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try client.desk.advance(.seconds(5))
+    try client.plug(for: .seconds(5))
     #expect(try events(client) == ["connect", "disconnect", "connect"])
     let first = try client.notices("app").first?["accessory"]?["protocols"]
     #expect(first?.content == .array([]))
@@ -25,8 +24,7 @@ import Testing
 
   @Test func aWaitTakesTheFirstNoticeAfterANumber() throws {
     let client = try desk()
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try client.desk.advance(.seconds(5))
+    try client.plug(for: .seconds(5))
     var after = 0
     var numbers: [Int] = []
     for event in ["connect", "disconnect", "connect"] {
@@ -45,25 +43,24 @@ import Testing
     for world in ["{}", "{\"time\":\"virtual\"}"] {
       let client = ControlDesk().client()
       let id = try client.result("world.create", world)["world"]?.word ?? ""
-      _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"\(id)\"}")
-      _ = try client.result("app.launch", "{\"world\":\"\(id)\"}")
-      _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+      try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"\(id)\"}")
+      try client.result("app.launch", "{\"world\":\"\(id)\"}")
+      try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
       let waited = try client.result(
         "time.runUntil", "{\"world\":\"\(id)\",\"event\":\"connect\",\"app\":\"p1\",\"after\":0}")
       #expect(waited["reached"]?.content == .boolean(true))
-      _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+      try client.open()
       #expect(try client.result("session.write", "{\"session\":\"s1\",\"text\":\"hello\"}")["written"]?.word == "5")
       #expect(try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"5s\"}")["data"]?.word == "aGVsbG8=")
-      _ = try client.result("session.close", "{\"session\":\"s1\"}")
+      try client.result("session.close", "{\"session\":\"s1\"}")
       #expect(try client.kind("session.write", "{\"session\":\"s1\",\"text\":\"more\"}") == "gone")
     }
   }
 
   @Test func aWriteOfMoreThanThereIsRoomForWaitsForIt() throws {
     let client = try desk("{\"profile\":\"echo\"}")
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try client.desk.advance(.seconds(2))
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    try client.plug()
+    try client.open()
     let text = String(repeating: "0123456789", count: 20_000)
     let id = client.ask("session.write", "{\"session\":\"s1\",\"text\":\"\(text)\"}")
     var read = 0
@@ -78,14 +75,14 @@ import Testing
 
   @Test func aClientThatTakesTheSessionsIsTheAccessory() throws {
     let client = ControlDesk().client()
-    _ = try client.result("world.create", "{\"time\":\"virtual\"}")
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"w1\"}")
-    _ = try client.result("accessory.take", "{\"accessory\":\"a1\"}")
-    _ = try client.result("app.launch", "{\"world\":\"w1\"}")
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    _ = try client.result("time.runUntil", "{\"world\":\"w1\",\"event\":\"connect\",\"app\":\"p1\",\"after\":0}")
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
-    _ = try client.result("session.write", "{\"session\":\"s1\",\"text\":\"ping\"}")
+    try client.result("world.create", "{\"time\":\"virtual\"}")
+    try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"w1\"}")
+    try client.result("accessory.take", "{\"accessory\":\"a1\"}")
+    try client.result("app.launch", "{\"world\":\"w1\"}")
+    try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.result("time.runUntil", "{\"world\":\"w1\",\"event\":\"connect\",\"app\":\"p1\",\"after\":0}")
+    try client.open()
+    try client.result("session.write", "{\"session\":\"s1\",\"text\":\"ping\"}")
     // The app's read advances virtual time, but stops when the client must act for the accessory.
     let stopped = try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"5s\"}")
     let taken = try client.notices("session").filter { $0["accessory"] != nil }
@@ -94,40 +91,38 @@ import Testing
         || stopped["stopped"]?.word == "attention")
     let end = try #require(taken.first?["session"]?.word)
     #expect(try client.result("session.read", "{\"session\":\"\(end)\",\"wait\":\"1s\"}")["data"]?.word == "cGluZw==")
-    _ = try client.result("session.write", "{\"session\":\"\(end)\",\"text\":\"pong\"}")
+    try client.result("session.write", "{\"session\":\"\(end)\",\"text\":\"pong\"}")
     #expect(try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"5s\"}")["data"]?.word == "cG9uZw==")
   }
 
   @Test func aSuspendedAppCanDoNothingUntilItRuns() throws {
     let client = try desk("{\"profile\":\"echo\"}")
-    _ = try client.result("app.suspend", "{\"app\":\"p1\"}")
+    try client.result("app.suspend", "{\"app\":\"p1\"}")
     #expect(try client.kind("app.accessories", "{\"app\":\"p1\"}") == "state")
     #expect(try client.kind("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}") == "state")
-    _ = try client.result("app.foreground", "{\"app\":\"p1\"}")
+    try client.result("app.foreground", "{\"app\":\"p1\"}")
     #expect(try client.result("app.accessories", "{\"app\":\"p1\"}")["accessories"]?.content == .array([]))
   }
 
   @Test func theAppsOfAClientThatIsGoneWereKilled() throws {
     let desk = ControlDesk()
     let (one, other) = (desk.client(), desk.client())
-    _ = try one.result("accessory.add", "{\"profile\":\"echo\"}")
-    _ = try one.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try desk.advance(.seconds(2))
-    _ = try one.result("app.launch")
-    _ = try other.result("app.launch")
-    _ = try one.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    try one.result("accessory.add", "{\"profile\":\"echo\"}")
+    try one.plug()
+    try one.result("app.launch")
+    try other.result("app.launch")
+    try one.open()
     one.client.close("the connection was closed")
     try desk.advance(.seconds(1))
     #expect(try other.kind("app.foreground", "{\"app\":\"p1\"}") == "gone")
     #expect(try other.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(false))
     // The other app keeps running.
-    _ = try other.result("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}")
+    try other.result("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}")
   }
 
   @Test func anAccessoryThatIsPulledAndPluggedInAtOnceIsPluggedIn() throws {
     let client = try desk("{\"profile\":\"echo\"}")
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try client.desk.advance(.seconds(2))
+    try client.plug()
     for method in ["pull", "unplug", "plug"] { client.ask("accessory.\(method)", "{\"accessory\":\"a1\"}") }
     try client.desk.advance(.seconds(2))
     guard case .array(let all)? = try client.result("accessory.list")["accessories"]?.content else { return }
@@ -136,11 +131,10 @@ import Testing
 
   @Test func anAppIsKilledAndItsSessionsAreLeft() throws {
     let client = try desk("{\"profile\":\"echo\"}")
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try client.desk.advance(.seconds(2))
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
-    _ = try client.result("app.launch", "{\"rules\":{\"otherApps\":\"refused\"}}")
-    _ = try client.result("app.kill", "{\"app\":\"p1\",\"sessions\":\"left\"}")
+    try client.plug()
+    try client.open()
+    try client.result("app.launch", "{\"rules\":{\"otherApps\":\"refused\"}}")
+    try client.result("app.kill", "{\"app\":\"p1\",\"sessions\":\"left\"}")
     try client.desk.advance(.seconds(1))
     #expect(try client.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(true))
     #expect(try client.kind("session.write", "{\"session\":\"s1\",\"text\":\"x\"}") == "gone")
@@ -148,31 +142,30 @@ import Testing
     // To the next app, the killed app's session is another app's session.
     #expect(try client.kind("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}") == "refused")
     let told = try events(client).count
-    _ = try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try client.desk.advance(.seconds(2))
+    try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
+    try client.plug()
     #expect(try client.result("session.state", "{\"session\":\"s1\"}")["open"]?.content == .boolean(false))
     #expect(try client.notices("app").suffix(3).allSatisfy { $0["app"]?.word == "p2" })
     #expect(try events(client).count == told + 2)
-    _ = try client.result("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}")
+    try client.result("app.open", "{\"app\":\"p2\",\"protocol\":\"com.example.echo\"}")
   }
 
   @Test func twoClientsThatDoOppositeThingsGetTheirTurns() throws {
     let desk = ControlDesk()
     let (one, other) = (desk.client(), desk.client())
-    _ = try one.result("accessory.add", "{\"profile\":\"echo\"}")
-    _ = try one.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try one.result("accessory.add", "{\"profile\":\"echo\"}")
+    try one.result("accessory.plug", "{\"accessory\":\"a1\"}")
     #expect(try other.kind("accessory.plug", "{\"accessory\":\"a1\"}") == "state")
-    _ = try other.result("accessory.unplug", "{\"accessory\":\"a1\"}")
+    try other.result("accessory.unplug", "{\"accessory\":\"a1\"}")
     #expect(try one.kind("accessory.unplug", "{\"accessory\":\"a1\"}") == "state")
-    _ = try one.result("accessory.take", "{\"accessory\":\"a1\"}")
+    try one.result("accessory.take", "{\"accessory\":\"a1\"}")
     #expect(try other.kind("accessory.take", "{\"accessory\":\"a1\"}") == "state")
   }
 
   @Test func virtualTimePassesOnlyWhileAClientWaits() throws {
     let client = ControlDesk().client()
-    _ = try client.result("world.create", "{\"time\":\"virtual\"}")
-    _ = try client.result("time.advance", "{\"world\":\"w1\",\"by\":\"1000s\"}")
+    try client.result("world.create", "{\"time\":\"virtual\"}")
+    try client.result("time.advance", "{\"world\":\"w1\",\"by\":\"1000s\"}")
     guard case .array(let worlds)? = try client.result("world.list")["worlds"]?.content else { return }
     #expect(worlds.last?["t"]?.word.hasPrefix("1000") == true)
     #expect(try client.kind("time.advance", "{\"by\":\"1s\"}") == "time")
@@ -181,22 +174,21 @@ import Testing
 
   @Test func aFaultChangesWhileTheCableIsPlugged() throws {
     let client = try desk("{\"profile\":\"echo\"}")
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try client.desk.advance(.seconds(2))
-    _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"com.example.echo\"}")
+    try client.plug()
+    try client.open()
     func roundTrip() throws -> Duration {
       let begin = client.desk.loop.now
-      _ = try client.result("session.write", "{\"session\":\"s1\",\"text\":\"x\"}")
+      try client.result("session.write", "{\"session\":\"s1\",\"text\":\"x\"}")
       #expect(try client.result("session.read", "{\"session\":\"s1\",\"wait\":\"30s\"}")["data"]?.word == "eA==")
       return client.desk.loop.now - begin
     }
     let before = try roundTrip()
-    _ = try client.result("fault.add", "{\"accessory\":\"a1\",\"fault\":\"latency,delay=200ms\"}")
+    try client.result("fault.add", "{\"accessory\":\"a1\",\"fault\":\"latency,delay=200ms\"}")
     #expect(try roundTrip() >= before + .milliseconds(400))
-    _ = try client.result("fault.change", "{\"fault\":\"f1\",\"to\":\"latency,delay=20ms\"}")
+    try client.result("fault.change", "{\"fault\":\"f1\",\"to\":\"latency,delay=20ms\"}")
     let late = try roundTrip()
     #expect(late >= .milliseconds(40) && late < .milliseconds(400))
-    _ = try client.result("fault.remove", "{\"fault\":\"f1\"}")
+    try client.result("fault.remove", "{\"fault\":\"f1\"}")
     #expect(try roundTrip() < .milliseconds(40) + before)
     #expect(try client.kind("fault.remove", "{\"fault\":\"f1\"}") == "gone")
   }
@@ -207,7 +199,7 @@ import Testing
     #expect(try client.kind("app.showPicker", "{\"app\":\"p1\"}") == "state")
     #expect(try client.kind("app.choose", "{\"app\":\"p1\",\"accessory\":\"a9\"}") == "unknown")
     #expect(try client.answer(picker) == nil)
-    _ = try client.result("app.choose", "{\"app\":\"p1\",\"accessory\":\"a1\"}")
+    try client.result("app.choose", "{\"app\":\"p1\",\"accessory\":\"a1\"}")
     try client.desk.advance(.seconds(5))
     #expect(try client.answer(picker)?["result"]?["outcome"]?.word == "chosen")
     let selected = client.lines.firstIndex { $0["params"]?["selected"]?.content == .boolean(true) }
@@ -223,27 +215,26 @@ import Testing
     ("\"outcome\":\"cancelled\"", "cancelled"),
   ]) func aPickerEndsWithout(choice: String, outcome: String) throws {
     let client = try desk("{\"profile\":\"echo\"}")
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
+    try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
     // Covers an accessory that the app's filter rejects, and an accessory in another world.
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"serial\":\"2\"}")
-    _ = try client.result("world.create", "{\"time\":\"virtual\"}")
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"w1\"}")
-    _ = try client.result("app.choose", "{\"app\":\"p1\",\(choice)}")
+    try client.result("accessory.add", "{\"profile\":\"echo\",\"serial\":\"2\"}")
+    try client.result("world.create", "{\"time\":\"virtual\"}")
+    try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"w1\"}")
+    try client.result("app.choose", "{\"app\":\"p1\",\(choice)}")
     let result = try client.result("app.showPicker", "{\"app\":\"p1\",\"accessories\":[\"a1\",\"a3\"]}")
     #expect(result["outcome"]?.word == outcome)
   }
 
   @Test func eventsAreTheLinesOfJSON() throws {
     let client = try desk("{\"profile\":\"echo\"}")
-    _ = try client.result("events.subscribe")
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try client.desk.advance(.seconds(2))
+    try client.result("events.subscribe")
+    try client.plug()
     let events = try client.notices("event")
     #expect(events.contains { $0["event"]?["event"]?.word == "connect" && $0["event"]?["v"]?.word == "1" })
-    _ = try client.result("events.unsubscribe")
+    try client.result("events.unsubscribe")
     // The number `after` may be larger than that of the last notice.
-    _ = try client.result("events.subscribe", "{\"after\":\(Int.max)}")
-    _ = try client.result("events.subscribe", "{\"after\":1}")
+    try client.result("events.subscribe", "{\"after\":\(Int.max)}")
+    try client.result("events.subscribe", "{\"after\":1}")
     #expect(try client.result("events.list", "{\"after\":\(Int.max)}")["notices"]?.content == .array([]))
     let listed = try client.result("events.list", "{\"limit\":2}")
     guard case .array(let two)? = listed["notices"]?.content else { return }

@@ -122,8 +122,8 @@ import Testing
 
   @Test func objectsThatAreGoneAreToldFromThoseThatNeverWere() throws {
     let client = ControlDesk().client()
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
-    _ = try client.result("accessory.remove", "{\"accessory\":\"a1\"}")
+    try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    try client.result("accessory.remove", "{\"accessory\":\"a1\"}")
     #expect(try client.kind("accessory.plug", "{\"accessory\":\"a1\"}") == "gone")
     #expect(try client.kind("accessory.plug", "{\"accessory\":\"a2\"}") == "unknown")
   }

@@ -6,8 +6,8 @@ import Testing
 @Suite struct WaitAndEventTests {
   private func plugged(_ desk: ControlDesk, count: Int) throws -> DeskClient {
     let client = desk.client()
-    for _ in 0..<count { _ = try client.result("accessory.add", "{\"profile\":\"echo\"}") }
-    for number in 1...count { _ = try client.result("accessory.plug", "{\"accessory\":\"a\(number)\"}") }
+    for _ in 0..<count { try client.result("accessory.add", "{\"profile\":\"echo\"}") }
+    for number in 1...count { try client.result("accessory.plug", "{\"accessory\":\"a\(number)\"}") }
     try desk.advance(.seconds(3))
     return client
   }
@@ -16,7 +16,7 @@ import Testing
   @Test func everyEventOfACableNamesItsAccessory() throws {
     let desk = ControlDesk()
     let watcher = desk.client()
-    _ = try watcher.result("events.subscribe")
+    try watcher.result("events.subscribe")
     _ = try plugged(desk, count: 2)
     let events = try watcher.notices("event")
     #expect(events.count > 10)
@@ -35,7 +35,7 @@ import Testing
     let seen = try client.result("app.accessories", "{\"app\":\"\(app)\"}")["accessories"]?.element(0)
     let number = try client.result("accessory.list")["accessories"]?.element(0)?["connectionID"]?.word
     #expect(number != nil && number == seen?["connectionID"]?.word)
-    _ = try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
+    try client.result("accessory.unplug", "{\"accessory\":\"a1\"}")
     try desk.advance(.seconds(3))
     #expect(try client.result("accessory.list")["accessories"]?.element(0)?["connectionID"] == nil)
   }
@@ -43,9 +43,9 @@ import Testing
   @Test func aSubscriptionChoosesEventsAndAccessories() throws {
     let desk = ControlDesk()
     let (some, one) = (desk.client(), desk.client())
-    _ = try some.result("events.subscribe", "{\"events\":[\"connect\",\"accessory.plug\"]}")
+    try some.result("events.subscribe", "{\"events\":[\"connect\",\"accessory.plug\"]}")
     let client = try plugged(desk, count: 2)
-    _ = try one.result(
+    try one.result(
       "events.subscribe", "{\"world\":\"main\",\"accessories\":[\"a2\"],\"events\":[\"connect\"],\"after\":0}")
     #expect(try some.notices("event").compactMap { $0["event"]?["event"]?.word } == ["connect", "connect"])
     #expect(try some.notices("change").compactMap { $0["request"]?.word } == ["accessory.plug", "accessory.plug"])
@@ -58,13 +58,13 @@ import Testing
     let client = desk.client()
     let world = try client.result("world.create", "{\"time\":\"virtual\"}")["world"]?.word ?? ""
     let watcher = desk.client()
-    _ = try watcher.result("events.subscribe")
-    _ = try watcher.result("events.unsubscribe", "{\"world\":\"\(world)\"}")
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"\(world)\"}")
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    try watcher.result("events.subscribe")
+    try watcher.result("events.unsubscribe", "{\"world\":\"\(world)\"}")
+    try client.result("accessory.add", "{\"profile\":\"echo\",\"world\":\"\(world)\"}")
+    try client.result("accessory.add", "{\"profile\":\"echo\"}")
     #expect(try watcher.notices("change").compactMap { $0["world"]?.word } == ["main"])
-    _ = try watcher.result("events.unsubscribe")
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    try watcher.result("events.unsubscribe")
+    try client.result("accessory.add", "{\"profile\":\"echo\"}")
     #expect(try watcher.notices("change").count == 1)
   }
 
@@ -87,14 +87,14 @@ import Testing
     let desk = ControlDesk()
     let client = desk.client()
     let world = try client.result("world.create", "{\"time\":\"virtual\"}")["world"]?.word ?? ""
-    _ = try client.result("time.advance", "{\"world\":\"\(world)\",\"by\":\"90s\"}")
+    try client.result("time.advance", "{\"world\":\"\(world)\",\"by\":\"90s\"}")
     #expect(try client.result("time.now", "{\"world\":\"\(world)\"}")["t"]?.word == "90")
     #expect(try client.kind("time.now", "{\"world\":\"w9\"}") == "unknown")
   }
 
   @Test func noticesThatAreNoLongerKeptAreCounted() throws {
     let client = ControlDesk().client()
-    _ = try client.result("accessory.add", "{\"profile\":\"echo\"}")
+    try client.result("accessory.add", "{\"profile\":\"echo\"}")
     for _ in 1...5_000 { client.ask("accessory.behavior", "{\"accessory\":\"a1\"}") }
     func dropped(after number: Int) throws -> String? {
       try client.result("events.list", "{\"after\":\(number),\"limit\":1}")["dropped"]?.word
@@ -107,18 +107,17 @@ import Testing
   @Test func takingTwiceTakesBoth() throws {
     let desk = ControlDesk()
     let client = desk.client()
-    _ = try client.result(
+    try client.result(
       "accessory.add",
       "{\"profile\":{\"version\":1,\"extends\":\"echo\","
         + "\"accessory\":{\"protocols\":[\"com.example.a\",\"com.example.b\"]}}}")
     for name in ["com.example.a", "com.example.b"] {
-      _ = try client.result("accessory.take", "{\"accessory\":\"a1\",\"protocols\":[\"\(name)\"]}")
+      try client.result("accessory.take", "{\"accessory\":\"a1\",\"protocols\":[\"\(name)\"]}")
     }
-    _ = try client.result("accessory.plug", "{\"accessory\":\"a1\"}")
-    try desk.advance(.seconds(3))
-    _ = try client.result("app.launch")
+    try client.plug(for: .seconds(3))
+    try client.result("app.launch")
     for name in ["com.example.a", "com.example.b"] {
-      _ = try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"\(name)\"}")
+      try client.result("app.open", "{\"app\":\"p1\",\"protocol\":\"\(name)\"}")
     }
     try desk.advance(.seconds(3))
     #expect(try client.notices("session").filter { $0["event"]?.word == "opened" }.count == 2)

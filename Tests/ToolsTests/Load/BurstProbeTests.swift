@@ -21,8 +21,7 @@ import Testing
     plan.payload = .bytes(payload)
     let probe = BurstProbe(plan, on: loop)
     var app = AppSettings()
-    app.rules.visibility = .all
-    app.rules.undeclaredSessions = .allowed
+    app.rules.ignoreInfoPlist()
     let view = world.device.makeApp(probe, settings: app)
     defer { view.close() }
     try world.add(profile).plugIn()

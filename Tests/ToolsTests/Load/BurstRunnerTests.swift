@@ -266,8 +266,7 @@ import Testing
     let loop = VirtualLoop(seed: 7)
     let runner = BurstRunner(Self.plan { $0.sessions = 2 }, on: loop)
     var settings = AppSettings()
-    settings.rules.visibility = .all
-    settings.rules.undeclaredSessions = .allowed
+    settings.rules.ignoreInfoPlist()
     let worlds = [World(on: loop), World(on: loop)]
     for (number, world) in worlds.enumerated() {
       let site = runner.addSite("number \(number)")

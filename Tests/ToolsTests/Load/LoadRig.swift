@@ -55,8 +55,7 @@ final class LoadRig {
     for quirk in quirks { described.apply(try Quirk(quirk)) }
     accessory = world.add(described, behavior: playing.map { playing in { _ in playing } })
     var app = AppSettings()
-    app.rules.visibility = .all
-    app.rules.undeclaredSessions = .allowed
+    app.rules.ignoreInfoPlist()
     self.app = world.device.makeApp(site, settings: BurstRunner.appSettings(app))
     runner.start()
     try accessory.plugIn()

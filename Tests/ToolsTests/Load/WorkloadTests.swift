@@ -230,8 +230,7 @@ import Testing
       let site = runner.addSite(name)
       let accessory = world.add(try ProfileLibrary().profile("echo"))
       var app = AppSettings()
-      app.rules.visibility = .all
-      app.rules.undeclaredSessions = .allowed
+      app.rules.ignoreInfoPlist()
       kept += [world, accessory, world.device.makeApp(site, settings: BurstRunner.appSettings(app))]
       try accessory.plugIn()
     }

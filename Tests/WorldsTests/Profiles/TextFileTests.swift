@@ -72,18 +72,8 @@ import Testing
   }
 
   @Test(arguments: [false, true]) func aSocketIsNoFile(onlyRegular: Bool) throws {
-    let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let socket = try #require(UnixSocket.make(bind, folder.file("s")))
     defer { close(socket) }
-    var name = sockaddr_un()
-    name.sun_family = sa_family_t(AF_UNIX)
-    let path = folder.file("s")
-    withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: Array(path.utf8) + [0]) }
-    let code = withUnsafePointer(to: &name) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    try #require(code == 0)
     #expect(reason("s", onlyRegular: onlyRegular) == "it is a socket; copy its contents to a regular file")
   }
 }

@@ -35,8 +35,7 @@ final class NativeTransportRig: AppHandler {
     for quirk in quirks { profile.apply(try Quirk(quirk)) }
     camera = world.add(profile, behavior: behavior)
     var rules = AppSettings()
-    rules.rules.visibility = .all
-    rules.rules.undeclaredSessions = .allowed
+    rules.rules.ignoreInfoPlist()
     app = world.device.makeApp(self, settings: rules)
     try camera.plugIn()
     try pass(.seconds(1))
@@ -112,8 +111,7 @@ final class PairPort: Port, AppHandler {
     )
     device = Device(settings: DeviceSettings(authenticator: StubAuthenticator(seed: 1)), on: loop) { _ in }
     var rules = AppSettings()
-    rules.rules.visibility = .all
-    rules.rules.undeclaredSessions = .allowed
+    rules.rules.ignoreInfoPlist()
     app = device.makeApp(self, settings: rules)
   }
 

@@ -63,8 +63,7 @@ import Testing
 
   @Test func aSideChannelCarriesOneSessionAtATime() throws {
     var rules = AppSettings()
-    rules.rules.visibility = .all
-    rules.rules.undeclaredSessions = .allowed
+    rules.rules.ignoreInfoPlist()
     let rig = try NativeTransportRig()
     let stream = try rig.open()
     let other = rig.world.device.makeApp(rig, settings: rules)

@@ -92,8 +92,7 @@ import Testing
         cable: { faults: ['loss,chance=2%'] },
         """))
     var rules = AppRules()
-    rules.visibility = .all
-    rules.undeclaredSessions = .allowed
+    rules.ignoreInfoPlist()
     rules.honorsBackgroundMode = false
     rules.secondSession = .refused
     rules.otherApps = .interrupted

@@ -141,3 +141,8 @@ struct AppTranscript {
     return accessory
   }
 }
+
+func expect(_ transcript: String, from app: AppTranscript, _ place: SourceLocation = #_sourceLocation) {
+  var app = app
+  #expect(app.play(transcript) == transcript, sourceLocation: place)
+}

@@ -3,11 +3,6 @@ import Testing
 @testable import AccessoryHost
 
 @Suite struct BackgroundTests {
-  func expect(_ transcript: String, from app: AppTranscript, _ place: SourceLocation = #_sourceLocation) {
-    var app = app
-    #expect(app.play(transcript) == transcript, sourceLocation: place)
-  }
-
   // MARK: Connects without a notification
 
   @Test func lostConnectsStandInTheListAndDisconnectsAreToldOf() {

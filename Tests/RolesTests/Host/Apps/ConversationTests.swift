@@ -11,38 +11,6 @@ import Testing
 @Suite struct ConversationTests {
   private typealias Event = Conversation.Event
 
-  private final class App: AppHandler {
-    let exchanges: [Conversation.Exchange]
-    let settle: Duration
-    let loop: VirtualLoop
-    var conversation: Conversation?
-    var events: [Event] = []
-
-    init(_ exchanges: [Conversation.Exchange], settle: Duration, on loop: VirtualLoop) {
-      (self.exchanges, self.settle, self.loop) = (exchanges, settle, loop)
-    }
-
-    var isOver: Bool {
-      switch events.last {
-      case nil, .replied: false
-      default: true
-      }
-    }
-
-    func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-      guard conversation == nil, let name = accessory.protocols.first else { return }
-      do {
-        let conversation = Conversation(exchanges, settle: settle, on: loop) { [unowned self] in events.append($0) }
-        self.conversation = conversation
-        conversation.start(on: try app.openSession(with: accessory, protocolName: name))
-      } catch {
-        Issue.record(error)
-      }
-    }
-
-    func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
-  }
-
   /// Holds a conversation with an accessory that answers each request with the pieces in `answer`, 50 ms apart; nil
   /// closes the session. Returns the conversation's events.
   private static func events(
@@ -50,8 +18,6 @@ import Testing
     answer: @escaping (String) -> [String?]
   ) throws -> [Event] {
     let loop = VirtualLoop()
-    let world = World(World.Settings(), on: loop)
-    let app = App(exchanges, settle: settle, on: loop)
     let behavior = ClosureBehavior { bytes, session, _ in
       let request = bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
       for (index, piece) in answer(request).enumerated() {
@@ -60,18 +26,15 @@ import Testing
         }
       }
     }
-    let accessory = world.add(try ProfileLibrary().profile("echo"), behavior: { _ in behavior })
-    var settings = AppSettings()
-    settings.rules.visibility = .all
-    settings.rules.undeclaredSessions = .allowed
-    let view = world.device.makeApp(app, settings: settings)
-    try accessory.plugIn()
-    _ = try loop.run(until: { app.isOver }, limit: limit)
-    let events = app.events
-    view.close()
-    world.tearDown()
-    try loop.runUntilQuiet()
-    return events
+    var events: [Event] = []
+    let conversation = Conversation(exchanges, settle: settle, on: loop) { events.append($0) }
+    let isOver = {
+      switch events.last {
+      case nil, .replied: false
+      default: true
+      }
+    }
+    return try FirstSession.run(behavior, on: loop, limit: limit, until: isOver, start: conversation.start) { events }
   }
 
   private static func ask(_ text: String, _ rule: ReplyRule) -> Conversation.Exchange {

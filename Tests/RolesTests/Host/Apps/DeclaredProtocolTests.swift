@@ -5,11 +5,6 @@ import Testing
 @testable import AccessoryHost
 
 @Suite struct DeclaredProtocolTests {
-  func expect(_ transcript: String, from app: AppTranscript, _ place: SourceLocation = #_sourceLocation) {
-    var app = app
-    #expect(app.play(transcript) == transcript, sourceLocation: place)
-  }
-
   @Test func anAccessoryWithoutADeclaredProtocolIsNotSeen() {
     var app = AppTranscript()
     let transcript = """

@@ -10,29 +10,6 @@ import Testing
 @testable import AccessoryHost
 
 @Suite struct ExchangeTests {
-  private final class App: AppHandler {
-    let makeExchange: (App) -> Exchange
-    var exchange: Exchange?
-    var outcome: Exchange.Outcome?
-
-    init(_ makeExchange: @escaping (App) -> Exchange) {
-      self.makeExchange = makeExchange
-    }
-
-    func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
-      guard exchange == nil, let name = accessory.protocols.first else { return }
-      do {
-        let exchange = makeExchange(self)
-        self.exchange = exchange
-        exchange.start(on: try app.openSession(with: accessory, protocolName: name))
-      } catch {
-        Issue.record(error)
-      }
-    }
-
-    func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
-  }
-
   private static let size = 640
   private static let stream = UniqueStream(seed: 5, session: 0)
 
@@ -49,21 +26,10 @@ import Testing
     let loop = VirtualLoop()
     var settings = World.Settings()
     settings.speed.latency = .milliseconds(1)
-    let world = World(settings, on: loop)
-    let app = App { app in
-      makeExchange(loop) { [unowned app] in app.outcome = $0 }
-    }
-    let accessory = world.add(try ProfileLibrary().profile("echo"), behavior: { _ in behavior })
-    var rules = AppSettings()
-    rules.rules.visibility = .all
-    rules.rules.undeclaredSessions = .allowed
-    let view = world.device.makeApp(app, settings: rules)
-    try accessory.plugIn()
-    #expect(try loop.run(until: { app.outcome != nil }, limit: .seconds(60)))
-    view.close()
-    world.tearDown()
-    try loop.runUntilQuiet()
-    return try #require(app.outcome)
+    var outcome: Exchange.Outcome?
+    let exchange = makeExchange(loop) { outcome = $0 }
+    return try #require(
+      FirstSession.run(behavior, settings, on: loop, until: { outcome != nil }, start: exchange.start) { outcome })
   }
 
   @Test func anEchoIsVerified() throws {

@@ -3,11 +3,6 @@ import Testing
 @testable import AccessoryHost
 
 @Suite struct RegistrationTests {
-  func expect(_ transcript: String, from app: AppTranscript, _ place: SourceLocation = #_sourceLocation) {
-    var app = app
-    #expect(app.play(transcript) == transcript, sourceLocation: place)
-  }
-
   @Test func nothingIsPostedBeforeRegistrationThoughTheListIsRight() {
     expect(
       """

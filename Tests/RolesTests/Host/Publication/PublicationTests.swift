@@ -7,88 +7,56 @@ import Testing
 
 /// Tests only the state machine: what apps see, and when they see it, with each policy and each cause of a flicker.
 @Suite struct PublicationTests {
-  @Test func aReadyAccessoryAppearsOnceAndWhole() {
-    var scene = Scene()
-    scene.identify(at: 10)
-    #expect(scene.shown == [])
-    scene.authenticate(at: 20)
-    #expect(scene.shown == ["20 + 1 [com.a, com.b]"])
-    scene.leave(at: 30)
-    #expect(scene.shown == ["20 + 1 [com.a, com.b]", "30 - 1 [com.a, com.b]"])
-  }
-
-  @Test func anEarlyAccessoryIsEmptyUntilItIsAuthenticated() {
-    var scene = Scene(policy: .early)
-    scene.identify(at: 10)
-    scene.authenticate(at: 20)
-    #expect(scene.shown == ["10 + 1 []", "20 - 1 []", "20 + 2 [com.a, com.b]"])
-  }
-
-  @Test func anEarlyAccessoryThatIsNeverAuthenticatedGoesAsItCame() {
-    var scene = Scene(policy: .early)
-    scene.identify(at: 10)
-    scene.leave(at: 5_000)
-    #expect(scene.shown == ["10 + 1 []", "5000 - 1 []"])
-  }
-
-  @Test func anAccessoryThatIsNeverIdentifiedIsNeverShown() {
-    var scene = Scene(policy: .early)
-    scene.leave(at: 10)
-    #expect(scene.shown == [])
-  }
-
-  @Test func theDevicesFlickerLastsAsLongAsItSays() throws {
-    var scene = Scene(flicker: try flicker("flicker,device,empty=250ms,gap=300ms"))
-    scene.identify(at: 0)
-    scene.authenticate(at: 40)
-    scene.runTimers()
-    #expect(scene.shown == ["0 + 1 []", "250 - 1 []", "550 + 2 [com.a, com.b]"])
-  }
-
-  @Test func anAuthenticationThatTakesLongerThanTheEmptyPhaseEndsItAtOnce() throws {
-    var scene = Scene(flicker: try flicker("flicker,device,empty=250ms,gap=300ms"))
-    scene.identify(at: 0)
-    scene.authenticate(at: 1_000)
-    scene.runTimers()
-    #expect(scene.shown == ["0 + 1 []", "1000 - 1 []", "1300 + 2 [com.a, com.b]"])
-  }
-
-  @Test func everyCycleHasItsEmptyAppearance() throws {
-    var scene = Scene(flicker: try flicker("flicker,device,empty=10ms,gap=5ms,cycles=3"))
-    scene.identify(at: 0)
-    scene.authenticate(at: 2)
-    scene.runTimers()
-    #expect(
-      scene.shown == [
-        "0 + 1 []", "10 - 1 []", "15 + 2 []", "25 - 2 []", "30 + 3 []", "40 - 3 []", "45 + 4 [com.a, com.b]",
-      ])
-  }
-
-  @Test func anAccessoryThatGoesBetweenTwoAppearancesIsNotTakenAwayTwice() throws {
-    var scene = Scene(flicker: try flicker("flicker,device,empty=10ms,gap=50ms"))
-    scene.identify(at: 0)
-    scene.authenticate(at: 2)
-    scene.runTimers(until: 30)
-    scene.leave(at: 30)
-    scene.runTimers()
-    #expect(scene.shown == ["0 + 1 []", "10 - 1 []"])
-  }
-
-  @Test func aFlickerOfTheWireIsNotPlayedTwice() throws {
-    var scene = Scene(flicker: try flicker("flicker,wire"))
-    scene.identify(at: 0)
-    scene.authenticate(at: 2)
-    scene.runTimers()
-    #expect(scene.shown == ["2 + 1 [com.a, com.b]"])
-  }
-
-  @Test func anUpdateOfAShownAccessoryShowsNothingAnew() {
-    var scene = Scene(policy: .early)
-    scene.identify(at: 0)
-    scene.authenticate(at: 1)
-    scene.identify(at: 2)
-    scene.authenticate(at: 3)
-    #expect(scene.shown == ["0 + 1 []", "1 - 1 []", "1 + 2 [com.a, com.b]"])
+  @Test(
+    arguments: [
+      // A ready accessory appears once and whole.
+      (.ready, nil, "identify 10, authenticate 20", ["20 + 1 [com.a, com.b]"]),
+      (.ready, nil, "identify 10, authenticate 20, leave 30", ["20 + 1 [com.a, com.b]", "30 - 1 [com.a, com.b]"]),
+      // An early accessory is empty until it is authenticated, and one that never is goes as it came.
+      (.early, nil, "identify 10, authenticate 20", ["10 + 1 []", "20 - 1 []", "20 + 2 [com.a, com.b]"]),
+      (.early, nil, "identify 10, leave 5000", ["10 + 1 []", "5000 - 1 []"]),
+      // An accessory that is never identified is never shown.
+      (.early, nil, "leave 10", []),
+      // An update of a shown accessory shows nothing anew.
+      (
+        .early, nil, "identify 0, authenticate 1, identify 2, authenticate 3",
+        ["0 + 1 []", "1 - 1 []", "1 + 2 [com.a, com.b]"]
+      ),
+      // The device's flicker lasts as long as it says; a longer authentication ends the empty phase at once.
+      (
+        .ready, "flicker,device,empty=250ms,gap=300ms", "identify 0, authenticate 40, timers",
+        ["0 + 1 []", "250 - 1 []", "550 + 2 [com.a, com.b]"]
+      ),
+      (
+        .ready, "flicker,device,empty=250ms,gap=300ms", "identify 0, authenticate 1000, timers",
+        ["0 + 1 []", "1000 - 1 []", "1300 + 2 [com.a, com.b]"]
+      ),
+      // Every cycle has its empty appearance.
+      (
+        .ready, "flicker,device,empty=10ms,gap=5ms,cycles=3", "identify 0, authenticate 2, timers",
+        ["0 + 1 []", "10 - 1 []", "15 + 2 []", "25 - 2 []", "30 + 3 []", "40 - 3 []", "45 + 4 [com.a, com.b]"]
+      ),
+      // An accessory that goes between two appearances is not taken away twice.
+      (
+        .ready, "flicker,device,empty=10ms,gap=50ms", "identify 0, authenticate 2, timers 30, leave 30, timers",
+        ["0 + 1 []", "10 - 1 []"]
+      ),
+      // A flicker of the wire is not played twice.
+      (.ready, "flicker,wire", "identify 0, authenticate 2, timers", ["2 + 1 [com.a, com.b]"]),
+    ] as [(PublicationMachine.Policy, String?, String, [String])])
+  func appsSee(policy: PublicationMachine.Policy, quirk: String?, steps: String, shown: [String]) throws {
+    var scene = Scene(policy: policy, flicker: try quirk.map { try flicker($0) })
+    for step in steps.split(separator: ", ") {
+      let words = step.split(separator: " ")
+      let time = try words.count > 1 ? #require(Int(words[1])) : .max
+      switch words[0] {
+      case "identify": scene.identify(at: time)
+      case "authenticate": scene.authenticate(at: time)
+      case "leave": scene.leave(at: time)
+      default: scene.runTimers(until: time)
+      }
+    }
+    #expect(scene.shown == shown)
   }
 
   /// Plays all sequences of six events of four kinds (4^6 sequences), with and without early publication and flicker.

@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 import Glibc
+import TestSupport
 
 final class HostilePeer {
   enum Kind: CaseIterable {
@@ -94,37 +95,24 @@ final class HostilePeer {
   }
 
   private static func connect(to address: Address) -> Int32? {
-    let isUnix = if case .unix = address { true } else { false }
-    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-    let made = socket(isUnix ? AF_UNIX : AF_INET, type, 0)
-    guard made >= 0 else { return nil }
-    let result: Int32
     switch address {
-    case .unix(let path):
-      var name = sockaddr_un()
-      name.sun_family = sa_family_t(AF_UNIX)
-      withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
-      result = withUnsafePointer(to: &name) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          Glibc.connect(made, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-      }
+    case .unix(let path): return UnixSocket.make(Glibc.connect, path)
     case .tcp(_, let port), .usbip(_, let port):
+      let made = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      guard made >= 0 else { return nil }
       var name = sockaddr_in()
       name.sin_family = sa_family_t(AF_INET)
       name.sin_port = port.bigEndian
       name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-      result = withUnsafePointer(to: &name) {
+      let result = withUnsafePointer(to: &name) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
           Glibc.connect(made, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
         }
       }
-    default: result = -1
-    }
-    guard result == 0 else {
+      if result == 0 { return made }
       close(made)
       return nil
+    default: return nil
     }
-    return made
   }
 }
