@@ -67,9 +67,7 @@ import Testing
   /// Packets ahead of a gap are kept if their sequence numbers are in the window. Each packet is kept only once, even
   /// if it is sent repeatedly.
   @Test func packetsAheadOfAGapAreBoundedByTheWindow() {
-    var settings = LinkSettings()
-    settings.parameters.maximumOutstandingPackets = 4
-    var end = OneEnd.accessory(settings)
+    var end = OneEnd.accessory { $0.parameters.maximumOutstandingPackets = 4 }
     for _ in 0..<100 {
       for sequence: UInt8 in 0x42...0x60 {
         end.receives(bytes: packet(sequence, [0x40, 0x40, 0, 6, 0, sequence]))
@@ -104,9 +102,7 @@ import Testing
   }
 
   @Test func filesAreHandedOnAndNotGathered() {
-    var settings = LinkSettings()
-    settings.parameters.sessions.append(LinkSession(id: 3, kind: .fileTransfer))
-    var end = OneEnd.accessory(settings)
+    var end = OneEnd.accessory { $0.parameters.sessions.append(LinkSession(id: 3, kind: .fileTransfer)) }
     end.receives(bytes: packet(0x41, [UInt8](repeating: 7, count: 60_000), session: 3))
     #expect(end.told() == [.fileTransfer([UInt8](repeating: 7, count: 60_000))])
   }

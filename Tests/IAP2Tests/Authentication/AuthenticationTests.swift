@@ -36,9 +36,7 @@ import Testing
   }
 
   @Test func inTheOtherOrderAuthenticationComesLast() {
-    var settings = DevicePeer.Settings()
-    settings.order = .identificationFirst
-    var end = OneEnd.device(settings)
+    var end = OneEnd.device { $0.order = .identificationFirst }
     end.receives(Sheet.packet(0x40, 1, 1, session: 1, Sheet.message(0x1D01, Sheet.identification)))
     end.receives(says(2, 0xAA01, Self.certificate, ack: 3))
     end.peer.challenge(Self.challenge, now: end.now)
@@ -88,9 +86,7 @@ import Testing
   }
 
   @Test func anAccessoryThatNeverAuthenticatesIsToldOncePerQuestion() {
-    var settings = DevicePeer.Settings()
-    settings.answerTimeout = 5_000
-    var end = OneEnd.device(settings)
+    var end = OneEnd.device { $0.answerTimeout = 5_000 }
     end.receives(Sheet.packet(0x40, 0, 1))
     _ = end.told()
     end.passes(60_000)
@@ -108,9 +104,7 @@ import Testing
 
   /// While the device itself processes a certificate, no answer from the accessory is due.
   @Test func theAccessoryIsNotBlamedForTheOwnersTime() {
-    var settings = DevicePeer.Settings()
-    settings.answerTimeout = 5_000
-    var end = OneEnd.device(settings)
+    var end = OneEnd.device { $0.answerTimeout = 5_000 }
     end.receives(says(1, 0xAA01, Self.certificate, ack: 1))
     end.passes(22)
     _ = end.told()

@@ -102,13 +102,6 @@ import Testing
     #expect(text.count < 200)
   }
 
-  @Test func aLoneBeginningIsWaitedFor() {
-    var end = OneEnd.accessory()
-    end.receives(packet(0x41, "40"))
-    end.receives(packet(0x42, "400006 4155"))
-    #expect(end.told() == [message(0x4155)])
-  }
-
   @Test func whatWasLeftUnfinishedIsForgottenWithTheLink() {
     var end = OneEnd.accessory()
     end.receives(packet(0x41, "404000"))

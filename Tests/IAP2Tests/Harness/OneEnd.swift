@@ -89,22 +89,22 @@ extension LinkEnd {
 }
 
 extension OneEnd where Role == AccessoryRole {
-  static func detected(_ settings: LinkSettings = LinkSettings()) -> OneEnd {
+  static func detected(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd {
+    var settings = LinkSettings()
+    change(&settings)
     var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
     end.start()
     end.receives(Sheet.detection)
     return end
   }
 
-  /// Creates an accessory with its link up; its sequence numbers begin at `settings.initialSequence`, the device's at
-  /// `device`.
+  /// Creates an accessory with its link up; its sequence numbers begin at `initialSequence`, the device's at `device`.
   static func accessory(
-    _ settings: LinkSettings = LinkSettings(), identification: Identification = .example, device: UInt8 = 0x40,
-    answer: String? = nil
+    device: UInt8 = 0x40, answer: String? = nil, _ change: (inout LinkSettings) -> Void = { _ in }
   ) -> OneEnd {
-    var end = OneEnd(AccessoryPeer(identification: identification, settings: settings))
-    end.start()
-    end.receives(Sheet.detection)
+    var settings = LinkSettings()
+    change(&settings)
+    var end = OneEnd.detected { $0 = settings }
     let offered = Sheet.hex(settings.parameters.encoded)
     end.receives(
       Sheet.packet(Sheet.syn | Sheet.ack, device, settings.initialSequence, answer ?? "017fffff" + offered.dropFirst(8))
@@ -123,7 +123,9 @@ extension OneEnd where Role == AccessoryRole {
 }
 
 extension OneEnd where Role == DeviceRole {
-  static func listening(_ settings: DevicePeer.Settings = DevicePeer.Settings()) -> OneEnd {
+  static func listening(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd {
+    var settings = DevicePeer.Settings()
+    change(&settings)
     var end = OneEnd(DevicePeer(settings: settings))
     end.start()
     return end
@@ -132,10 +134,12 @@ extension OneEnd where Role == DeviceRole {
   /// Creates a device whose link is up and whose first request was sent. The accessory's sequence numbers begin at
   /// `accessory`.
   static func device(
-    _ settings: DevicePeer.Settings = DevicePeer.Settings(), accessory: UInt8 = 0,
-    offer: String = Sheet.parameters()
+    accessory: UInt8 = 0, offer: String = Sheet.parameters(),
+    _ change: (inout DevicePeer.Settings) -> Void = { _ in }
   ) -> OneEnd {
-    var end = OneEnd.listening(settings)
+    var settings = DevicePeer.Settings()
+    change(&settings)
+    var end = OneEnd.listening { $0 = settings }
     end.receives(Sheet.detection)
     end.receives(Sheet.packet(Sheet.syn, accessory, 0, offer))
     end.receives(Sheet.packet(Sheet.ack, accessory, settings.link.initialSequence))
@@ -145,10 +149,10 @@ extension OneEnd where Role == DeviceRole {
   /// Creates a device that has identified and authenticated its accessory. The accessory's next sequence number is 4.
   /// The device's packets up to 5 (AA00, AA02, AA05, 1D00, 1D02 after a SYN numbered 0) have been acknowledged.
   static func readyDevice(
-    _ settings: DevicePeer.Settings = DevicePeer.Settings(), identification: String = Sheet.identification,
-    offer: String = Sheet.parameters()
+    identification: String = Sheet.identification, offer: String = Sheet.parameters(),
+    _ change: (inout DevicePeer.Settings) -> Void = { _ in }
   ) -> OneEnd {
-    var end = device(settings, offer: offer)
+    var end = device(offer: offer, change)
     end.receives(Sheet.packet(Sheet.ack, 1, 1, session: 1, Sheet.message(0xAA01, Sheet.parameter(0, "ce"))))
     end.peer.challenge([0x42], now: end.now)
     end.says()

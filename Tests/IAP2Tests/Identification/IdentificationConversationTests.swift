@@ -8,10 +8,10 @@ import Testing
     Sheet.parameter(3, Sheet.text("0001")), with: Sheet.parameter(3, Sheet.text(" ")))
 
   private func asking(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
-    var settings = DevicePeer.Settings()
-    settings.order = .identificationFirst
-    change(&settings)
-    var end = OneEnd.device(settings)
+    var end = OneEnd.device {
+      $0.order = .identificationFirst
+      change(&$0)
+    }
     _ = end.told()
     return end
   }

@@ -6,11 +6,11 @@ import Testing
   private func accessory(
     acks: Int = 3, hold: Int = 100, timer: LinkSettings.AcknowledgementTimer = .fromFirst
   ) -> OneEnd<AccessoryRole> {
-    var settings = LinkSettings()
-    settings.parameters.maximumCumulativeAcknowledgements = UInt8(acks)
-    settings.parameters.cumulativeAcknowledgementTimeout = UInt16(hold)
-    settings.acknowledgementTimer = timer
-    return OneEnd.accessory(settings)
+    return OneEnd.accessory {
+      $0.parameters.maximumCumulativeAcknowledgements = UInt8(acks)
+      $0.parameters.cumulativeAcknowledgementTimeout = UInt16(hold)
+      $0.acknowledgementTimer = timer
+    }
   }
 
   /// A packet of stray External Accessory data: it needs no answer, so only the link itself sends anything.

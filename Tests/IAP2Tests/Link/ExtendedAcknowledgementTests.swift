@@ -68,9 +68,7 @@ import Testing
   /// The shortest packets allowed have room for 14 sequence numbers.
   @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
   func theListIsNoLongerThanThePacketsThatTheOtherEndTakes(_ meaning: LinkSettings.ExtendedAcknowledgement) {
-    var settings = DevicePeer.Settings()
-    settings.link.extendedAcknowledgement = meaning
-    var end = OneEnd.device(settings, offer: Sheet.parameters(length: 24))
+    var end = OneEnd.device(offer: Sheet.parameters(length: 24)) { $0.link.extendedAcknowledgement = meaning }
     var lists: [[UInt8]] = []
     // Packets 1 to 29 never arrive.
     for number: UInt8 in 30...60 {
@@ -84,12 +82,10 @@ import Testing
   /// The tested peer fills the gap without waiting for a timeout, whichever form the other peer uses.
   @Test(arguments: [LinkSettings.ExtendedAcknowledgement.received, .missing])
   func aGapIsRepairedAtOnceInEitherMeaning(_ meaning: LinkSettings.ExtendedAcknowledgement) {
-    var settings = DevicePeer.Settings()
-    settings.link.extendedAcknowledgement = meaning
-    var device = OneEnd.readyDevice(settings)
+    var device = OneEnd.readyDevice { $0.link.extendedAcknowledgement = meaning }
     #expect(device.peer.openSession(protocolNamed: "com.example.echo", now: device.now) == .link(1))
     device.says()
-    var accessory = OneEnd.accessory(LinkSettings(), device: 0x40)
+    var accessory = OneEnd.accessory(device: 0x40)
     accessory.opens(1, sequence: 0x41)
     accessory.passes(100)
     var packets: [String] = []

@@ -7,10 +7,10 @@ import Testing
   private func accessory(
     window: UInt8 = 8, _ change: (inout LinkSettings) -> Void = { _ in }
   ) -> OneEnd<AccessoryRole> {
-    var settings = LinkSettings()
-    settings.parameters.maximumOutstandingPackets = window
-    change(&settings)
-    return OneEnd.accessory(settings)
+    OneEnd.accessory {
+      $0.parameters.maximumOutstandingPackets = window
+      change(&$0)
+    }
   }
 
   /// A packet with a message that nothing handles, so that its delivery is reported as an event.
@@ -112,9 +112,7 @@ import Testing
   }
 
   @Test func theListGoesRoundWithTheNumbers() {
-    var settings = LinkSettings()
-    settings.extendedAcknowledgement = .missing
-    var end = OneEnd.accessory(settings, device: 0xFD)
+    var end = OneEnd.accessory(device: 0xFD) { $0.extendedAcknowledgement = .missing }
     #expect(end.receives(packet(0x02)) == [Sheet.packet(0x60, 0, 0xFD, "feff0001")])
   }
 

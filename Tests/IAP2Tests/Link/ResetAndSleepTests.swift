@@ -31,11 +31,7 @@ import Testing
   /// A device that answers every SYN with a reset (as Apple devices do if the control session has the number 0) must
   /// not be retried as fast as the wire allows.
   @Test func aDeviceThatResetsEachSynIsAskedOncePerPeriodAndThenGivenUp() {
-    var settings = LinkSettings()
-    settings.synchronizationLimit = 3
-    var end = OneEnd(AccessoryPeer(identification: .example, settings: settings))
-    end.start()
-    #expect(end.receives(Sheet.detection).count == 1)
+    var end = OneEnd.detected { $0.synchronizationLimit = 3 }
     #expect(end.receives(Sheet.packet(0x10, 0x40, 0)) == [])
     #expect(end.told() == [.linkDown(.reset)])
     #expect(end.passes(1_000) == ["1000 \(Sheet.packet(0x80, 1, 0, Sheet.parameters()))"])
@@ -61,14 +57,6 @@ import Testing
     #expect(end.peer.core.deadline == nil)
     #expect(end.receives(Sheet.detection, Sheet.packet(0xC0, 0x40, 0, Sheet.parameters())) == [])
     #expect(end.start() == [Sheet.detection])
-  }
-
-  @Test func anAccessorysResetAndSleepAreNotBelieved() {
-    var end = OneEnd.device()
-    _ = end.told()
-    end.receives(Sheet.packet(0x10, 1, 1), Sheet.packet(0x08, 1, 1))
-    #expect(end.told() == [.strayEnd(.reset), .strayEnd(.asleep)])
-    #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func aDeviceThatResetListensAgain() {

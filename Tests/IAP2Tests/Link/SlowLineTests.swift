@@ -5,9 +5,7 @@ import Testing
 /// retransmission timeout, so that late packets are not retransmitted.
 @Suite struct SlowLineTests {
   private func device(lineRate: Int) -> OneEnd<DeviceRole> {
-    var settings = DevicePeer.Settings()
-    settings.link.lineRate = lineRate
-    var end = OneEnd.listening(settings)
+    var end = OneEnd.listening { $0.link.lineRate = lineRate }
     end.receives(Sheet.detection)
     return end
   }
@@ -54,9 +52,7 @@ import Testing
   }
 
   @Test func noMoreIsSentThanTheLineCarriesWhateverTheOtherEndTakes() {
-    var settings = LinkSettings()
-    settings.lineRate = 7_500
-    var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: 127, length: 65_535))
+    var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, length: 65_535)) { $0.lineRate = 7_500 }
     end.opens(1, sequence: 0x41)
     end.passes(22)
     #expect(end.writes([UInt8](repeating: 7, count: 40_000), to: 1) == 40_000)
@@ -66,9 +62,7 @@ import Testing
   }
 
   @Test func shortPacketsOfTheOtherEndAreCountedAsSuch() {
-    var settings = LinkSettings()
-    settings.lineRate = 7_500
-    var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: 127, length: 512))
+    var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, length: 512)) { $0.lineRate = 7_500 }
     end.opens(1, sequence: 0x41)
     end.passes(22)
     #expect(end.writes([UInt8](repeating: 7, count: 40_000), to: 1) == 40_000)
@@ -77,9 +71,7 @@ import Testing
 
   /// A certificate of 900 bytes, like any control message, is one packet.
   @Test func controlMessagesMayBeAsLongAsTheOtherEndTakes() {
-    var settings = LinkSettings()
-    settings.lineRate = 20
-    var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: 127, length: 65_535))
+    var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, length: 65_535)) { $0.lineRate = 20 }
     end.peer.provideCertificate([UInt8](repeating: 0xCE, count: 4_000))
     #expect(end.says().map { $0.count / 2 } == [4_020])
   }

@@ -75,9 +75,7 @@ import Testing
 
   @Test(arguments: refused + [refusedAsOffer])
   func theDeviceRefusesAndShowsTheBytes(_ one: Case) throws {
-    var settings = DevicePeer.Settings()
-    settings.link.outOfRange = .refuse
-    var end = OneEnd.listening(settings)
+    var end = OneEnd.listening { $0.link.outOfRange = .refuse }
     #expect(end.receives(Sheet.packet(0x80, 0, 0, one.payload)) == [])
     let reason = try #require(end.told().first?.linkEnd)
     #expect(reason.description == text(one))
@@ -87,9 +85,7 @@ import Testing
 
   @Test(arguments: refused)
   func theAccessoryRefusesAndShowsTheBytes(_ one: Case) throws {
-    var settings = LinkSettings()
-    settings.outOfRange = .refuse
-    var end = OneEnd.detected(settings)
+    var end = OneEnd.detected { $0.outOfRange = .refuse }
     end.receives(Sheet.packet(0xC0, 0x40, 0, one.payload))
     let reason = try #require(end.told().first?.linkEnd)
     #expect(reason.description == text(one))
@@ -106,9 +102,7 @@ import Testing
   /// Seed 253 of the lossy world found this: a strict accessory with a small window offers the device's own values
   /// back, and the device must not refuse them.
   @Test func theDevicesOwnValuesOfferedBackAreNotJudged() {
-    var settings = DevicePeer.Settings()
-    settings.link.deviceAnswer = .ownRecovery
-    var end = OneEnd.listening(settings)
+    var end = OneEnd.listening { $0.link.deviceAnswer = .ownRecovery }
     end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 2, acks: 0)))
     #expect(end.receives(Sheet.packet(0xC0, 1, 0, Sheet.parameters(window: 2, acks: 3))).count == 1)
     #expect(end.told() == [])
@@ -118,10 +112,10 @@ import Testing
 
   /// Waiting for a third packet when only one may be outstanding would cost the timer's delay each time.
   @Test func noMorePacketsAreWaitedForThanMayBeOutstanding() {
-    var settings = LinkSettings()
-    settings.parameters.maximumOutstandingPackets = 1
-    settings.parameters.maximumCumulativeAcknowledgements = 1
-    var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: 127, acks: 3))
+    var end = OneEnd.accessory(answer: Sheet.parameters(window: 127, acks: 3)) {
+      $0.parameters.maximumOutstandingPackets = 1
+      $0.parameters.maximumCumulativeAcknowledgements = 1
+    }
     #expect(end.receives(Sheet.packet(0x40, 0x41, 0, session: 2, "000161")) == [Sheet.packet(0x40, 0, 0x41)])
   }
 

@@ -2,22 +2,10 @@ import IAP2
 import Testing
 
 @Suite struct SynchronizationTests {
-  private func offering(_ change: (inout LinkSettings) -> Void = { _ in }) -> OneEnd<AccessoryRole> {
-    var settings = LinkSettings()
-    change(&settings)
-    return OneEnd.detected(settings)
-  }
-
-  private func listening(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
-    var settings = DevicePeer.Settings()
-    change(&settings)
-    return OneEnd.listening(settings)
-  }
-
   // MARK: The accessory
 
   @Test func theAcknowledgementOfSynAckRepeatsTheNumberOfTheSyn() {
-    var end = offering { $0.initialSequence = 0x63 }
+    var end = OneEnd.detected { $0.initialSequence = 0x63 }
     #expect(
       end.receives(Sheet.packet(0xC0, 0x1D, 0x63, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0x63, 0x1D)])
     #expect(end.told().count == 1)
@@ -25,13 +13,13 @@ import Testing
   }
 
   @Test func aLostSynIsRepeatedWithTheSameNumberOncePerSecond() {
-    var end = offering { $0.initialSequence = 0x63 }
+    var end = OneEnd.detected { $0.initialSequence = 0x63 }
     let syn = Sheet.packet(0x80, 0x63, 0, Sheet.parameters())
     #expect(end.passes(3_000) == ["1000 \(syn)", "2000 \(syn)", "3000 \(syn)"])
   }
 
   @Test func anUnansweredSynEndsInDetectionAfterTheLimit() {
-    var end = offering { $0.synchronizationLimit = 3 }
+    var end = OneEnd.detected { $0.synchronizationLimit = 3 }
     let syn = Sheet.packet(0x80, 0, 0, Sheet.parameters())
     #expect(end.passes(3_000) == ["1000 \(syn)", "2000 \(syn)", "3000 \(Sheet.detection)"])
     #expect(end.told() == [.linkDown(.unsynchronized(attempts: 3))])
@@ -41,20 +29,20 @@ import Testing
   }
 
   @Test func anAnswerToAnotherSynIsIgnored() {
-    var end = offering { $0.initialSequence = 7 }
+    var end = OneEnd.detected { $0.initialSequence = 7 }
     #expect(end.receives(Sheet.packet(0xC0, 0x1D, 6, Sheet.parameters(window: 127))) == [])
     #expect(end.receives(Sheet.packet(0x80, 0x1D, 7, Sheet.parameters(window: 127))) == [])
     #expect(end.peer.core.isLinkUp == false)
   }
 
   @Test func dataBeforeTheAnswerToSynIsIgnored() {
-    var end = offering()
+    var end = OneEnd.detected()
     #expect(end.receives(Sheet.packet(0x40, 1, 0, session: 1, Sheet.message(0xAA00))) == [])
     #expect(end.told() == [])
   }
 
   @Test func aRepeatedSynAckIsAcknowledgedAgain() {
-    var end = offering()
+    var end = OneEnd.detected()
     let answer = Sheet.packet(0xC0, 0x1D, 0, Sheet.parameters(window: 127))
     #expect(end.receives(answer) == [Sheet.packet(0x40, 0, 0x1D)])
     #expect(end.receives(answer) == [Sheet.packet(0x40, 0, 0x1D)])
@@ -70,7 +58,7 @@ import Testing
   }
 
   @Test func adoptingTakesTheDevicesValues() throws {
-    var end = offering()
+    var end = OneEnd.detected()
     end.receives(
       Sheet.packet(0xC0, 0x1D, 0, Sheet.parameters(window: 9, length: 512, timeout: 100, hold: 30, repeats: 5, acks: 2))
     )
@@ -88,7 +76,7 @@ import Testing
   }
 
   @Test func aStrictAccessoryOffersTheDevicesValuesBackUntilBothAgree() {
-    var end = offering { $0.settling = .offerAgain }
+    var end = OneEnd.detected { $0.settling = .offerAgain }
     let others = Sheet.parameters(window: 127, timeout: 100, hold: 30, repeats: 5, acks: 2)
     #expect(
       end.receives(Sheet.packet(0xC0, 0x1D, 0, others))
@@ -99,7 +87,7 @@ import Testing
   }
 
   @Test func aStrictAccessoryGivesInToADeviceThatNeverAgrees() {
-    var end = offering { $0.settling = .offerAgain }
+    var end = OneEnd.detected { $0.settling = .offerAgain }
     var rounds = 0
     while end.peer.core.isLinkUp == false, rounds < 50 {
       rounds += 1
@@ -109,7 +97,7 @@ import Testing
   }
 
   @Test func onlyTheSessionsThatBothKnowSurvive() throws {
-    var end = offering {
+    var end = OneEnd.detected {
       $0.parameters.sessions = [
         LinkSession(id: 1, kind: .control), LinkSession(id: 2, kind: .externalAccessory),
         LinkSession(id: 3, kind: .fileTransfer),
@@ -123,7 +111,7 @@ import Testing
 
   /// Without a common control session the link would be up but useless.
   @Test func aDeviceWithAnotherControlSessionCannotBeUsed() throws {
-    var end = offering()
+    var end = OneEnd.detected()
     let answer = Sheet.parameters(window: 127, sessions: "0a0001 020201")
     #expect(end.receives(Sheet.packet(0xC0, 0x1D, 0, answer)) == [])
     let error = try #require(end.told().first?.linkEnd?.unusable)
@@ -135,7 +123,7 @@ import Testing
   // MARK: The device
 
   @Test func theDeviceAnnouncesItsOwnWindowAndLengthAndEchoesTheRest() {
-    var end = listening { $0.link.initialSequence = 0x54 }
+    var end = OneEnd.listening { $0.link.initialSequence = 0x54 }
     let offer = Sheet.parameters(
       window: 5, length: 1024, timeout: 5000, hold: 255, repeats: 30, acks: 3, sessions: "0a0002 0b0201 0c0102")
     let answer = Sheet.parameters(
@@ -144,7 +132,7 @@ import Testing
   }
 
   @Test func aDeviceMayInsistOnItsOwnRecoveryValues() {
-    var end = listening {
+    var end = OneEnd.listening {
       $0.link.deviceAnswer = .ownRecovery
       $0.link.parameters.retransmissionTimeout = 1_500
       $0.link.parameters.cumulativeAcknowledgementTimeout = 73
@@ -157,13 +145,13 @@ import Testing
   }
 
   @Test func theFirstMessageFollowsAtOnceWithTheNextNumber() {
-    var end = listening()
+    var end = OneEnd.listening()
     end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     #expect(end.receives(Sheet.packet(0x40, 9, 0)) == [Sheet.packet(0x40, 1, 9, session: 1, "40400006aa00")])
   }
 
   @Test func theNumberOfTheBareAckIsNotJudged() {
-    var end = listening()
+    var end = OneEnd.listening()
     end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     // One known accessory sends bare acknowledgements with the next unsent sequence number.
     #expect(end.receives(Sheet.packet(0x40, 10, 0)).count == 1)
@@ -171,7 +159,7 @@ import Testing
   }
 
   @Test func anAcknowledgementOfSomethingElseDoesNotCompleteTheAnswer() {
-    var end = listening()
+    var end = OneEnd.listening()
     end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     #expect(end.receives(Sheet.packet(0x40, 9, 1)) == [])
     #expect(end.receives(Sheet.packet(0x00, 9, 0)) == [])
@@ -179,7 +167,7 @@ import Testing
   }
 
   @Test func dataThatAcknowledgesTheSynAckCompletesTheAnswerAndIsDelivered() {
-    var end = listening()
+    var end = OneEnd.listening()
     end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     _ = end.told()
     end.receives(Sheet.packet(0x40, 10, 0, session: 1, Sheet.message(0x4E01)))
@@ -189,7 +177,7 @@ import Testing
   }
 
   @Test func aRepeatedSynIsAnsweredAsBefore() {
-    var end = listening()
+    var end = OneEnd.listening()
     let syn = Sheet.packet(0x80, 9, 0, Sheet.parameters())
     let answer = Sheet.packet(0xC0, 0, 9, Sheet.parameters(window: 127))
     #expect(end.receives(syn) == [answer])
@@ -197,7 +185,7 @@ import Testing
   }
 
   @Test func anotherSynIsAnsweredWithAnotherNumber() {
-    var end = listening()
+    var end = OneEnd.listening()
     end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     #expect(
       end.receives(Sheet.packet(0x80, 10, 0, Sheet.parameters()))
@@ -205,7 +193,7 @@ import Testing
   }
 
   @Test func anUnacknowledgedSynAckIsRepeatedUntilTheLimit() {
-    var end = listening { $0.link.synchronizationLimit = 3 }
+    var end = OneEnd.listening { $0.link.synchronizationLimit = 3 }
     end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters()))
     let answer = Sheet.packet(0xC0, 0, 9, Sheet.parameters(window: 127))
     #expect(end.passes(10_000) == ["1000 \(answer)", "2000 \(answer)", "3000 \(Sheet.packet(0x10, 0, 0))"])
@@ -215,7 +203,7 @@ import Testing
 
   /// Each repeated SYN postpones the device's own timer, so the device must count the repetitions themselves.
   @Test func anAccessoryThatRepeatsItsSynForEverIsGivenUp() {
-    var end = listening()
+    var end = OneEnd.listening()
     var answers = 0
     var ends: [PeerEvent] = []
     for _ in 0..<10 {
@@ -248,7 +236,7 @@ import Testing
   }
 
   @Test func synWorksWithoutDetectionBeforeIt() {
-    var end = listening()
+    var end = OneEnd.listening()
     #expect(end.receives(Sheet.packet(0x80, 9, 0, Sheet.parameters())).count == 1)
   }
 }

@@ -6,10 +6,10 @@ import Testing
   /// Covers every distance between two numbers near the wrap-around.
   @Test(arguments: [UInt8(0xFD), 0xFE, 0xFF, 0x00, 0x7F, 0x80])
   func theWindowWorksWhereverItLies(_ first: UInt8) {
-    var settings = LinkSettings()
-    settings.parameters.maximumOutstandingPackets = 127
-    settings.parameters.maximumCumulativeAcknowledgements = 127
-    var end = OneEnd.accessory(settings, device: first)
+    var end = OneEnd.accessory(device: first) {
+      $0.parameters.maximumOutstandingPackets = 127
+      $0.parameters.maximumCumulativeAcknowledgements = 127
+    }
     // The whole window arrives in reverse order, so all packets except the first are ahead of the gap.
     for distance in stride(from: UInt8(127), through: 1, by: -1) {
       let body = Sheet.parameter(0, Sheet.hex([distance]))

@@ -4,9 +4,7 @@ import Testing
 /// Checks that the peer's announcements limit what is sent, and that small writes share packets up to these limits.
 @Suite struct WindowTests {
   private func accessory(window: Int = 127, length: Int = 65_535, bound: Int = 1 << 20) -> OneEnd<AccessoryRole> {
-    var settings = LinkSettings()
-    settings.sessionSendBound = bound
-    var end = OneEnd.accessory(settings, answer: Sheet.parameters(window: window, length: length))
+    var end = OneEnd.accessory(answer: Sheet.parameters(window: window, length: length)) { $0.sessionSendBound = bound }
     end.opens(1, sequence: 0x41)
     end.passes(22)
     return end
@@ -157,16 +155,5 @@ import Testing
     var wire = Wire(accessory: settings)
     wire.start()
     #expect(wire.device.isReady == true)
-  }
-
-  @Test func aControlMessageNoPacketCouldHoldIsToldToo() {
-    var end = accessory()
-    end.peer.core.send(ControlMessage(MessageID(rawValue: 0x4E01), body: bytes(65_530)))
-    #expect(end.says() == [])
-    #expect(
-      end.told() == [
-        .malformed(
-          "4E01 BluetoothComponentInformation needs 65536 bytes and a message has at most 65535: not sent")
-      ])
   }
 }

@@ -10,16 +10,9 @@ import Testing
     return settings
   }
 
-  private func device(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
-    var settings = DevicePeer.Settings()
-    change(&settings)
-    return OneEnd.device(settings, offer: Self.zero)
-  }
-
   @Test func theDeviceAgreesByZerosOfItsOwn() {
     var end = OneEnd.listening()
-    let answer = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0)
-    #expect(end.receives(Sheet.packet(0x80, 0, 0, Self.zero)) == [Sheet.packet(0xC0, 0, 0, answer)])
+    #expect(end.receives(Sheet.packet(0x80, 0, 0, Self.zero)) == [Sheet.packet(0xC0, 0, 0, Self.zero)])
   }
 
   @Test func theAccessoryOffersZerosAndAcknowledgesTheAgreementOnce() {
@@ -31,7 +24,7 @@ import Testing
   }
 
   @Test func nothingIsEverAcknowledgedByAPacketOfItsOwn() {
-    var end = OneEnd.accessory(Self.offer)
+    var end = OneEnd.accessory { $0 = Self.offer }
     for sequence: UInt8 in 0x41...0xF0 {
       #expect(end.receives(Sheet.packet(0x40, sequence, 0, session: 1, Sheet.message(0x4E09))) == [])
     }
@@ -41,7 +34,7 @@ import Testing
   }
 
   @Test func neitherAWindowNorARepetitionHoldsAnythingUp() {
-    var end = device()
+    var end = OneEnd.device(offer: Self.zero)
     _ = end.told()
     for _ in 0..<300 { end.peer.core.send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") }) }
     let sent = end.says()
@@ -54,7 +47,7 @@ import Testing
   }
 
   @Test func aBareAckOnSuchALinkIsNoMatter() {
-    var end = device()
+    var end = OneEnd.device(offer: Self.zero)
     _ = end.told()
     #expect(end.receives(Sheet.packet(0x40, 0, 1), Sheet.packet(0x60, 0, 1, "0102")) == [])
     #expect(end.told() == [])
@@ -75,16 +68,18 @@ import Testing
   }
 
   @Test func aFallbackThatAlsoAsksForZerosIsNotOfferedForEver() {
-    var settings = Self.offer
-    settings.fallbackParameters = settings.parameters
-    var end = OneEnd.detected(settings)
+    var end = OneEnd.detected {
+      $0 = Self.offer
+      $0.fallbackParameters = $0.parameters
+    }
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
   }
 
   @Test func withoutAFallbackTheDevicesValuesAreTaken() {
-    var settings = Self.offer
-    settings.fallbackParameters = nil
-    var end = OneEnd.detected(settings)
+    var end = OneEnd.detected {
+      $0 = Self.offer
+      $0.fallbackParameters = nil
+    }
     #expect(end.receives(Sheet.packet(0xC0, 0x40, 0, Sheet.parameters(window: 127))) == [Sheet.packet(0x40, 0, 0x40)])
     // Three packets lead to an acknowledgement, so this is an ordinary link.
     let data = (0x41...0x43).map { Sheet.packet(0x40, $0, 0, session: 2, "000161") }
@@ -92,12 +87,7 @@ import Testing
   }
 
   @Test func aDeviceMayDecline() {
-    var end = OneEnd.device(
-      {
-        var settings = DevicePeer.Settings()
-        settings.link.acceptsZeroAcknowledgement = false
-        return settings
-      }(), offer: Self.zero)
+    var end = OneEnd.device(offer: Self.zero) { $0.link.acceptsZeroAcknowledgement = false }
     #expect(end.peer.core.isLinkUp == true)
     // An unanswered AA00 is retransmitted after two seconds, the device's own timeout.
     #expect(end.passes(2_000) == ["2000 \(Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00"))"])
@@ -105,15 +95,13 @@ import Testing
 
   /// A window of 0 is allowed without acknowledgements. With acknowledgements, such a window would block everything.
   @Test func aWindowOfZeroCountsAsOneWhenTheDeviceDeclines() {
-    var settings = DevicePeer.Settings()
-    settings.link.acceptsZeroAcknowledgement = false
-    var end = OneEnd.listening(settings)
+    var end = OneEnd.listening { $0.link.acceptsZeroAcknowledgement = false }
     end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0)))
     #expect(end.receives(Sheet.packet(0x40, 0, 0)) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
   }
 
   @Test func aSpoiledPacketIsToldBecauseItWillNotComeAgain() {
-    var end = OneEnd.accessory(Self.offer)
+    var end = OneEnd.accessory { $0 = Self.offer }
     var packet = Sheet.bytes(0x40, 0x41, 0, session: 2, [0, 1, 0x61])
     packet[11] ^= 1
     end.receives(bytes: packet)
@@ -128,9 +116,7 @@ import Testing
   }
 
   @Test func aWriterThatFoundNoRoomIsToldOnceItsBytesHaveGone() {
-    var settings = DevicePeer.Settings()
-    settings.link.sessionSendBound = 100
-    var end = OneEnd.readyDevice(settings, offer: Self.zero)
+    var end = OneEnd.readyDevice(offer: Self.zero) { $0.link.sessionSendBound = 100 }
     #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
     #expect(end.writes([UInt8](repeating: 7, count: 250), to: 1) == 100)
     #expect(end.says().count == 2)

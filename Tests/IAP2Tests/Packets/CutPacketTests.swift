@@ -4,9 +4,7 @@ import Testing
 /// Tests lines that lose bytes: a packet whose last bytes are lost, and the bytes after that packet.
 @Suite struct CutPacketTests {
   private func device() -> OneEnd<DeviceRole> {
-    var settings = DevicePeer.Settings()
-    settings.link.interByteTimeout = 200
-    var end = OneEnd.device(settings)
+    var end = OneEnd.device { $0.link.interByteTimeout = 200 }
     _ = end.told()
     return end
   }

@@ -54,7 +54,6 @@ import Testing
 
   @Test func aTruePacketHidesOneByteBehindAFalseBeginning() {
     // FF 5A begins a header with a wrong checksum; a valid packet begins within that header.
-    #expect(find("ff", "5a", Self.ack) == [skipped("ff5a"), packet(Self.ack)])
     #expect(find("ff5a00", Self.ack, Self.ack) == [skipped("ff5a00"), packet(Self.ack), packet(Self.ack)])
     #expect(find("ff5a0009400140", Self.message) == [skipped("ff5a0009400140"), packet(Self.message)])
   }

@@ -188,9 +188,7 @@ import Testing
   }
 
   @Test func strayDataIsDroppedAndAcknowledged() {
-    var settings = LinkSettings()
-    settings.parameters.maximumCumulativeAcknowledgements = 1
-    var end = OneEnd.accessory(settings)
+    var end = OneEnd.accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
     #expect(end.receives(data(9, "616263", sequence: 0x41)) == [Sheet.packet(0x40, 0, 0x41)])
     #expect(end.told() == [.strayData(session: 9, bytes: 3)])
   }
@@ -222,9 +220,7 @@ import Testing
   }
 
   @Test func aDeviceCannotAskForSessionsWithoutEnd() {
-    var settings = LinkSettings()
-    settings.parameters.maximumCumulativeAcknowledgements = 1
-    var end = OneEnd.accessory(settings)
+    var end = OneEnd.accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
     var sequence: UInt8 = 0x40
     for id in UInt16(1)...300 {
       sequence &+= 1
@@ -240,9 +236,7 @@ import Testing
 
   /// The ended sessions are never read; new sessions must still be possible, and old sessions must not accumulate.
   @Test func sessionsThatNobodyCollectsDoNotBlockNewOnes() {
-    var settings = LinkSettings()
-    settings.parameters.maximumCumulativeAcknowledgements = 1
-    var end = OneEnd.accessory(settings)
+    var end = OneEnd.accessory { $0.parameters.maximumCumulativeAcknowledgements = 1 }
     var sequence: UInt8 = 0x40
     func next() -> UInt8 {
       sequence &+= 1

@@ -7,11 +7,11 @@ import Testing
   /// An accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is number 43
   /// (hex). Packets are retransmitted 4 times, after a second each, so 3 s are three quarters of the device's patience.
   private func accessory(bound: Int = 10) -> OneEnd<AccessoryRole> {
-    var settings = LinkSettings()
-    settings.sessionReceiveBound = bound
-    settings.parameters = LinkParameters(
-      retransmissionTimeout: 1_000, maximumRetransmissions: 4, maximumCumulativeAcknowledgements: 1)
-    var end = OneEnd.accessory(settings)
+    var end = OneEnd.accessory {
+      $0.sessionReceiveBound = bound
+      $0.parameters = LinkParameters(
+        retransmissionTimeout: 1_000, maximumRetransmissions: 4, maximumCumulativeAcknowledgements: 1)
+    }
     end.opens(1, sequence: 0x41)
     end.opens(2, sequence: 0x42)
     return end
@@ -38,9 +38,7 @@ import Testing
 
   /// A session that is read immediately must not cost the device a timeout.
   @Test func theAcknowledgementOfThePacketThatFillsASessionIsNotLost() {
-    var settings = LinkSettings()
-    settings.sessionReceiveBound = 10
-    var end = OneEnd.accessory(settings)
+    var end = OneEnd.accessory { $0.sessionReceiveBound = 10 }
     end.opens(1, sequence: 0x41)
     end.passes(22)
     // The first of three packets is acknowledged only with the third one; its acknowledgement is not withheld because
@@ -228,18 +226,18 @@ import Testing
 
   /// An accessory on a link without acknowledgements, with session 1 open; the device's next packet is number 42 (hex).
   private func silent(bound: Int) -> OneEnd<AccessoryRole> {
-    var settings = LinkSettings()
-    settings.sessionReceiveBound = bound
-    settings.parameters = LinkParameters().withoutAcknowledgements
-    var end = OneEnd.accessory(settings)
+    var end = OneEnd.accessory {
+      $0.sessionReceiveBound = bound
+      $0.parameters = LinkParameters().withoutAcknowledgements
+    }
     end.opens(1, sequence: 0x41)
     return end
   }
 
   @Test func theDeviceEndsASleepingSessionByItsOwnMessage() {
-    var settings = DevicePeer.Settings()
-    settings.link.sessionReceiveBound = 10
-    var end = OneEnd.readyDevice(settings, offer: Sheet.parameters(timeout: 1_000, repeats: 4, acks: 1))
+    var end = OneEnd.readyDevice(offer: Sheet.parameters(timeout: 1_000, repeats: 4, acks: 1)) {
+      $0.link.sessionReceiveBound = 10
+    }
     #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
     end.says()
     end.receives(Sheet.packet(0x40, 4, 6, session: 2, "0001" + String(repeating: "aa", count: 10)))

@@ -6,9 +6,7 @@ import Testing
   /// Creates a ready device that has opened session 1; the device's next packet is number 7, and the accessory's is
   /// number 4.
   private func opened(_ change: (inout DevicePeer.Settings) -> Void = { _ in }) -> OneEnd<DeviceRole> {
-    var settings = DevicePeer.Settings()
-    change(&settings)
-    var end = OneEnd.readyDevice(settings)
+    var end = OneEnd.readyDevice(change)
     _ = end.peer.openSession(protocolNamed: "com.example.echo", now: end.now)
     end.says()
     return end
@@ -28,9 +26,7 @@ import Testing
   }
 
   @Test func numbersGoUpFromTheFirstAndAreNotUsedTwice() {
-    var settings = DevicePeer.Settings()
-    settings.firstSession = 0xFFFE
-    var end = OneEnd.readyDevice(settings)
+    var end = OneEnd.readyDevice { $0.firstSession = 0xFFFE }
     let routes = (0..<4).map { _ in end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) }
     #expect(routes == [.link(0xFFFE), .link(0xFFFF), .link(0), .link(1)])
     end.peer.core.closeSession(0xFFFF)

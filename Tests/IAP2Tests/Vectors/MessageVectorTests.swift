@@ -73,12 +73,4 @@ import Testing
     let reading = IdentificationReading(ControlMessage(.identificationInformation, body: Sheet.unhex(body)))
     #expect(Sheet.hex(IdentificationJudge().judge(reading).rejection.encoded) == "4040000e1d030004000300040007")
   }
-
-  @Test func m06sValuesAreReadWithTheirSigns() throws {
-    let parameters = try ParameterReader.read(Sheet.unhex("000c00000000000069f6bc7100060001fe98000500023c"))
-    #expect(try parameters[0].number(as: UInt64.self) == 0x69F6_BC71)
-    #expect(try parameters[1].number(as: Int16.self) == -360)
-    #expect(try parameters[2].number(as: Int8.self) == 60)
-    #expect(parameters.map(\.offset) == [0, 12, 18])
-  }
 }

@@ -15,10 +15,10 @@ import Testing
 
   /// V05 is BOYA's SYN, V07 is BOYA's acknowledgement, and V08 is what the host sends to BOYA.
   @Test func v08IsWhatADeviceSaysToBoya() {
-    var settings = DevicePeer.Settings()
-    settings.link.initialSequence = 0x40
-    settings.order = .identificationFirst
-    var end = OneEnd.listening(settings)
+    var end = OneEnd.listening {
+      $0.link.initialSequence = 0x40
+      $0.order = .identificationFirst
+    }
     let answer = end.receives("ff5a001a80011000fc01050400138800ff1e0301000102020134")
     // The SYN equals V06 except for the window and the length, for which a device announces its own values, 7F and
     // FFFF.
@@ -28,46 +28,41 @@ import Testing
   }
 
   @Test func v07IsHowBoyaAcknowledges() throws {
-    let offer = Sheet.unhex("01050400138800ff1e03010001020201")
-    var settings = LinkSettings(parameters: try LinkParameters(decoding: offer.span.bytes))
-    settings.initialSequence = 1
-    var end = OneEnd.detected(settings)
+    let offer = try LinkParameters(decoding: Sheet.unhex("01050400138800ff1e03010001020201").span.bytes)
+    var end = OneEnd.detected {
+      $0 = LinkSettings(parameters: offer)
+      $0.initialSequence = 1
+    }
     // In V06, the host repeats the accessory's own values.
     #expect(end.receives("ff5a001ac04001008c01050400138800ff1e0301000102020134") == ["ff5a0009400140001d"])
     #expect(end.peer.core.isLinkUp == true)
   }
 
   @Test func v12IsWhatADeviceAnswersToThatAccessory() {
-    var settings = DevicePeer.Settings()
-    settings.link.initialSequence = 0x6C
-    var end = OneEnd.listening(settings)
+    var end = OneEnd.listening { $0.link.initialSequence = 0x6C }
     let offer = Sheet.parameters(
       window: 4, length: 512, timeout: 0x05DC, hold: 0x49, repeats: 0x1E, acks: 3, sessions: "010001")
     #expect(end.receives(Sheet.packet(0x80, 0x19, 0, offer)) == ["ff5a0017c06c19004b017fffff05dc00491e0301000135"])
   }
 
   @Test func v19IsHowADeviceBeginsAuthentication() {
-    var settings = DevicePeer.Settings()
-    settings.link.initialSequence = 0x4C
-    var end = OneEnd.listening(settings)
+    var end = OneEnd.listening { $0.link.initialSequence = 0x4C }
     end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters()))
     #expect(end.receives(Sheet.packet(0x40, 0, 0x4C)) == ["ff5a0010404d00010940400006aa00d0"])
   }
 
   @Test func d2IsHowAnAccessoryListsWhatCameAheadOfAGap() {
-    var settings = LinkSettings()
-    settings.initialSequence = 5
-    settings.extendedAcknowledgement = .received
-    var end = OneEnd.accessory(settings, device: 0x45)
+    var end = OneEnd.accessory(device: 0x45) {
+      $0.initialSequence = 5
+      $0.extendedAcknowledgement = .received
+    }
     let one = Sheet.packet(0x40, 0x47, 5, session: 2, "000161")
     let two = Sheet.packet(0x40, 0x48, 5, session: 2, "000162")
     #expect(end.receives(one, two) == ["ff5a000c60054500f1474871"])
   }
 
   @Test func d3IsHowADeviceResets() {
-    var settings = DevicePeer.Settings()
-    settings.link.initialSequence = 0x45
-    var end = OneEnd.device(settings, accessory: 5)
+    var end = OneEnd.device(accessory: 5) { $0.link.initialSequence = 0x45 }
     end.peer.resetLink(now: end.now)
     #expect(end.says() == ["ff5a00091046050043"])
   }
@@ -84,28 +79,17 @@ import Testing
   }
 
   @Test func d5IsHowAnAccessoryConfirmsASession() {
-    var settings = LinkSettings()
-    settings.initialSequence = 5
-    var end = OneEnd.accessory(settings, device: 0x44)
+    var end = OneEnd.accessory(device: 0x44) { $0.initialSequence = 5 }
     end.receives(Sheet.packet(0x40, 0x45, 5, session: 1, "40400011ea000005000001000600010001"))
     end.peer.acceptSession(1, reportingStatus: true)
     #expect(end.says() == ["ff5a001b400645010040400011ea03000600000001000500010075"])
   }
 
-  @Test func d6IsHowADeviceClosesASession() {
-    var end = OneEnd.readyDevice()
-    #expect(end.peer.openSession(protocolNamed: "com.example.echo", now: end.now) == .link(1))
-    end.says()
-    end.peer.core.closeSession(1)
-    let ours = end.says()
-    #expect(ours == [Sheet.packet(0x40, 7, 3, session: 1, "4040000cea01000600000001")])
-  }
-
   @Test func d7IsHowADeviceAgreesToALinkWithoutAcknowledgements() {
-    var settings = DevicePeer.Settings()
-    settings.link.initialSequence = 0x10
-    settings.link.parameters.maximumOutstandingPackets = 32
-    var end = OneEnd.listening(settings)
+    var end = OneEnd.listening {
+      $0.link.initialSequence = 0x10
+      $0.link.parameters.maximumOutstandingPackets = 32
+    }
     let offer = Sheet.parameters(window: 127, timeout: 0, hold: 0, repeats: 0, acks: 0, sessions: "010001 020101")
     #expect(
       end.receives(Sheet.packet(0x80, 0x63, 0, offer)) == ["ff5a001ac01063005a0120ffff000000000000010001020101db"])
