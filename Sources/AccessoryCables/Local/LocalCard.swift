@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryFormats
 import Glibc
 import LinuxIO

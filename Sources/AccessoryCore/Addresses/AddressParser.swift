@@ -35,7 +35,7 @@ struct AddressParser {
       return .tcp(host: host, port: port)
     case .pty: return .pty(path: try path(rest, kind: "pty"))
     case .serial: return try serial(rest)
-    case .usb: return .usb(try USBSelectorParser(parser: self).parse(rest))
+    case .usb: return .usb(try usb(rest))
     case .usbip:
       let (host, port) = try hostAndPort(rest, form: "usbip")
       return .usbip(host: host, port: port)
@@ -44,7 +44,7 @@ struct AddressParser {
         throw error(rest, "'\(rest)' is a path", "gadget:" + (rest.split(separator: "/").last ?? ""))
       }
       return .gadget(controller: rest.isEmpty ? nil : String(rest))
-    case .bt: return .bluetooth(try BluetoothSelectorParser(parser: self).parse(rest))
+    case .bt: return .bluetooth(try bluetooth(rest))
     case nil: throw wrongKind(kind, rest: rest)
     }
   }

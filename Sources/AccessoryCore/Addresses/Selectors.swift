@@ -1,8 +1,6 @@
 /// Parses what may follow `usb:`: nothing, `VID:PID`, `serial=S` or `BUS-PORT`.
-struct USBSelectorParser {
-  let parser: AddressParser
-
-  func parse(_ rest: Substring) throws(AddressError) -> Address.USBSelector {
+extension AddressParser {
+  func usb(_ rest: Substring) throws(AddressError) -> Address.USBSelector {
     if rest.isEmpty { return .any }
     if let equals = rest.firstIndex(of: "=") {
       return try serial(key: rest[..<equals], value: rest[rest.index(after: equals)...])
@@ -13,19 +11,19 @@ struct USBSelectorParser {
       let product = try number(right, called: "product number") { "usb:\(left):\($0)" }
       return .product(vendor: vendor, product: product)
     }
-    if let dash = rest.firstIndex(of: "-"), AddressParser.number(rest[..<dash]) != nil, dash != rest.startIndex {
+    if let dash = rest.firstIndex(of: "-"), Self.number(rest[..<dash]) != nil, dash != rest.startIndex {
       return try port(bus: rest[..<dash], path: rest[rest.index(after: dash)...])
     }
     if Self.hexadecimal(rest) != nil {
-      throw parser.error(rest[rest.endIndex...], "the product number is missing after '\(rest)'", "usb:\(rest):PID")
+      throw error(rest[rest.endIndex...], "the product number is missing after '\(rest)'", "usb:\(rest):PID")
     }
-    throw parser.error(
+    throw error(
       rest, "'\(rest)' is not VID:PID, serial=S or BUS-PORT", "usb:serial=\(rest)")
   }
 
   private func serial(key: Substring, value: Substring) throws(AddressError) -> Address.USBSelector {
-    guard key == "serial" else { throw parser.error(key, "unknown key '\(key)'", "usb:serial=\(value)") }
-    guard !value.isEmpty else { throw parser.error(value, "the serial number is missing", "usb:serial=S") }
+    guard key == "serial" else { throw error(key, "unknown key '\(key)'", "usb:serial=\(value)") }
+    guard !value.isEmpty else { throw error(value, "the serial number is missing", "usb:serial=S") }
     return .serial(String(value))
   }
 
@@ -38,23 +36,23 @@ struct USBSelectorParser {
     let bare = part.hasPrefix("0x") || part.hasPrefix("0X") ? part.dropFirst(2) : part
     let padded = bare.zeroPadded(to: 4)
     let isClear = !bare.isEmpty && Self.hexadecimal(padded[...]) != nil
-    throw parser.error(part, problem, isClear ? fixed(padded) : "usb:VID:PID")
+    throw error(part, problem, isClear ? fixed(padded) : "usb:VID:PID")
   }
 
   private func port(bus: Substring, path: Substring) throws(AddressError) -> Address.USBSelector {
-    guard let busNumber = AddressParser.number(bus), 1...255 ~= busNumber else {
-      throw parser.error(bus, "the bus '\(bus)' is not a number from 1 to 255", "usb:BUS-PORT")
+    guard let busNumber = Self.number(bus), 1...255 ~= busNumber else {
+      throw error(bus, "the bus '\(bus)' is not a number from 1 to 255", "usb:BUS-PORT")
     }
     var ports: [Int] = []
     for part in path.split(separator: ".", omittingEmptySubsequences: false) {
-      guard let port = AddressParser.number(part), 1...255 ~= port else {
+      guard let port = Self.number(part), 1...255 ~= port else {
         let problem = part.isEmpty ? "a port is missing" : "the port '\(part)' is not a number from 1 to 255"
-        throw parser.error(part, problem, "usb:\(bus)-1.2")
+        throw error(part, problem, "usb:\(bus)-1.2")
       }
       ports.append(port)
     }
     // USB allows seven tiers: the root hub, five further hubs and the device.
-    guard ports.count <= 6 else { throw parser.error(path, "the port path has more than six steps", "usb:\(bus)-1.2") }
+    guard ports.count <= 6 else { throw error(path, "the port path has more than six steps", "usb:\(bus)-1.2") }
     return .port(bus: busNumber, path: ports)
   }
 
@@ -132,10 +130,8 @@ extension Address {
 
 /// Parses what may follow `bt:`: nothing, `AA:BB:CC:DD:EE:FF`, `hci1`, `hci1#AA:BB:CC:DD:EE:FF`,
 /// `hci1,dial=AA:BB:CC:DD:EE:FF`.
-struct BluetoothSelectorParser {
-  let parser: AddressParser
-
-  func parse(_ rest: Substring) throws(AddressError) -> Address.BluetoothSelector {
+extension AddressParser {
+  func bluetooth(_ rest: Substring) throws(AddressError) -> Address.BluetoothSelector {
     var selector = Address.BluetoothSelector()
     var place = rest
     if let comma = rest.firstIndex(of: ",") {
@@ -158,9 +154,9 @@ struct BluetoothSelectorParser {
   }
 
   private func adapter(_ part: Substring) throws(AddressError) -> String {
-    guard part.hasPrefix("hci"), part.utf8.count <= 16, AddressParser.number(part.dropFirst(3)) != nil, part != "hci"
+    guard part.hasPrefix("hci"), part.utf8.count <= 16, Self.number(part.dropFirst(3)) != nil, part != "hci"
     else {
-      throw parser.error(part, "'\(part)' is neither an adapter such as hci0 nor a Bluetooth address", "bt:hci0")
+      throw error(part, "'\(part)' is neither an adapter such as hci0 nor a Bluetooth address", "bt:hci0")
     }
     return String(part)
   }
@@ -169,12 +165,12 @@ struct BluetoothSelectorParser {
     if let address = BluetoothDeviceAddress(part) { return address }
     let dashed = part.split(separator: "-").joined(separator: ":")
     let meant = BluetoothDeviceAddress(dashed).map { "bt:\($0)" }
-    throw parser.error(part, "'\(part)' is not a Bluetooth address of six pairs of hexadecimal digits", meant ?? form)
+    throw error(part, "'\(part)' is not a Bluetooth address of six pairs of hexadecimal digits", meant ?? form)
   }
 
   private func dials(_ part: Substring, before place: Substring) throws(AddressError) -> BluetoothDeviceAddress {
     let form = "bt:\(place)\(place.isEmpty ? "" : ",")dial=AA:BB:CC:DD:EE:FF"
-    guard part.hasPrefix("dial=") else { throw parser.error(part, "unknown option '\(part)'", form) }
+    guard part.hasPrefix("dial=") else { throw error(part, "unknown option '\(part)'", form) }
     return try device(part.dropFirst(5), form: form)
   }
 }

@@ -1,5 +1,6 @@
 import AccessoryCore
-import CUSB
+import AccessoryFormats
+import CUdev
 import Glibc
 
 /// A USB device that is or resembles an accessory, with everything that can be learned without opening the device.
@@ -95,15 +96,17 @@ enum USBEnumeration {
     func attribute(_ name: String) -> String? {
       udev_device_get_sysattr_value(device, name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
+    // Blanks and a line break may surround a number in sysfs.
+    func digits(_ name: String) -> String? { attribute(name).map(OptionText.trimmed) }
     guard
       let path = udev_device_get_syspath(device).map({ String(cString: $0) }),
       let port = udev_device_get_sysname(device).map({ String(cString: $0) }),
       let node = udev_device_get_devnode(device).map({ String(cString: $0) }),
-      let bus = attribute("busnum").flatMap({ Int($0.trimmed) }),
-      let number = attribute("devnum").flatMap({ Int($0.trimmed) }),
-      let bytes = SystemFolder(path: path).bytes("descriptors", atMost: longestDescriptors)
+      let bus = digits("busnum").flatMap({ Int($0) }),
+      let number = digits("devnum").flatMap({ Int($0) }),
+      let bytes = SmallFile.read("\(path)/descriptors", limit: longestDescriptors)
     else { return nil }
-    let active = attribute("bConfigurationValue").flatMap { UInt8($0.trimmed) }
+    let active = digits("bConfigurationValue").flatMap { UInt8($0) }
     var vendor: UInt16 = 0
     var product: UInt16 = 0
     let interface: Result<IAPInterfaces, USBHostError>
@@ -116,8 +119,8 @@ enum USBEnumeration {
       case .unrelated: return nil
       }
     } catch {
-      vendor = attribute("idVendor").flatMap { UInt16($0.trimmed, radix: 16) } ?? 0
-      product = attribute("idProduct").flatMap { UInt16($0.trimmed, radix: 16) } ?? 0
+      vendor = digits("idVendor").flatMap { UInt16($0, radix: 16) } ?? 0
+      product = digits("idProduct").flatMap { UInt16($0, radix: 16) } ?? 0
       interface = .failure(.nearMiss("its descriptors cannot be read: \(error)"))
     }
     return USBAccessory(
@@ -135,19 +138,7 @@ enum USBEnumeration {
   }
 
   private static func driver(of interfaces: IAPInterfaces, at path: String, port: String) -> String? {
-    var target = [CChar](repeating: 0, count: 512)
     let link = "\(path)/\(port):\(interfaces.configuration).\(interfaces.main.number)/driver"
-    let count = readlink(link, &target, target.count)
-    guard count > 0 else { return nil }
-    let bytes = target[..<count].map { UInt8(bitPattern: $0) }
-    return String(decoding: bytes, as: UTF8.self).split(separator: "/").last.map(String.init)
-  }
-}
-
-extension String {
-  /// The text without the line breaks and blanks that surround numbers in sysfs.
-  fileprivate var trimmed: Substring {
-    let kept = drop { $0.isWhitespace }
-    return kept.lastIndex { !$0.isWhitespace }.map { kept[...$0] } ?? ""
+    return FilePath.target(ofLink: link)?.split(separator: "/").last.map(String.init)
   }
 }

@@ -130,14 +130,6 @@ public final class USBCable {
   }
 }
 
-struct USBHandle: @unchecked Sendable {
-  let pointer: OpaquePointer
-
-  init(_ pointer: OpaquePointer) {
-    self.pointer = pointer
-  }
-}
-
 /// Runs libusb on a loop: watches the descriptors of one context, and handles events when a descriptor is ready.
 ///
 /// No thread waits for libusb. A descriptor that epoll refuses (such as umockdev's) is polled once a millisecond.

@@ -111,10 +111,11 @@ extension USBChannel {
     switch recovery {
     case .pause: loop.schedule(after: Self.pauseAfterFailure * self[keyPath: direction].failures, well)
     case .clearHalt:
-      let (handle, loop, calls) = (USBHandle(place.handle), loop, calls)
+      nonisolated(unsafe) let handle = place.handle
+      let (loop, calls) = (loop, calls)
       let box = LoopBound(well, on: loop)
       calls.run {
-        libusb_clear_halt(handle.pointer, endpoint)
+        libusb_clear_halt(handle, endpoint)
         loop.execute { box.value() }
       }
     }

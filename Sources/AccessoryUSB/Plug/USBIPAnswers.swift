@@ -36,12 +36,6 @@ public enum USBIPAnswers {
   /// The maximum number of devices in a list; no real server reaches it.
   private static let mostDevices: UInt32 = 4096
 
-  /// The reason why an answer is invalid.
-  public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The problem with the answer, as a sentence fragment.
-    public let description: String
-  }
-
   static let listRequest: [UInt8] = [0x01, 0x11, 0x80, 0x05, 0, 0, 0, 0]
 
   /// Encodes the request to import a device.
@@ -57,12 +51,12 @@ public enum USBIPAnswers {
   }
 
   /// Parses the server's device list; returns nil while the list is incomplete.
-  static func list(_ bytes: [UInt8]) throws(Problem) -> [USBIPOffer]? {
+  static func list(_ bytes: [UInt8]) throws(PlugProblem) -> [USBIPOffer]? {
     try check(bytes, code: 0x0005)
     guard bytes.count >= 12 else { return nil }
     let count = bytes.bigEndian32(at: 8)
     guard count <= mostDevices else {
-      throw Problem(description: "it lists \(count) devices, more than \(mostDevices)")
+      throw .failed("it lists \(count) devices, more than \(mostDevices)")
     }
     // The list is parsed only once it is complete, and completeness is checked whenever more bytes arrive.
     var places: [(record: Range<Int>, interfaces: Range<Int>)] = []
@@ -78,25 +72,25 @@ public enum USBIPAnswers {
   }
 
   /// Parses the answer to ``importRequest(_:)``; returns nil while it is incomplete.
-  public static func imported(_ bytes: [UInt8]) throws(Problem) -> USBIPOffer? {
+  package static func imported(_ bytes: [UInt8]) throws(PlugProblem) -> USBIPOffer? {
     try check(bytes, code: 0x0003)
     guard bytes.count >= 8 else { return nil }
     switch bytes.bigEndian32(at: 4) {
     case 0: break
-    case 2: throw Problem(description: "another client uses it")
-    case 4: throw Problem(description: "no such device")
-    case let status: throw Problem(description: "the server refused it (status \(status))")
+    case 2: throw .failed("another client uses it")
+    case 4: throw .failed("no such device")
+    case let status: throw .failed("the server refused it (status \(status))")
     }
     guard bytes.count >= 8 + USBIPOffer.recordSize else { return nil }
     return USBIPOffer(record: bytes[8..<8 + USBIPOffer.recordSize])
   }
 
-  private static func check(_ bytes: [UInt8], code: UInt16) throws(Problem) {
+  private static func check(_ bytes: [UInt8], code: UInt16) throws(PlugProblem) {
     if bytes.count >= 2, bytes.bigEndian16(at: 0) != USBIPHandshake.version {
-      throw Problem(description: "it does not speak USB/IP 1.1.1: its answer begins with \(bytes[0]), \(bytes[1])")
+      throw .failed("it does not speak USB/IP 1.1.1: its answer begins with \(bytes[0]), \(bytes[1])")
     }
     if bytes.count >= 4, bytes.bigEndian16(at: 2) != code {
-      throw Problem(description: "it answered another request (code \(bytes.bigEndian16(at: 2)))")
+      throw .failed("it answered another request (code \(bytes.bigEndian16(at: 2)))")
     }
   }
 }
@@ -132,15 +126,15 @@ enum USBIPDescriptors {
   /// Parses an answer; returns nil while it is incomplete.
   static func answer(
     _ bytes: [UInt8], to sequence: UInt32, length: UInt16
-  ) throws(USBIPAnswers.Problem) -> [UInt8]? {
+  ) throws(PlugProblem) -> [UInt8]? {
     guard bytes.count >= headerSize else { return nil }
     guard bytes.bigEndian32(at: 0) == 3, bytes.bigEndian32(at: 4) == sequence else {
-      throw USBIPAnswers.Problem(description: "it answered a different request from the one for its descriptors")
+      throw .failed("it answered a different request from the one for its descriptors")
     }
     let (status, count) = (Int32(bitPattern: bytes.bigEndian32(at: 20)), bytes.bigEndian32(at: 24))
     guard status == 0, count <= UInt32(length) else {
-      throw USBIPAnswers.Problem(
-        description: status == 0
+      throw .failed(
+        status == 0
           ? "it sent \(count) bytes of descriptors where \(length) were requested"
           : "it refused the request for its descriptors (status \(status))")
     }
@@ -149,9 +143,9 @@ enum USBIPDescriptors {
   }
 
   /// Returns the length of a configuration and all its descriptors, according to its first nine bytes.
-  static func totalLength(_ configuration: [UInt8]) throws(USBIPAnswers.Problem) -> UInt16 {
+  static func totalLength(_ configuration: [UInt8]) throws(PlugProblem) -> UInt16 {
     guard configuration.count == 9, configuration[1] == Kind.configuration.rawValue else {
-      throw USBIPAnswers.Problem(description: "it sent something other than its configuration descriptor")
+      throw .failed("it sent something other than its configuration descriptor")
     }
     return configuration.littleEndian16(at: 2)
   }

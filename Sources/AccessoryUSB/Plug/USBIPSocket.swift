@@ -61,9 +61,7 @@ package final class USBIPSocket: Sendable {
   static func list(host: String, port: UInt16, rules: PlugRules) throws(PlugProblem) -> [USBIPOffer] {
     let connection = try USBIPSocket(host: host, port: port)
     try connection.write(USBIPAnswers.listRequest)
-    let offers = try connection.read({ _ in 65_536 }) { bytes throws(USBIPAnswers.Problem) in
-      try USBIPAnswers.list(bytes)
-    }
+    let offers = try connection.read({ _ in 65_536 }, USBIPAnswers.list)
     try rules.check(connection.descriptor, isFinal: false)
     return offers
   }
@@ -72,9 +70,7 @@ package final class USBIPSocket: Sendable {
   /// read.
   func take(_ busID: String, rules: PlugRules) throws(PlugProblem) -> USBIPOffer {
     try write(USBIPAnswers.importRequest(busID))
-    let offer = try read({ USBIPAnswers.importSize($0) - $0.count }) { bytes throws(USBIPAnswers.Problem) in
-      try USBIPAnswers.imported(bytes)
-    }
+    let offer = try read({ USBIPAnswers.importSize($0) - $0.count }, USBIPAnswers.imported)
     try rules.check(descriptor, isFinal: true)
     if !rules.takesAnyDevice { try rules.check(try descriptors(of: offer)) }
     // If a time limit expired, the kernel would conclude that the device is gone.
@@ -89,7 +85,7 @@ package final class USBIPSocket: Sendable {
       let number = sequence
       try write(USBIPDescriptors.request(number, of: offer.deviceID, kind, index, length: length))
       return try read({ USBIPDescriptors.answerSize($0, length: length) - $0.count }) {
-        bytes throws(USBIPAnswers.Problem) in
+        bytes throws(PlugProblem) in
         try USBIPDescriptors.answer(bytes, to: number, length: length)
       }
     }
@@ -97,9 +93,7 @@ package final class USBIPSocket: Sendable {
     guard bytes.count == 18 else { throw .failed("its device descriptor has \(bytes.count) bytes") }
     for index in 0..<min(Int(bytes[17]), USBIPDescriptors.mostConfigurations) {
       let head = try ask(.configuration, UInt8(index), length: 9)
-      let total: UInt16
-      do { total = try USBIPDescriptors.totalLength(head) } catch { throw .failed(error.description) }
-      bytes += try ask(.configuration, UInt8(index), length: total)
+      bytes += try ask(.configuration, UInt8(index), length: try USBIPDescriptors.totalLength(head))
     }
     do { return try USBDescriptors(reading: bytes) } catch { throw .failed("its descriptors cannot be read: \(error)") }
   }
@@ -111,7 +105,7 @@ package final class USBIPSocket: Sendable {
   }
 
   private func read<Answer>(
-    _ wanted: ([UInt8]) -> Int, _ parse: ([UInt8]) throws(USBIPAnswers.Problem) -> Answer?
+    _ wanted: ([UInt8]) -> Int, _ parse: ([UInt8]) throws(PlugProblem) -> Answer?
   ) throws(PlugProblem) -> Answer {
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 65_536)
@@ -128,11 +122,7 @@ package final class USBIPSocket: Sendable {
             ? "it closed the connection before it answered" : "it does not answer: \(String(cString: strerror(errno)))")
       }
       bytes += piece.prefix(count)
-      do throws(USBIPAnswers.Problem) {
-        if let answer = try parse(bytes) { return answer }
-      } catch {
-        throw .failed(error.description)
-      }
+      if let answer = try parse(bytes) { return answer }
     }
   }
 

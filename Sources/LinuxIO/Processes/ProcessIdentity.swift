@@ -42,28 +42,6 @@ public struct ProcessIdentity: Hashable, Sendable {
   }
 }
 
-/// Reads small files, such as cards, locks and the system's tables, in one call.
-package enum SmallFile {
-  package static let limit = 64 * 1024
-
-  /// Returns the file's bytes; nil, with errno, if the file cannot be opened or is longer than `limit`.
-  package static func read(_ path: String, limit: Int = limit) -> [UInt8]? {
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-    guard file >= 0 else { return nil }
-    defer { close(file) }
-    var bytes: [UInt8] = []
-    while bytes.count <= limit {
-      let chunk = [UInt8](unsafeUninitializedCapacity: 4_096) { buffer, count in
-        count = max(0, Glibc.read(file, buffer.baseAddress, buffer.count))
-      }
-      if chunk.isEmpty { return bytes }
-      bytes += chunk
-    }
-    errno = EFBIG
-    return nil
-  }
-}
-
 /// Reports, without polling, that a process has ended for any reason.
 public final class ProcessWatch {
   private let source: WatchedDescriptor

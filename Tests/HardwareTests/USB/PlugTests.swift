@@ -47,11 +47,11 @@ import Testing
       ([0x01, 0x11, 0x00, 0x05], "it answered another request (code 5)"),
     ] as [([UInt8], String)]) func aRefusalSaysWhy(bytes: [UInt8], reason: String)
   {
-    #expect(throws: USBIPAnswers.Problem(description: reason)) { try USBIPAnswers.imported(bytes) }
+    #expect(throws: PlugProblem.failed(reason)) { try USBIPAnswers.imported(bytes) }
   }
 
   @Test func aListOfTheAbsurdIsAnErrorAtOnce() {
-    #expect(throws: USBIPAnswers.Problem(description: "it lists 4294967295 devices, more than 4096")) {
+    #expect(throws: PlugProblem.failed("it lists 4294967295 devices, more than 4096")) {
       try USBIPAnswers.list([0x01, 0x11, 0x00, 0x05, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF])
     }
   }
@@ -147,7 +147,7 @@ import Testing
       USBIPBytes.answer(8, status: 0, count: 0), USBIPBytes.answer(7, status: -32, count: 0),
       USBIPBytes.answer(7, status: 0, count: 10), USBIPBytes.unlinked(7, status: 0),
     ] {
-      #expect(throws: USBIPAnswers.Problem.self) { try USBIPDescriptors.answer(wrong, to: 7, length: 9) }
+      #expect(throws: PlugProblem.self) { try USBIPDescriptors.answer(wrong, to: 7, length: 9) }
     }
     #expect(USBIPDescriptors.answerSize(USBIPBytes.answer(7, status: 0, count: .max), length: 9) == 57)
   }

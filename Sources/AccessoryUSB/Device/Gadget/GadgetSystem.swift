@@ -112,24 +112,9 @@ struct SystemFolder: Equatable {
   /// The sorted names in the folder; empty if the folder does not exist.
   var names: [String] { Folder.names(in: path) ?? [] }
 
-  /// Returns the contents of a file, at most `limit` bytes.
-  func bytes(_ name: String, atMost limit: Int) -> [UInt8]? {
-    let file = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return nil }
-    defer { close(file) }
-    var bytes: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 4096)
-    while bytes.count < limit {
-      let count = Glibc.read(file, &piece, piece.count)
-      if count < 0, bytes.isEmpty { return nil }
-      if count <= 0 { break }
-      bytes += piece[..<count]
-    }
-    return bytes
-  }
-
-  func read(_ name: String, atMost limit: Int = 16_384) -> String? {
-    guard var bytes = bytes(name, atMost: limit) else { return nil }
+  /// Returns the contents of a file without the line break at its end; nil if the file is longer than `limit` bytes.
+  func read(_ name: String, atMost limit: Int = 1 << 20) -> String? {
+    guard var bytes = SmallFile.read("\(path)/\(name)", limit: limit) else { return nil }
     if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
     return String(decoding: bytes, as: UTF8.self)
   }
