@@ -54,6 +54,15 @@ public enum AccessoryChange: Equatable, Sendable {
   /// attachment of the same accessory, if there was one.
   case passed(FoundAccessory?)
   case warning(String)
+
+  /// The accessory that changed; nil if it is unknown.
+  var accessory: FoundAccessory? {
+    switch self {
+    case .arrived(let accessory), .changed(let accessory, _), .left(let accessory, _): accessory
+    case .passed(let accessory): accessory
+    case .warning: nil
+    }
+  }
 }
 
 extension Address {

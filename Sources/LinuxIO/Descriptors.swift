@@ -49,29 +49,29 @@ package struct OwnedDescriptor: ~Copyable {
 }
 
 /// A descriptor and its watch; closing or releasing this object cancels the watch first, then closes the descriptor.
-final class WatchedDescriptor {
+package final class WatchedDescriptor {
   /// The descriptor; negative once it is closed.
-  private(set) var number: Int32
+  package private(set) var number: Int32
   private var watch: (any DescriptorWatch)?
 
-  init(taking number: Int32) {
+  package init(taking number: Int32) {
     self.number = number
   }
 
   deinit { close() }
 
-  func close() {
+  package func close() {
     watch?.cancel()
     watch = nil
     if number >= 0 { Glibc.close(number) }
     number = -1
   }
 
-  func watch(for interest: Readiness, on loop: any PollingLoop, _ ready: @escaping (Readiness) -> Void) throws {
+  package func watch(for interest: Readiness, on loop: any PollingLoop, _ ready: @escaping (Readiness) -> Void) throws {
     watch = try loop.watch(number, for: interest, Handler(ready))
   }
 
-  func change(to interest: Readiness) {
+  package func change(to interest: Readiness) {
     watch?.change(to: interest)
   }
 

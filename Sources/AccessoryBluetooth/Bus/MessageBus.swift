@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import CSystemd
 import Glibc
+import LinuxIO
 
 /// A connection to a D-Bus bus on an event loop: method calls, signals, and objects that other programs may call.
 ///
@@ -27,8 +28,7 @@ package final class MessageBus: TimerHandler {
   private let loop: any PollingLoop
   private let ended: (BusError) -> Void
   private let timer: LoopTimer
-  private var watch: (any DescriptorWatch)?
-  private var descriptor: Int32 = -1
+  private let source: WatchedDescriptor
   private(set) var raw: OpaquePointer?
   /// Messages that arrived during a call to sd-bus, to be delivered afterwards.
   private var arrivals: [() -> Void] = []
@@ -40,7 +40,7 @@ package final class MessageBus: TimerHandler {
   /// The maximum number of messages handled in one turn of the loop.
   private static var turnLimit: Int { 64 }
 
-  /// Connects. Connects to the bus. The connection is established in later turns of the loop, but calls can be made
+  /// Connects to the bus. The connection is established in later turns of the loop, but calls can be made
   /// immediately.
   ///
   /// - Parameter ended: called once, when the connection to the bus ends.
@@ -52,12 +52,12 @@ package final class MessageBus: TimerHandler {
     timer = loop.makeTimer()
     let bus = try Self.open(place)
     raw = bus
-    timer.handler = self
     // The descriptor is duplicated, because sd-bus closes its own when the bus ends, and a watch must be cancelled
     // before its descriptor is closed.
-    descriptor = fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 3)
+    source = WatchedDescriptor(taking: fcntl(sd_bus_get_fd(bus), F_DUPFD_CLOEXEC, 3))
+    timer.handler = self
     do {
-      watch = try loop.watch(descriptor, for: .readable, Readiness(of: self))
+      try source.watch(for: .readable, on: loop) { [weak self] _ in self?.process() }
     } catch {
       throw .closed("\(error)")
     }
@@ -231,15 +231,6 @@ package final class MessageBus: TimerHandler {
 
   // MARK: - The loop
 
-  /// The loop retains this handler instead of the bus, which would otherwise never be released.
-  private final class Readiness: DescriptorHandler {
-    private weak var bus: MessageBus?
-
-    init(of bus: MessageBus) { self.bus = bus }
-
-    func descriptorReady(_ readiness: AccessoryCore.Readiness) { bus?.process() }
-  }
-
   package func timerFired(_ timer: LoopTimer) { process() }
 
   /// Lets sd-bus read and write, then delivers what has arrived.
@@ -260,12 +251,12 @@ package final class MessageBus: TimerHandler {
 
   /// Makes the watch and the timer match what sd-bus is waiting for.
   private func settle() {
-    guard let raw, let watch else { return }
+    guard let raw, source.number >= 0 else { return }
     let events = sd_bus_get_events(raw)
-    var interest: AccessoryCore.Readiness = []
+    var interest: Readiness = []
     if events & Int32(POLLIN) != 0 { interest.insert(.readable) }
     if events & Int32(POLLOUT) != 0 { interest.insert(.writable) }
-    watch.change(to: interest)
+    source.change(to: interest)
     var deadline: UInt64 = 0
     guard sd_bus_get_timeout(raw, &deadline) >= 0, deadline != .max else { return timer.cancel() }
     timer.arm(at: loop.now + .microseconds(max(0, Int64(clamping: deadline) - Self.microseconds)))
@@ -280,10 +271,7 @@ package final class MessageBus: TimerHandler {
 
   private func stopWatching() {
     timer.cancel()
-    watch?.cancel()
-    watch = nil
-    if descriptor >= 0 { close(descriptor) }
-    descriptor = -1
+    source.close()
   }
 
   private func end(_ error: BusError) {

@@ -6,7 +6,7 @@ import LinuxIO
 ///
 /// The kernel keeps events until they are read, so none is missed. If the kernel's queue overflows (at 16,384 events on
 /// most systems), the watch reports ``Event/overflow``.
-public final class DirectoryWatch: DescriptorHandler {
+public final class DirectoryWatch {
   /// A change in the directory.
   public enum Event: Equatable, Sendable {
     /// A name appeared: a file was created, or a complete file was moved in.
@@ -28,24 +28,19 @@ public final class DirectoryWatch: DescriptorHandler {
 
   private let onEvent: (Event) -> Void
   private let loop: any PollingLoop
-  private var descriptor: Int32
-  private var watch: (any DescriptorWatch)?
+  private let source: WatchedDescriptor
   /// The inotify watch descriptor of the directory; -1 if there is none.
   private var directory: Int32 = -1
 
   /// Creates a watch without a directory.
   public init(on loop: any PollingLoop, onEvent: @escaping (Event) -> Void) throws(SystemError) {
-    let source = try OwnedDescriptor(inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)), "watch files")
+    let descriptor = try OwnedDescriptor(inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)), "watch files")
     self.loop = loop
     self.onEvent = onEvent
-    descriptor = source.release()
-    do { watch = try loop.watch(descriptor, for: .readable, self) } catch {
+    source = WatchedDescriptor(taking: descriptor.release())
+    do { try source.watch(for: .readable, on: loop) { [unowned self] _ in readEvents() } } catch {
       throw error as? SystemError ?? SystemError("watch files", code: EINVAL)
     }
-  }
-
-  deinit {
-    if descriptor >= 0 { Glibc.close(descriptor) }
   }
 
   /// Watches this directory, instead of any previous one.
@@ -56,31 +51,28 @@ public final class DirectoryWatch: DescriptorHandler {
     case .entries: mask |= UInt32(IN_DELETE) | UInt32(IN_MOVED_FROM)
     case .creations: mask |= UInt32(IN_CREATE)
     }
-    directory = inotify_add_watch(descriptor, path, mask)
+    directory = inotify_add_watch(source.number, path, mask)
     if directory < 0 { throw .last("watch the directory \(path)") }
   }
 
   /// Stops watching the current directory.
   public func lookAway() {
-    if directory >= 0 { inotify_rm_watch(descriptor, directory) }
+    if directory >= 0 { inotify_rm_watch(source.number, directory) }
     directory = -1
   }
 
   /// Ends the watch permanently.
   public func close() {
-    watch?.cancel()
-    watch = nil
-    if descriptor >= 0 { Glibc.close(descriptor) }
-    (descriptor, directory) = (-1, -1)
+    source.close()
+    directory = -1
   }
 
-  /// Reads the events that the loop has announced.
-  public func descriptorReady(_ readiness: Readiness) {
-    while descriptor >= 0 {
+  private func readEvents() {
+    while source.number >= 0 {
       // The event is copied out of the loop's buffer before the handler is called, because the handler may borrow the
       // same buffer.
       let events = loop.withReadBuffer { buffer -> [(directory: Int32, event: Event)]? in
-        let count = read(descriptor, buffer.baseAddress, buffer.count)
+        let count = read(source.number, buffer.baseAddress, buffer.count)
         return count > 0 ? Self.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil
       }
       guard let events else { return }

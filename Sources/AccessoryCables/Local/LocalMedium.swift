@@ -16,13 +16,13 @@ struct LocalMedium: Medium {
     let (directory, serial) = Self.parts(address)
     let (found, problems) = try directory.look()
     return Sighting(
-      accessories: found.filter { serial == nil || $0.card.serial == serial }.map { FoundAccessory($0) },
+      accessories: found.filter { serial == nil || $0.serial == serial },
       problems: problems.map { "ignoring a card: \($0)" })
   }
 
   func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
     guard case .local(let path, let serial) = address, let serial else {
-      return LocalHub(try LocalPorts(Self.parts(address).0), on: context.loop)
+      return try LocalPorts(Self.parts(address).0, on: context.loop)
     }
     let other = path.map { "local:\($0)#" } ?? "local: (or, for a folder, local:\(serial)#)"
     throw TransportError.unusable(
@@ -35,18 +35,6 @@ struct LocalMedium: Medium {
     }
     return (LocalDirectory(path), serial)
   }
-}
-
-private final class LocalHub: PortHub {
-  private let local: LocalPorts
-  private let loop: any PollingLoop
-
-  init(_ local: LocalPorts, on loop: any PollingLoop) {
-    self.local = local
-    self.loop = loop
-  }
-
-  func makePort(for profile: Profile, number: Int) -> any Port { local.makePort(on: loop) }
 }
 
 /// Follows the cards in a local directory and claims cables. An accessory has one host at a time. Other hosts wait
@@ -70,9 +58,8 @@ final class LocalFinder: AccessoryFinder {
   }
 
   func start(_ onEvent: @escaping (AccessoryChange) -> Void) throws {
-    let serial = serial
-    let watcher = LocalWatcher(directory, on: loop) { change in
-      if let change = AccessoryChange(change, serial: serial) { onEvent(change) }
+    let watcher = LocalWatcher(directory, on: loop) { [serial] change in
+      if serial == nil || change.accessory?.serial ?? serial == serial { onEvent(change) }
     }
     self.watcher = watcher
     try watcher.start()
@@ -108,35 +95,14 @@ final class LocalFinder: AccessoryFinder {
 }
 
 extension FoundAccessory {
-  init(_ accessory: LocalAccessory) {
-    let card = accessory.card
-    self.init(key: accessory.entry.name, identity: card.serial, address: accessory.address)
+  /// Describes an accessory in a local directory by its card.
+  public init(_ card: LocalCard, of entry: LocalEntry) {
+    self.init(key: entry.name, identity: card.serial, address: entry.directory.address(of: card.serial))
     name = card.name
     manufacturer = card.manufacturer
     model = card.model
     serial = card.serial
     protocols = card.protocols
     self.card = card
-  }
-}
-
-extension AccessoryChange {
-  /// Converts the change to one of a ``FoundAccessory``; nil if `serial` is given and the accessory has another serial
-  /// number.
-  fileprivate init?(_ change: LocalWatcher.Change, serial: String?) {
-    let subject: LocalAccessory?
-    switch change {
-    case .arrived(let it), .changed(let it, _), .left(let it, _): subject = it
-    case .passed(_, let it): subject = it
-    case .warning: subject = nil
-    }
-    if let serial, let subject, subject.card.serial != serial { return nil }
-    switch change {
-    case .arrived(let it): self = .arrived(FoundAccessory(it))
-    case .changed(let it, let before): self = .changed(FoundAccessory(it), from: FoundAccessory(before))
-    case .left(let it, let reason): self = .left(FoundAccessory(it), reason: reason)
-    case .passed(_, let it): self = .passed(it.map { FoundAccessory($0) })
-    case .warning(let text): self = .warning(text)
-    }
   }
 }

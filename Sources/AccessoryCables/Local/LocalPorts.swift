@@ -1,4 +1,5 @@
 import AccessoryCore
+import AccessoryProfiles
 import Glibc
 import LinuxIO
 
@@ -6,33 +7,29 @@ import LinuxIO
 /// files of dead processes are removed.
 ///
 /// ```swift
-/// let local = try LocalPorts(LocalDirectory.standard())
-/// let accessory = SimulatedAccessory(profile, at: local.makePort(on: loop), …)
+/// let local = try LocalPorts(LocalDirectory.standard(), on: loop)
+/// let accessory = SimulatedAccessory(profile, at: local.makePort(for: profile, number: 1), …)
 /// ```
-public final class LocalPorts {
-  /// The directory.
-  public let directory: LocalDirectory
-  /// The stale attachments, left by dead processes, that were removed.
-  public let swept: [String]
+public final class LocalPorts: PortHub {
+  private let directory: LocalDirectory
+  private let loop: any PollingLoop
 
   /// Creates and checks the local directory, and removes stale files.
-  public init(_ directory: LocalDirectory) throws(LocalError) {
-    self.directory = directory
+  public init(_ directory: LocalDirectory, on loop: any PollingLoop) throws(LocalError) {
+    (self.directory, self.loop) = (directory, loop)
     try directory.make()
-    swept = directory.sweep().map(\.name)
+    directory.sweep()
   }
 
   /// Creates a port for one accessory.
-  public func makePort(on loop: any PollingLoop) -> LocalPort {
-    LocalPort(directory, on: loop)
-  }
+  public func makePort(for profile: Profile, number: Int) -> any Port { LocalPort(directory, on: loop) }
 }
 
 /// A port in the local directory. Each attachment has a new name, which its socket, lock file and card share.
 ///
 /// The socket is created first and the card last; the files are removed in reverse order. A host that reads a card
 /// therefore always finds the socket.
-public final class LocalPort: Port {
+final class LocalPort: Port {
   private let directory: LocalDirectory
   private let loop: any PollingLoop
   private let process = ProcessIdentity.current
@@ -54,10 +51,10 @@ public final class LocalPort: Port {
   }
 
   /// The address of the accessory in the local directory.
-  public var place: String { directory.address(of: appearance?.serial).description }
+  var place: String { directory.address(of: appearance?.serial).description }
 
   /// Rewrites the card if the accessory is plugged in.
-  public func show(_ appearance: PortAppearance) {
+  func show(_ appearance: PortAppearance) {
     guard appearance != self.appearance else { return }
     self.appearance = appearance
     guard let plugged else { return }
@@ -67,7 +64,7 @@ public final class LocalPort: Port {
   }
 
   /// Makes the accessory appear in the local directory.
-  public func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
+  func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     guard let appearance else { preconditionFailure("show() must be called before open() in the local directory") }
     // The directory is created at every attachment, because the directory may have been removed while the accessory was
     // unplugged.
@@ -85,7 +82,7 @@ public final class LocalPort: Port {
   }
 
   /// Removes the accessory from the local directory.
-  public func close() {
+  func close() {
     guard let plugged else { return }
     self.plugged = nil
     remove(plugged)

@@ -14,30 +14,18 @@ import LinuxIO
 /// try watcher.start()          // reports the existing accessories before it returns
 /// ```
 public final class LocalWatcher {
-  /// A change in the local directory.
-  public enum Change: Equatable, Sendable {
-    case arrived(LocalAccessory)
-    /// An accessory's card has changed; the second value is the accessory before the change.
-    case changed(LocalAccessory, from: LocalAccessory)
-    case left(LocalAccessory, reason: String)
-    /// An accessory appeared and disappeared before its card could be read. The value describes an earlier attachment
-    /// of the same accessory, if there was one.
-    case passed(name: String, LocalAccessory?)
-    case warning(String)
-  }
-
   /// The watched directory.
   public let directory: LocalDirectory
   private let loop: any PollingLoop
-  private let onEvent: (Change) -> Void
+  private let onEvent: (AccessoryChange) -> Void
   private var watch: DirectoryWatch?
   private var state = State.idle
 
-  private var attached: [String: LocalAccessory] = [:]
+  private var attached: [String: FoundAccessory] = [:]
   /// Names whose cards disappeared before they could be read.
   private var missed: Set<String> = []
   /// Each accessory's most recent card, keyed by the part of the name that all of its attachments share.
-  private var recentCards = RecentCards<LocalAccessory>()
+  private var recentCards = RecentCards<FoundAccessory>()
   private var owners: OwnerWatch?
 
   private enum State {
@@ -48,7 +36,7 @@ public final class LocalWatcher {
   }
 
   /// Creates a watcher without starting it. `onEvent` is called on the loop.
-  public init(_ directory: LocalDirectory, on loop: any PollingLoop, onEvent: @escaping (Change) -> Void) {
+  public init(_ directory: LocalDirectory, on loop: any PollingLoop, onEvent: @escaping (AccessoryChange) -> Void) {
     self.directory = directory
     self.loop = loop
     self.onEvent = onEvent
@@ -57,9 +45,7 @@ public final class LocalWatcher {
   deinit { stop() }
 
   /// The accessories that are currently plugged in, in order of arrival.
-  public var accessories: [LocalAccessory] {
-    attached.values.sorted { ($0.card.attachedAt, $0.entry.name) < ($1.card.attachedAt, $1.entry.name) }
-  }
+  public var accessories: [FoundAccessory] { attached.values.inOrderOfArrival }
 
   /// Starts watching, and reports all existing accessories.
   ///
@@ -128,10 +114,10 @@ public final class LocalWatcher {
 
   private func settleLater() {
     do { try settle() } catch {
-      tell(.warning("\(error)"))
+      onEvent(.warning("\(error)"))
       // If another directory takes the place of this one, the new directory will be checked too.
       state = .waiting
-      if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { tell(.warning("\(problem)")) }
+      if let watch, let problem = failure(of: { _ = try watchAbove(watch) }) { onEvent(.warning("\(problem)")) }
     }
   }
 
@@ -158,9 +144,9 @@ public final class LocalWatcher {
   /// Handles an overflow of the kernel's queue. Accessories that appeared and disappeared during the overflow are not
   /// reported.
   private func lookAgain() {
-    tell(.warning("the local directory \(directory) changed faster than easim could follow"))
+    onEvent(.warning("the local directory \(directory) changed faster than easim could follow"))
     let names = Set(directory.entries().map(\.name))
-    for accessory in accessories where !names.contains(accessory.entry.name) { remove(accessory, Self.unplugged) }
+    for accessory in accessories where !names.contains(accessory.key) { remove(accessory, Self.unplugged) }
     missed.removeAll()
     for entry in directory.entries() { read(entry) }
   }
@@ -173,20 +159,20 @@ public final class LocalWatcher {
         if isNew, attached[entry.name] == nil { missed.insert(entry.name) }
         return
       }
-      note(LocalAccessory(entry: entry, card: try LocalCard(reading: bytes, of: entry)))
+      note(FoundAccessory(try LocalCard(reading: bytes, of: entry), of: entry), entry)
     } catch {
-      tell(.warning("ignoring a card: \(error)"))
+      onEvent(.warning("ignoring a card: \(error)"))
     }
   }
 
-  private func note(_ accessory: LocalAccessory) {
-    let before = attached.updateValue(accessory, forKey: accessory.entry.name)
-    recentCards.note(accessory, as: accessory.entry.accessoryName, room: max(1_000, attached.count))
-    if before == nil { owners?.add(accessory.card.process) }
+  private func note(_ accessory: FoundAccessory, _ entry: LocalEntry) {
+    let before = attached.updateValue(accessory, forKey: entry.name)
+    recentCards.note(accessory, as: entry.accessoryName, room: max(1_000, attached.count))
     if let before {
-      if before != accessory { tell(.changed(accessory, from: before)) }
+      if before != accessory { onEvent(.changed(accessory, from: before)) }
     } else {
-      tell(.arrived(accessory))
+      if let process = accessory.card?.process { owners?.add(process) }
+      onEvent(.arrived(accessory))
     }
   }
 
@@ -194,42 +180,29 @@ public final class LocalWatcher {
 
   private func vanished(_ entry: LocalEntry) {
     if let accessory = attached[entry.name] {
-      let isOrphan = !accessory.card.process.isRunning
-      remove(accessory, isOrphan ? "its process \(accessory.card.process.pid) is gone" : Self.unplugged)
+      let ended = accessory.card.flatMap { $0.process.isRunning ? nil : $0.process.pid }
+      remove(accessory, ended.map { "its process \($0) is gone" } ?? Self.unplugged)
     } else if missed.remove(entry.name) != nil {
-      tell(.passed(name: entry.name, recentCards[entry.accessoryName]))
+      onEvent(.passed(recentCards[entry.accessoryName]))
     }
   }
 
-  private func remove(_ accessory: LocalAccessory, _ reason: String) {
-    attached[accessory.entry.name] = nil
-    owners?.remove(accessory.card.process)
-    tell(.left(accessory, reason: reason))
+  private func remove(_ accessory: FoundAccessory, _ reason: String) {
+    attached[accessory.key] = nil
+    if let process = accessory.card?.process { owners?.remove(process) }
+    onEvent(.left(accessory, reason: reason))
   }
 
   private func ownerIsGone(_ process: ProcessIdentity) {
     // The watch then reports the removed files like any others.
     directory.sweep()
   }
-
-  private func tell(_ change: Change) { onEvent(change) }
 }
 
-/// An accessory that is plugged into a local directory, as described by its card.
-public struct LocalAccessory: Equatable, Sendable {
-  /// The accessory's files in the local directory.
-  public let entry: LocalEntry
-  /// The accessory's card.
-  public let card: LocalCard
-
-  /// Creates an accessory from its files and card.
-  public init(entry: LocalEntry, card: LocalCard) {
-    self.entry = entry
-    self.card = card
+extension Collection<FoundAccessory> {
+  fileprivate var inOrderOfArrival: [FoundAccessory] {
+    sorted { ($0.card?.attachedAt ?? 0, $0.key) < ($1.card?.attachedAt ?? 0, $1.key) }
   }
-
-  /// The accessory's address.
-  public var address: Address { entry.directory.address(of: card.serial) }
 }
 
 extension LocalDirectory {
@@ -237,20 +210,20 @@ extension LocalDirectory {
   /// used. Stale files of dead processes are removed first.
   ///
   /// - Throws: An error if the local directory cannot be trusted. A directory that does not exist counts as empty.
-  public func look() throws(LocalError) -> (accessories: [LocalAccessory], problems: [String]) {
+  public func look() throws(LocalError) -> (accessories: [FoundAccessory], problems: [String]) {
     guard try check() else { return ([], []) }
     sweep()
-    var found: [LocalAccessory] = []
+    var found: [FoundAccessory] = []
     var problems: [String] = []
     for entry in entries() {
       do {
         guard let bytes = try entry.readCard() else { continue }
-        found.append(LocalAccessory(entry: entry, card: try LocalCard(reading: bytes, of: entry)))
+        found.append(FoundAccessory(try LocalCard(reading: bytes, of: entry), of: entry))
       } catch {
         problems.append("\(error)")
       }
     }
-    return (found.sorted { ($0.card.attachedAt, $0.entry.name) < ($1.card.attachedAt, $1.entry.name) }, problems)
+    return (found.inOrderOfArrival, problems)
   }
 }
 

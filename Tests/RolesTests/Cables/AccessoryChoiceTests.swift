@@ -7,11 +7,9 @@ import Testing
   func accessory(_ name: String, _ serial: String, _ protocols: [String]) throws -> FoundAccessory {
     let entry = try #require(LocalEntry("\(name)-1", in: LocalDirectory("/local")))
     return FoundAccessory(
-      LocalAccessory(
-        entry: entry,
-        card: LocalCard(
-          name: "n", serial: serial, manufacturer: "m", model: "o", protocols: protocols,
-          process: ProcessIdentity(pid: 1, startTime: 1), attachedAt: 0)))
+      LocalCard(
+        name: "n", serial: serial, manufacturer: "m", model: "o", protocols: protocols,
+        process: ProcessIdentity(pid: 1, startTime: 1), attachedAt: 0), of: entry)
   }
 
   @Test func theOnlyOneFits() throws {

@@ -23,10 +23,10 @@ import Testing
       limit.rlim_cur = limit.rlim_max
       setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       let lab = try LocalLab()
-      let local = try LocalPorts(lab.directory)
+      let local = try LocalPorts(lab.directory, on: lab.loop)
       let accessories = try ProfileLibrary().template("echo").instances(1_000).map { lab.accessory($0, on: local) }
       for accessory in accessories { try accessory.plugIn() }
-      let serials = Set(try lab.directory.look().accessories.map(\.card.serial))
+      let serials = Set(try lab.directory.look().accessories.map(\.serial))
       for accessory in accessories { accessory.unplug() }
       try #require(serials.count == 1_000)
       try #require(lab.files.isEmpty)
@@ -64,7 +64,7 @@ final class LocalCycles {
   }
 
   func play() throws {
-    let local = try LocalPorts(lab.directory)
+    let local = try LocalPorts(lab.directory, on: simulatorLoop)
     for index in 0..<Self.accessoryCount {
       accessories.append(try accessory("S\(index)", on: local))
     }
@@ -103,7 +103,8 @@ final class LocalCycles {
     var whole = false
     var made: SimulatedAccessory?
     let accessory = SimulatedAccessory(
-      profile, at: local.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop
+      profile, at: local.makePort(for: profile, number: 1),
+      authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop
     ) { [unowned self] event in
       // A cycle is complete when the host sees the accessory with all its protocols.
       guard case .identification = event.kind, event.subject?.protocols.isEmpty == false, !whole else { return }
@@ -130,16 +131,16 @@ final class LocalCycles {
     }
   }
 
-  private func note(_ change: LocalWatcher.Change) {
+  private func note(_ change: AccessoryChange) {
     switch change {
-    case .arrived(let it): cards[it.card.serial, default: []].append("arrived \(it.card.protocols)")
-    case .left(let it, _): cards[it.card.serial, default: []].append("left \(it.card.protocols)")
+    case .arrived(let it): cards[it.identity, default: []].append("arrived \(it.protocols ?? [])")
+    case .left(let it, _): cards[it.identity, default: []].append("left \(it.protocols ?? [])")
     // The accessory was unplugged before its card could be read, so only the order of events shows which half of the
     // flicker this was.
-    case .passed(_, let it):
-      let seen = cards[it?.card.serial ?? "?", default: []]
+    case .passed(let it):
+      let seen = cards[it?.identity ?? "?", default: []]
       let whole = seen.count % 4 == 2 ? "[\"com.example.echo\"]" : "[]"
-      cards[it?.card.serial ?? "?", default: []] += ["arrived \(whole)", "left \(whole)"]
+      cards[it?.identity ?? "?", default: []] += ["arrived \(whole)", "left \(whole)"]
     case .changed, .warning: warnings.append("\(change)")
     }
   }

@@ -43,7 +43,7 @@ import Testing
 
   @Test func aFlickerIsFollowedThroughToTheProtocols() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory)
+    let local = try LocalPorts(lab.directory, on: lab.loop)
     let host = try Host(lab)
     try host.dialer.start()
     let watcher = lab.watcher()
@@ -71,7 +71,7 @@ import Testing
 
   @Test func onlyTheCableThatIsWantedIsTaken() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory)
+    let local = try LocalPorts(lab.directory, on: lab.loop)
     var visitors: [String] = []
     let accessories = try ["S1", "S2", "S3"].map { serial in
       lab.accessory(try lab.profile(serial: serial), on: local) { event in
@@ -90,7 +90,7 @@ import Testing
 
   @Test func aCableThatAnotherHostHasIsWaitedForAndItsOwnerNamed() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory)
+    let local = try LocalPorts(lab.directory, on: lab.loop)
     let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
     try accessory.plugIn()
     let (first, second) = (try Host(lab), try Host(lab))
@@ -109,13 +109,14 @@ import Testing
 
   @Test func whatTheIdentificationContradictsIsAWarning() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory)
+    let local = try LocalPorts(lab.directory, on: lab.loop)
     let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
     try accessory.plugIn()
     let there = try #require(try lab.directory.look().accessories.first)
-    var card = there.card
+    let entry = try #require(LocalEntry(there.key, in: lab.directory))
+    var card = try #require(there.card)
     (card.name, card.protocols) = ("Somebody else", ["com.example.other"])
-    try there.entry.write(card)
+    try entry.write(card)
     let host = try Host(lab)
     try host.dialer.start()
     lab.run(until: { host.log.appearances.count == 1 })
@@ -131,15 +132,15 @@ import Testing
 
   @Test func whenTheDeviceLeavesTheCardShowsTheFlickerThatTheNextOneWillSee() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory)
+    let local = try LocalPorts(lab.directory, on: lab.loop)
     let accessory = lab.accessory(try lab.profile(serial: "S1", quirks: "flicker,empty=1ms,gap=1ms"), on: local)
     try accessory.plugIn()
     let host = try Host(lab)
     try host.dialer.start()
     lab.run(until: { host.log.appearances.count == 3 })
-    #expect(try lab.directory.look().accessories.first?.card.protocols == ["com.example.echo"])
+    #expect(try lab.directory.look().accessories.first?.protocols == ["com.example.echo"])
     host.stop()
-    lab.run(until: { (try? lab.directory.look().accessories.first?.card.protocols) == [] })
+    lab.run(until: { (try? lab.directory.look().accessories.first?.protocols) == [] })
     accessory.unplug()
     #expect(lab.files == [])
   }

@@ -33,11 +33,11 @@ final class LocalLab {
   func watcher() -> LocalWatcher {
     LocalWatcher(directory, on: loop) { [unowned self] change in
       switch change {
-      case .arrived(let it): changes.append("arrived \(it.card.serial) \(it.card.protocols)")
+      case .arrived(let it): changes.append("arrived \(it.identity) \(it.protocols ?? [])")
       case .changed(let it, let before):
-        changes.append("changed \(it.card.serial) \(before.card.protocols) \(it.card.protocols)")
-      case .left(let it, let reason): changes.append("left \(it.card.serial): \(reason)")
-      case .passed(_, let it): changes.append("passed \(it?.card.serial ?? "?")")
+        changes.append("changed \(it.identity) \(before.protocols ?? []) \(it.protocols ?? [])")
+      case .left(let it, let reason): changes.append("left \(it.identity): \(reason)")
+      case .passed(let it): changes.append("passed \(it?.identity ?? "?")")
       case .warning(let text): changes.append("warning \(text)")
       }
     }
@@ -47,7 +47,8 @@ final class LocalLab {
     _ profile: Profile, on local: LocalPorts, report: @escaping (TimelineEvent) -> Void = { _ in }
   ) -> SimulatedAccessory {
     SimulatedAccessory(
-      profile, at: local.makePort(on: loop), authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop,
+      profile, at: local.makePort(for: profile, number: 1),
+      authenticator: StubAuthenticator(seed: 1, generation: .current), on: loop,
       report: report)
   }
 

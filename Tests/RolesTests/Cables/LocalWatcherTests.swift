@@ -16,7 +16,7 @@ import Testing
 
     init() throws {
       lab = try LocalLab()
-      local = try LocalPorts(lab.directory)
+      local = try LocalPorts(lab.directory, on: lab.loop)
       watcher = lab.watcher()
       try watcher.start()
       accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
@@ -37,7 +37,7 @@ import Testing
 
   @Test func whatIsThereAlreadyIsToldAtOnceAndOnce() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory)
+    let local = try LocalPorts(lab.directory, on: lab.loop)
     for serial in ["S1", "S2", "S3"] {
       let accessory = lab.accessory(try lab.profile(serial: serial), on: local)
       try accessory.plugIn()
@@ -61,7 +61,7 @@ import Testing
     lab.settle()
     #expect(lab.changes == [])
     for level in 1...(depth + 1) where level <= depth { mkdir(lab.root + String(repeating: "/d", count: level), 0o700) }
-    let local = try LocalPorts(lab.directory)
+    let local = try LocalPorts(lab.directory, on: lab.loop)
     let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
     try accessory.plugIn()
     lab.run(until: { !lab.changes.isEmpty })
@@ -84,7 +84,7 @@ import Testing
 
   @Test func anAccessoryThatIsGoneBeforeItsCardIsReadIsToldAllTheSame() throws {
     let lab = try LocalLab()
-    let local = try LocalPorts(lab.directory)
+    let local = try LocalPorts(lab.directory, on: lab.loop)
     let watcher = lab.watcher()
     try watcher.start()
     let accessory = lab.accessory(try lab.profile(serial: "S1"), on: local)
