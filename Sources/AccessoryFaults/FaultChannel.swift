@@ -361,13 +361,13 @@ extension Cable {
   ) -> Cable {
     guard !faults.isEmpty || mayChange else { return self }
     let mayCut = hasNativeChannels && (mayChange || faults.contains(where: \.cuts))
-    let hand = Hand()
+    weak var main: SeverableChannel?
     return wrapped(
       main: { bare in
         var inner = bare
         if mayCut {
           let severable = SeverableChannel(around: bare, on: loop)
-          hand.channel = severable
+          main = severable
           inner = severable
         }
         let channel = FaultChannel(
@@ -378,14 +378,10 @@ extension Cable {
       side: { name, inner in
         let channel = FaultChannel(around: inner, faults, random: random(), unit: .transfers, on: loop) { event in
           report(event)
-          if event.fault.cuts { hand.channel?.pull() }
+          if event.fault.cuts { main?.pull() }
         }
         made(channel)
         return channel
       })
-  }
-
-  private final class Hand {
-    weak var channel: SeverableChannel?
   }
 }

@@ -303,7 +303,7 @@ final class DeviceAttachment: ConnectionOwner {
 
   /// The subject of an event: the published accessory or, if nothing is published, the identified one.
   private var subject: TimelineEvent.Subject? {
-    if let shown, shown.connectionID == publication.currentConnectionID { return shown }
+    if let shown, shown.connectionID == published?.connectionID { return shown }
     return published.map(TimelineEvent.Subject.init) ?? identified
   }
 }

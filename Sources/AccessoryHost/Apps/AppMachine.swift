@@ -144,26 +144,23 @@ struct AppMachine: Equatable {
   // MARK: App states
 
   mutating func move(to state: AppState) -> [Action] {
-    let wasHeld = lifecycle.isHeld
-    let effect = lifecycle.move(to: state)
-    return follow(effect, wasHeld: wasHeld)
+    follow { $0.move(to: state) }
   }
 
   /// Handles bytes that arrive for a session while the app is suspended.
   mutating func bytesCame(now: Instant) -> [Action] {
     guard rules.wakesForBytes else { return [] }
-    let wasHeld = lifecycle.isHeld
-    let effect = lifecycle.bytesCame(now: now, runsFor: rules.wakeTime)
-    return follow(effect, wasHeld: wasHeld)
+    let time = rules.wakeTime
+    return follow { $0.bytesCame(now: now, runsFor: time) }
   }
 
   mutating func handleTimeout(now: Instant) -> [Action] {
-    let wasHeld = lifecycle.isHeld
-    let effect = lifecycle.handleTimeout(now: now)
-    return follow(effect, wasHeld: wasHeld)
+    follow { $0.handleTimeout(now: now) }
   }
 
-  private mutating func follow(_ effect: AppLifecycle.Effect, wasHeld: Bool) -> [Action] {
+  private mutating func follow(_ change: (inout AppLifecycle) -> AppLifecycle.Effect) -> [Action] {
+    let wasHeld = lifecycle.isHeld
+    let effect = change(&lifecycle)
     let hold: [Action] = wasHeld == lifecycle.isHeld ? [] : [.hold(lifecycle.isHeld)]
     switch effect {
     case .nothing: return hold

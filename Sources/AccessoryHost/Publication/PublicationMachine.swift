@@ -70,13 +70,6 @@ public struct PublicationMachine {
     }
   }
 
-  var currentConnectionID: Int? {
-    switch state {
-    case .early(let shown, _, _), .ending(let shown, _, _), .published(let shown): shown.connectionID
-    case .attached, .withdrawn: nil
-    }
-  }
-
   private var isAttached: Bool {
     if case .attached = state { return true }
     return false
