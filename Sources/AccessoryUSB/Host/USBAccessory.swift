@@ -1,6 +1,6 @@
 import AccessoryCore
 import AccessoryFormats
-import CUdev
+import CUSB
 import Glibc
 
 /// A USB device that is or resembles an accessory, with everything that can be learned without opening the device.
