@@ -235,18 +235,26 @@ import Testing
     wait("there is room again") { next.text == "x" }
   }
 
-  @Test func aProgramThatOthersCouldHaveWrittenIsNotRun() throws {
-    var program = Behavior.Program("cat")
-    program.origin.objection = "/tmp/x.json5 belongs to another user"
-    let rig = try BehaviorRig(.exec(program), on: loop)
-    wait("the accessory is shown") { rig.shown != nil }
-    let recorder = try rig.open()
-    wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
-    #expect(
-      rig.said == [
-        .warning(
-          "session 1: cat is not run: /tmp/x.json5 belongs to another user, so its programs run only if allowed")
-      ])
+  /// The same profile may come from a file that is trusted to run programs and from one that is not.
+  @Test func onlyTheAccessoryOfAnUntrustedFileIsKeptFromRunningItsProgram() throws {
+    var untrusted = Behavior.Program("cat")
+    untrusted.origin.objection = "/tmp/x.json5 belongs to another user"
+    for program in [Behavior.Program("cat"), untrusted, Behavior.Program("cat")] {
+      let rig = try BehaviorRig(.exec(program), on: loop)
+      wait("the accessory is shown") { rig.shown != nil }
+      let recorder = try rig.open()
+      if program.origin.objection == nil {
+        recorder.send("x")
+        wait("the program answers") { recorder.text == "x" }
+      } else {
+        wait("the session ends") { recorder.end != nil && rig.endings.count == 1 }
+        #expect(
+          rig.said == [
+            .warning(
+              "session 1: cat is not run: /tmp/x.json5 belongs to another user, so its programs run only if allowed")
+          ])
+      }
+    }
   }
 
   @Test func inInventedTimeThereAreNoPrograms() throws {
