@@ -27,4 +27,15 @@ for file in own.pcapng bt.snoop; do
 done
 [ "$(wc -l </tmp/own.pcapng.sums)" = 2 ] || fail "not one session: $(ls /tmp/own.pcapng.sessions)"
 cmp /tmp/own.pcapng.sums /tmp/bt.snoop.sums || fail "the sessions differ"
+# Redacted, it decodes as before, and contains neither the serial number nor the adapters' addresses.
+easim redact --json /tmp/bt.snoop >/tmp/redacted || fail "redact: $(cat /tmp/redacted)"
+grep -q '"serial":{"values":1' /tmp/redacted || fail "redact: $(cat /tmp/redacted)"
+mv /tmp/bt.redacted.snoop /tmp/redacted.snoop
+easim decode /tmp/redacted.snoop >/tmp/bt.again || fail "decode: $(cat /tmp/bt.again)"
+[ "$(wc -l </tmp/bt)" = "$(wc -l </tmp/bt.again)" ] || fail "it decodes differently: $(tail -3 /tmp/bt.again)"
+btmon -r /tmp/redacted.snoop >/tmp/shown
+for text in "$accessory" "$host"; do
+  if grep -qF "$text" /tmp/shown; then fail "left: $text"; fi
+done
+if grep -qa 040025380108A /tmp/redacted.snoop; then fail "the serial number is left"; fi
 echo "measured: $(cat /tmp/own.in /tmp/own.out | wc -l) packets are equal"

@@ -34,4 +34,13 @@ done
 [ "$(wc -l </tmp/own.pcapng.sums)" = 2 ] || fail "not one session: $(ls /tmp/own.pcapng.sessions)"
 cmp /tmp/own.pcapng.sums /tmp/usb.pcap.sums || fail "the sessions differ"
 echo "measured: $(cat /tmp/own.in /tmp/own.out | wc -l) packets are equal"
+
+# Redacted, it decodes as before, and does not contain the serial number, which is in USB's descriptors as well.
+easim redact --json /tmp/usb.pcap >/tmp/redacted || fail "redact: $(cat /tmp/redacted)"
+grep -q '"serial":{"values":1' /tmp/redacted || fail "redact: $(cat /tmp/redacted)"
+# Descriptors have a zero after each character.
+tr -d '\000' </tmp/usb.pcap | grep -qa 040025380108A000608 || fail "the capture has no descriptor"
+if tr -d '\000' </tmp/usb.redacted.pcap | grep -qa 040025380108A; then fail "the serial number is left"; fi
+easim decode /tmp/usb.redacted.pcap >/tmp/usb.again || fail "decode: $(cat /tmp/usb.again)"
+[ "$(wc -l </tmp/usb)" = "$(wc -l </tmp/usb.again)" ] || fail "it decodes differently: $(tail -3 /tmp/usb.again)"
 kill -INT $plug $run
