@@ -186,11 +186,13 @@ let package = Package(
 
     // What several test targets share; ChannelsOnHardware is the suite of all channels on USB and Bluetooth, for a guest
     // of the kernel lane, and RealTimeSoak two processes for minutes and hours, and what becomes of them: Scripts/soak.
-    support("TestSupport", "AccessoryCore AccessoryFormats CLinux"),
+    // The guest has no Swift Testing, so what runs there does not depend on TestSupport.
+    support("TestSupport", "AccessoryCore AccessoryFormats"),
+    support("ChannelSuite", "AccessoryCore AccessoryFormats CLinux"),
     support(
       "FuzzTargets", "AccessoryControl AccessoryProfiles AccessoryCaptures LinuxIO AccessoryCore AccessoryFormats IAP2"),
     program(
-      "ChannelsOnHardware", "AccessoryBluetooth AccessoryUSB LinuxIO AccessoryCore TestSupport",
+      "ChannelsOnHardware", "AccessoryBluetooth AccessoryUSB LinuxIO AccessoryCore ChannelSuite",
       path: "Tests/Support/ChannelsOnHardware"),
     program("RealTimeSoak", "LinuxIO AccessoryCore AccessoryFormats TestSupport", path: "Tests/Support/RealTimeSoak"),
 
@@ -200,11 +202,12 @@ let package = Package(
     tests("IAP2Tests", "AccessoryCore AccessoryFormats IAP2 TestSupport"),
     tests(
       "LinuxIOTests",
-      "AccessoryCables AccessoryFaults LinuxIO AccessoryCore AccessoryFormats IAP2 CLinux TestSupport"),
+      "AccessoryCables AccessoryFaults LinuxIO AccessoryCore AccessoryFormats IAP2 CLinux ChannelSuite "
+        + "TestSupport"),
     tests(
       "HardwareTests",
       "easim AccessorySimulator AccessoryHost AccessoryHardware AccessoryBluetooth AccessoryUSB AccessoryCables "
-        + "AccessorySessions AccessoryProfiles LinuxIO Certificates AccessoryCore CSystemd TestSupport"),
+        + "AccessorySessions AccessoryProfiles LinuxIO Certificates AccessoryCore CSystemd ChannelSuite TestSupport"),
     tests(
       "RolesTests",
       "AccessoryReplay AccessoryWorlds AccessorySimulator AccessoryHost AccessoryHardware AccessoryRedaction "

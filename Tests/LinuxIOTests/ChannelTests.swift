@@ -1,6 +1,7 @@
 import AccessoryCore
 import AccessoryFaults
 import AccessoryFormats
+import ChannelSuite
 import LinuxIO
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import AccessoryCore
 import AccessoryFaults
 import AccessoryFormats
 import CLinux
+import ChannelSuite
 import Glibc
 import LinuxIO
 import TestSupport

@@ -1,4 +1,5 @@
 import AccessoryCore
+import ChannelSuite
 import Foundation
 import Glibc
 import LinuxIO

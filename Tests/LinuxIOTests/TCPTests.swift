@@ -1,4 +1,5 @@
 import AccessoryCore
+import ChannelSuite
 import Glibc
 import TestSupport
 import Testing

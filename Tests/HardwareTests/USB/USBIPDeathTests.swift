@@ -1,4 +1,5 @@
 import AccessoryCore
+import ChannelSuite
 import LinuxIO
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import AccessoryBluetooth
 import AccessoryCore
+import ChannelSuite
 import LinuxIO
-import TestSupport
 
 /// RFCOMM between two paired adapters on this machine. The left end is the host, on hci0; the right end is the
 /// accessory, on hci1.

@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryUSB
+import ChannelSuite
 import Glibc
 import LinuxIO
-import TestSupport
 
 extension ChannelFactory {
   /// The accessory as a FunctionFS gadget on this machine's only device port (dummy_hcd). An accessory that closes is

@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryUSB
+import ChannelSuite
 import Glibc
 import LinuxIO
-import TestSupport
 
 extension ChannelFactory {
   /// The accessory on a USB/IP server, plugged into the kernel's virtual host controller. An accessory that closes is

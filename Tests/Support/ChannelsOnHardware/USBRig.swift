@@ -1,7 +1,7 @@
 import AccessoryCore
 import AccessoryUSB
+import ChannelSuite
 import LinuxIO
-import TestSupport
 
 protocol AccessoryEnd: AnyObject {
   func plugIn(_ onEvent: @escaping (Cable) -> Void) throws

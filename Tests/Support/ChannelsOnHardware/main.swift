@@ -5,8 +5,8 @@
 //   ChannelsOnHardware gadget channels|deaths [WORD…]    needs dummy_hcd and FunctionFS
 //   ChannelsOnHardware bluetooth channels|deaths [WORD…] needs BlueZ, and hci0 paired with hci1
 
+import ChannelSuite
 import Glibc
-import TestSupport
 
 let media: [String: (ChannelFactory, DeathFactory)] = [
   "usbip": (.usbip, .usbip), "gadget": (.gadget, .gadget),
