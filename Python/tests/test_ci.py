@@ -35,7 +35,7 @@ def test_hardware(easim_host):
     report = easim_host.burst(b"hello", count=10)
     assert report.passed, report
 """
-# Replaces a Swift toolchain; Scripts/outside runs the tests of Swift packages with a real one.
+# Stands in for the Swift toolchain in these tests; Scripts/outside runs the tests of Swift packages with a real one.
 SWIFT = """#!/bin/sh
 [ "$1 $2" = "test --xunit-output" ] || exit 64
 printf '<testsuites><testsuite name="swift" tests="1"><testcase name="t"/></testsuite></testsuites>' >"$3"

@@ -5,7 +5,7 @@ import LinuxIO
 /// accessory's name, and accepts connections from hosts or connects to one.
 ///
 /// The service stays published while the accessory is unplugged, so that replugging needs no new registration. Hosts
-/// that connect meanwhile are disconnected.
+/// that connect during that time are disconnected.
 package final class BluetoothAccessory {
   package enum Event {
     case connected(DescriptorChannel, from: String)

@@ -5,8 +5,9 @@ import LinuxIO
 /// them.
 ///
 /// When both ends connect at the same time, the host keeps the first connection and closes the other. The accessory
-/// keeps both connections until one ends, so both sides end up using the one that the host keeps. When a device
-/// connects, ``BlueZ/Event/device(_:from:)`` is emitted, and the connection waits for ``connect(to:completion:)``.
+/// keeps both connections open until one of them ends, so both sides end up with the one that the host kept. When a
+/// device connects, ``BlueZ/Event/device(_:from:)`` is emitted, and the connection waits for
+/// ``connect(to:completion:)``.
 package final class BluetoothHost {
   /// The time limit for one attempt to connect.
   package static var attemptLimit: Duration { RFCOMMDial.timeout }

@@ -89,8 +89,8 @@ private final class BluetoothFinder: AccessoryFinder {
   private var observer: BlueZ.Observer?
   private var shown: [String: BluetoothDevice] = [:]
   private var onEvent: ((AccessoryChange) -> Void)?
-  /// A placeholder that is listed if no device can be, with the reason: Bluetooth cannot be used, or BlueZ does not
-  /// know the device.
+  /// A placeholder that is listed, with the reason, when no device can be listed: Bluetooth cannot be used, or BlueZ
+  /// does not know the device.
   private var absent: FoundAccessory?
 
   init(_ selector: Address.BluetoothSelector, of host: BluetoothHost) {

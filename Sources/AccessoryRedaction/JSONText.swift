@@ -70,8 +70,8 @@ struct JSONText {
     guard elements.count >= 7, case .number(let cable) = elements[1], case .number(let sender) = elements[2],
       case .number(let event) = elements[3], case .text = elements[4], case .text(let bytes) = elements[5]
     else { return }
-    // Transfers of native channels are a separate stream. So are packets changed by a fault, because the trace
-    // contains these packets twice.
+    // Transfers on native channels form a separate stream. So do packets changed by a fault, because the trace contains
+    // these packets twice.
     let kind = event == "5" ? "native" : event == "6" ? "fault" : "packet"
     pieces[bytes].use = .base64("\(kind) \(cable) \(sender)")
   }

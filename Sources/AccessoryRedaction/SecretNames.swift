@@ -37,7 +37,7 @@ public struct SecretNames: Sendable {
     values[value] = kind
     replacements.insert(name)
     index(value)
-    // Text may also contain the secret in hex, so those forms are added too.
+    // Text may also contain the secret in hex, so its hex forms are added too.
     guard value.count >= 4 else { return }
     for separator in ["", " ", ":", "-"] {
       for isUpper in [false, true] {

@@ -28,7 +28,8 @@ final class PreparedProfile: Sendable {
 
   private static let last = Locked<PreparedProfile?>(nil)
 
-  /// Returns the profile that was prepared last if it is the same, as it is for the accessories of a large test.
+  /// Reuses the most recently prepared profile if it is the same one, which is common among the accessories of a large
+  /// test.
   static func prepared(_ profile: Profile) -> PreparedProfile {
     // Equal programs may come from different files, of which only some are trusted to run programs.
     guard profile.programs.isEmpty else { return PreparedProfile(profile) }

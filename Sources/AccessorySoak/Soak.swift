@@ -65,7 +65,7 @@ public struct SoakOutcome: Sendable, CustomStringConvertible {
 /// let outcome = Soak.run(recipe.plan(23))
 /// ```
 public struct SoakRecipe: Sendable {
-  /// The accessories' profile, and the reference by which the user named it; nil for random accessories.
+  /// The accessories' profile, and the name or path by which the user specified it; nil for random accessories.
   public var profile: (reference: String, template: ProfileTemplate)?
   /// Corner cases that must not be reached. Reaching a forbidden corner case counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []

@@ -2,9 +2,9 @@
 //
 // The guardian is the subreaper of everything the program starts, so nothing can escape it by leaving its process group
 // or its parent. When the program has ended, the guardian kills all remaining processes. When this process ends, in any
-// way, the guardian kills everything immediately. To notice the end of this process, the guardian waits on a pipe, the
-// leash, whose other end only this process holds. The guardian is forked and never executes another file, so it only
-// calls functions that are allowed after a fork in a multithreaded process.
+// way, the guardian kills everything immediately. To detect that this process has ended, the guardian waits on a pipe
+// (the leash) whose other end is held only by this process. The guardian is forked and never executes another file, so
+// it only calls functions that are allowed after a fork in a multithreaded process.
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>
@@ -141,7 +141,7 @@ static _Noreturn void guard(pid_t body, int leash, int signals) {
       bool was_killed = info.si_code != CLD_EXITED;
       sweep(body, signals, grace_milliseconds);
       if (!was_killed) _exit(status);
-      // The guardian ends in the same way as the program, but without a core dump of its own.
+      // The guardian ends in the same way as the program, but without writing a core dump.
       struct rlimit none = {0, 0};
       setrlimit(RLIMIT_CORE, &none);
       struct sigaction usual = {.sa_handler = SIG_DFL};

@@ -41,8 +41,8 @@ public struct EABluetoothAccessoryPickerError: _BridgedStoredNSError, Hashable, 
   public static var resultFailed: Code { .resultFailed }
 }
 
-/// Plays the part of the user in a Bluetooth picker. Only a test's world can answer a picker; in other programs, no
-/// picker is shown.
+/// Plays the part of the user in a Bluetooth picker. Only a test's simulated world can answer a picker; programs
+/// without a world never show one.
 package protocol PickerAnswering: AnyObject {
   /// Offers the accessories whose names match, and calls `finish` with the outcome. Called on the event loop.
   func pick(matching isOffered: (String) -> Bool, finish: @escaping (PickerOutcome) -> Void)

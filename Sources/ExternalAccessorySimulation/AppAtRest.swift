@@ -5,13 +5,13 @@ import Foundation
 import Glibc
 import LinuxIO
 
-/// Determines, from what the operating system shows, whether the app may still do something by itself.
+/// Determines, from what the operating system shows, whether the app may still do something without being called.
 ///
 /// If a world has nothing scheduled, a wait continues only while the app may act in real time. Without this check,
 /// every unsuccessful wait would last until its timeout. An app whose state cannot be determined counts as waiting.
 enum AppAtRest {
   enum Finding {
-    /// None of the process's threads, tasks or timers will act by itself before the limit.
+    /// None of the process's threads, tasks or timers will become active before the limit.
     case atRest
     /// A thread is running, perhaps only briefly.
     case atWork

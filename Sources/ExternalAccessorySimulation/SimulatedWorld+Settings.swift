@@ -13,7 +13,7 @@ extension SimulatedWorld {
     public enum Clock: Sendable {
       /// Time passes only in `SimulatedWorld.advance(by:)` and ``SimulatedWorld/run(limit:isolation:until:)``.
       case virtual
-      /// Time passes by itself.
+      /// Time advances automatically.
       case real
     }
 
@@ -49,7 +49,7 @@ extension SimulatedWorld {
     public var backgroundModes: [String] = []
     /// How the system treats the app in cases where sources disagree or systems differ.
     public var rules = AppRules()
-    /// How Apple's framework reports events in cases where its documentation is silent or systems differ. Each of these
+    /// How Apple's framework reports events where its documentation says nothing or OS versions differ. Each of these
     /// settings is also a member of this type: `settings.endOrder = .notificationFirst`.
     public var framework = FrameworkSettings()
     /// Whether the device shows accessories, without protocols, before they are authenticated.

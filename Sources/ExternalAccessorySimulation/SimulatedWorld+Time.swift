@@ -166,7 +166,7 @@ extension SimulatedWorld {
     return virtual.nextDeadline.map { $0 > virtual.now } ?? true
   }
 
-  /// Waits until the main queue has run all its work, including work that is added in the meantime.
+  /// Waits until the main queue has run all its work, including work that is added during the wait.
   private func drainMain() async {
     repeat {
       await withCheckedContinuation { continuation in OperationQueue.main.addOperation { continuation.resume() } }

@@ -86,8 +86,8 @@ public enum Transports {
     }
   }
 
-  /// Returns true if a host is this machine, given as a number or as `localhost`. A host name that must be looked up
-  /// counts as another machine.
+  /// Returns true if a host, given as a numeric address or as `localhost`, is this machine. A host name that must be
+  /// looked up counts as another machine.
   package static func isThisMachine(_ host: String) -> Bool {
     areHere(NameResolver.known(host, port: 0))
   }

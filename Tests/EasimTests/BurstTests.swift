@@ -244,7 +244,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// The table in docs/load.md must match a report.
+  /// Checks that the figures in the table of docs/load.md are those in a report.
   @Test func theReportHasTheMembersOfTheDocumentAndNoOthers() throws {
     let lines = try Repository.text("docs/load.md").split(separator: "\n")
     let start = try #require(lines.firstIndex { $0.hasPrefix("| member |") })

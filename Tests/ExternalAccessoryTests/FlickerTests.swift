@@ -156,7 +156,7 @@ import Testing
       echo.takeSessions()
       echo.plugIn()
       // Waits until the last message of the setup has been acknowledged; a device that is still waiting for that
-      // acknowledgement would detect the loss by itself.
+      // acknowledgement would detect the loss on its own.
       await world.advance(by: .seconds(1))
       echo.pull(unnoticed: true)
       await world.advance(by: .seconds(8 * 3600))
@@ -177,8 +177,8 @@ import Testing
     }
   }
 
-  /// The accessory connects again while its stale entry is still listed. There are then two entries with one serial
-  /// number, and only the newer one works.
+  /// The accessory connects again while its stale entry is still listed. There are then two entries with the same
+  /// serial number, and only the newer one works.
   @Test func f8TheAccessoryComesBackBesideItsGhost() async throws {
     try await withSimulatedWorld { world in
       let echo = try world.add("echo")

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct ScenarioTests {
   /// Plays every shipped scenario twice: in a world, with the client of the command-line tool, and with `easim scenario
-  /// run`. The bytes on the cables and the timelines must be identical.
+  /// run`. Both runs must put identical bytes on the cables and produce identical timelines.
   @Test(arguments: ScenarioLibrary().names)
   func aWorldsTranscriptIsThatOfTheCommandLine(name: String) async throws {
     let local = LocalFolder()

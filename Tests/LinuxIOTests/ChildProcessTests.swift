@@ -56,7 +56,7 @@ import Testing
     let child = try shell("sleep 1000 & echo $!", witness)
     wait("the program's exit is reported") { witness.endings == [.exited(0)] }
     let background = try #require(Int32(witness.printed.dropLast()))
-    // The background process must be gone before the program's end is reported, so that nothing is left to wait for.
+    // The background process must be gone before the program's end is reported, so that no process is left to wait for.
     #expect(kill(background, 0) == -1 && errno == ESRCH)
     withExtendedLifetime(child) {}
   }

@@ -66,10 +66,10 @@ package struct BluetoothDevice: Equatable, Sendable {
   /// The name of the device's adapter, for example "hci0".
   package var adapter: String { BlueZPath.last(adapterPath) }
 
-  /// Whether this is an accessory: a device that offers the accessory service.
+  /// Whether the device offers the accessory service, as both real and simulated accessories do.
   package var isAccessory: Bool { services.contains(AccessoryService.accessory) }
 
-  /// Whether this is a real or simulated Apple device: a device that offers the device service.
+  /// Whether the device offers the device service, as both real and simulated Apple devices do.
   package var isAppleDevice: Bool { services.contains(AccessoryService.device) }
 
   /// The device's name, or its address if it has no name.

@@ -131,7 +131,7 @@ final class RegisteredObject {
 
   deinit {
     guard let object else { return }
-    // When the process ends, BlueZ removes the registration by itself.
+    // When the process ends, BlueZ removes the registration automatically.
     call("Unregister\(kind)") { _ in }
     blueZ.bus?.withdraw(object)
   }

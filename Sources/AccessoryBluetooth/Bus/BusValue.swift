@@ -173,8 +173,8 @@ private func readValue(_ message: OpaquePointer) throws(BusError) -> BusValue? {
     return .variant(inner)
   default:
     guard let kind = BusInteger(rawValue: code) else { throw .failed("read a message", code: EBADMSG) }
-    // sd-bus writes exactly as many bytes as the type occupies. They are the lowest bytes of the result, because Linux
-    // is little-endian on all supported machines.
+    // sd-bus writes exactly as many bytes as the type occupies. They are the low-order bytes of the result, because all
+    // supported machines are little-endian.
     return .integer(kind.number(try readBasic(message, type, UInt64(0))), kind)
   }
 }

@@ -13,8 +13,8 @@ import LinuxIO
 /// ```
 ///
 /// A cable whose accessory never became ready counts as a failure. Users see each attempt as an attachment at both
-/// ends, so the pauses between attempts grow. The shortest pause follows an attempt that nothing answered, or a cable
-/// whose accessory became ready.
+/// ends, so the pauses between attempts grow. The pause is shortest after an attempt that got no answer, or after a
+/// cable whose accessory became ready.
 ///
 /// Invariant: only `waiting` and `lost` have a deadline.
 public struct Line: Equatable, Sendable {
@@ -27,7 +27,7 @@ public struct Line: Equatable, Sendable {
     case waiting(until: Instant)
     /// The last cable ended, and the line connects again at this time.
     case lost(until: Instant)
-    /// The problem will not go away by itself, so the line waits for the accessory to change.
+    /// The problem will not go away on its own, so the line waits for the accessory to change.
     case givenUp
   }
 
@@ -97,7 +97,7 @@ public struct Line: Equatable, Sendable {
 
 /// How long to wait between two attempts to open a cable.
 public struct RedialPauses: Equatable, Sendable {
-  /// The pause after an attempt that nothing answered, or after a cable whose accessory became ready.
+  /// The pause after an attempt that got no answer, or after a cable whose accessory became ready.
   public var shortest: Duration
   /// The longest pause after cables whose accessory never became ready.
   public var longest: Duration

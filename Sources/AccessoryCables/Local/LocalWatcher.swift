@@ -280,7 +280,7 @@ final class OwnerWatch {
   }
 }
 
-/// The last card of each recent accessory, for accessories that reappear too briefly for their card to be read.
+/// The last known card of each recent accessory, used when an accessory reappears too briefly for its card to be read.
 ///
 /// To limit memory, cards are kept in two halves: when the newer half is full, it replaces the older half. The cards of
 /// the last `room` accessories are therefore always kept, and at most twice as many.

@@ -6,8 +6,8 @@ extension LocalDirectory {
   /// construction.
   ///
   /// A socket's file exists for a moment before the process can be reached through the socket. The mark keeps
-  /// ``sweep()`` from removing the file in that moment. Without the mark, such a file was left by a process that has
-  /// ended. The kernel removes the mark when the process ends for any reason.
+  /// ``sweep()`` from removing the file in that moment. A file without a mark was left by a process that has ended. The
+  /// kernel removes the mark when the process ends, however it ends.
   public func creatingSocket<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { if folder >= 0 { close(folder) } }

@@ -1,10 +1,10 @@
-/// The places of a payload that was put together from fragments.
+/// The positions of a payload that was reassembled from fragments.
 struct FragmentPlaces {
   private let fragments: [Range<Int>]
 
   init(_ fragments: [Range<Int>]) { self.fragments = fragments }
 
-  /// The places of a part of the payload.
+  /// The positions of a part of the payload.
   subscript(part: Range<Int>) -> [Range<Int>] {
     var start = 0
     return fragments.compactMap { fragment in

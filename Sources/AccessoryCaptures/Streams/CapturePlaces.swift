@@ -7,17 +7,17 @@ package struct CapturePlaces {
   package struct Stream {
     /// Whether these are transfers of a native channel, which have no packets.
     package var isNative = false
-    /// The places of the bytes in the file.
+    /// The positions of the bytes in the file.
     package var pieces: [Range<Int>] = []
     fileprivate var sign = LinkSign()
     fileprivate var isLink = false
-    /// The place of the first byte, which orders streams.
+    /// The position of the first byte, by which streams are ordered.
     fileprivate var start: Int { pieces.first?.lowerBound ?? 0 }
   }
 
   /// The streams that carry iAP2, and those of native channels.
   package private(set) var streams: [Stream] = []
-  /// The places of the frames, without the file's own headers.
+  /// The positions of the frames, without the file's own headers.
   package private(set) var frames: [Range<Int>] = []
   /// The parts of frames that show only how frames are built.
   package private(set) var headers: [Range<Int>] = []

@@ -11,7 +11,7 @@ struct ConnectionKey: Hashable {
     ConnectionKey(interface: interface, place: place, channel: channel)
   }
 
-  /// Whether the end of another connection, or of all at its place, is the end of this one.
+  /// Whether the end of another connection, or of all connections at that connection's place, also ends this one.
   func isEnded(by other: ConnectionKey, isWholePlace: Bool) -> Bool {
     other.interface == interface && other.place == place && (isWholePlace || other.channel == channel)
   }
@@ -29,7 +29,7 @@ enum StreamEvent {
   case bytes(StreamKey, ArraySlice<UInt8>, at: [Range<Int>])
   /// A part of a frame that shows only how frames are built: headers, lengths, checksums.
   case header(Range<Int>)
-  /// A Bluetooth device's address, its last byte first.
+  /// A Bluetooth device's address in reverse byte order.
   case address(Range<Int>)
   /// A Bluetooth device's name.
   case name(Range<Int>)

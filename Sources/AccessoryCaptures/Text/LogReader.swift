@@ -119,7 +119,7 @@ struct LogReader {
 /// (`name,type,start_time,duration,data`, and `Time [s],Value,Parity Error,Framing Error` in version 1) and of
 /// PulseView (`Sample,Time,Decoder,Ann Row,Ann Class,Value`, and `Sample,UART: TX data` with a column for each line).
 struct UARTTable {
-  /// The columns that contain bytes, with their titles where these tell what is in them.
+  /// The columns that contain bytes. A title is empty if it is only "data" or "value", which does not name the line.
   private let values: [(column: Int, title: String)]
   private var time: Int?
   private var name: Int?

@@ -5,8 +5,8 @@ import IAP2
 /// Provides the cases' scripts with attachments that have reached a given step, and with everything that is known about
 /// the accessory.
 final class CheckRun {
-  /// How many times an accessory may disconnect by itself before it is used as it is; a flickering accessory may
-  /// disconnect many times.
+  /// How many times an accessory may disconnect on its own before the survey accepts an attachment that it ended; a
+  /// flickering accessory may disconnect many times.
   private static let mostDepartures = 20
 
   let pump: CheckPump
@@ -129,7 +129,7 @@ final class CheckRun {
     return device
   }
 
-  /// Returns an attachment on which identification is the next step.
+  /// Returns an attachment that is ready for identification.
   func beforeIdentification() throws -> CheckDevice {
     try device(at: order == .identificationFirst ? .linked : .authenticated)
   }
@@ -256,7 +256,7 @@ final class CheckRun {
 }
 
 struct Survey {
-  /// An attachment that the accessory ended by itself, before the complete one.
+  /// An attachment that the accessory itself ended, before the complete attachment.
   struct Departure {
     let device: CheckDevice
     let reached: CheckStep

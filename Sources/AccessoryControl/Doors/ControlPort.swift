@@ -242,7 +242,7 @@ private final class Newcomer: DescriptorHandler {
     return socket
   }
 
-  /// Sends a final message, and reads everything that the peer has sent before closing the socket; otherwise a reset
+  /// Before closing the socket, sends a final message and reads everything that the peer has sent; otherwise a reset
   /// could discard the message.
   func send(_ text: String) {
     let bytes = Array(text.utf8)

@@ -10,8 +10,8 @@ import LinuxIO
 
 /// One world of a server: an Apple device with its apps, and accessories.
 ///
-/// A world in real time runs by itself. In virtual time, a request does only the work that is due now. Time passes only
-/// while a client waits, in `time.advance` and `time.runUntil`, and in reads and writes with a time limit.
+/// A world in real time runs on its own. In virtual time, a request does only the work that is due now. Time passes
+/// only while a client waits, in `time.advance` and `time.runUntil`, and in reads and writes with a time limit.
 final class ControlWorld {
   /// How many notices are kept for clients that connect later.
   static let mostNotices = 4_096

@@ -191,7 +191,7 @@ public final class CableGate {
     for entry in channels { entry.object?.gateClosed() }
   }
 
-  /// Resumes all cables. Call this method in a turn of its own, because waiting senders send immediately.
+  /// Resumes all cables. Call this method in a separate turn of the loop, because waiting senders send immediately.
   public func open() {
     guard !isOpen else { return }
     isOpen = true

@@ -20,9 +20,9 @@ public final class LoopbackChannel: Channel, TimerHandler {
   private let inbound: LoopbackPipe
   private let outbound: LoopbackPipe
   private let delivery: LoopTimer
-  // Sending and receiving run for every packet, so this type skips exclusivity checks and weak references. Skipping
-  // them is safe, because both ends belong to one loop, and an end that is released clears the other end's reference to
-  // it.
+  // The code for sending and receiving runs for every packet, so this type avoids exclusivity checks and weak
+  // references. Doing without them is safe, because both ends belong to one loop, and an end that is released clears
+  // the other end's reference to it.
   @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?

@@ -1,5 +1,5 @@
-/// One direction of a loopback cable. The pipe holds the bytes that were sent but not received yet, and their arrival
-/// times.
+/// One direction of a loopback cable. The pipe holds the bytes that have been sent but not yet received, and their
+/// arrival times.
 ///
 /// Bytes are appended to one buffer and delivered from another; the two are swapped when the second is empty. The span
 /// that a receiver reads therefore stays valid while more bytes are sent into the same pipe, and once the buffers are

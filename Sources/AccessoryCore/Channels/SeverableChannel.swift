@@ -9,7 +9,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
   private enum State {
     case made
     case open
-    /// The channel is disconnected: it accepts everything, delivers nothing, and never ends by itself.
+    /// The channel is disconnected: it accepts everything, delivers nothing, and does not end until it is closed.
     case severed
     case over
   }
@@ -28,7 +28,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     self.loop = loop
   }
 
-  /// Whether the channel has ended for any reason.
+  /// Whether the channel has ended, for whatever reason.
   public var isOver: Bool {
     state == .over
   }

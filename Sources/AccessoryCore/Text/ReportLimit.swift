@@ -62,7 +62,8 @@ package final class ReportLimit {
   private var timer: LoopTimer?
   private var countedSince: Instant?
 
-  /// Creates a limit for messages that are counted as `what`, a plural.
+  /// Creates a limit for one kind of message; `what` is the plural noun after the count, as in "12 more refused
+  /// devices".
   package init(_ what: String, on loop: any EventLoop, log: @escaping (String) -> Void) {
     self.what = what
     self.loop = loop
@@ -113,7 +114,7 @@ package struct BoundedLog: Sendable {
 
   package init() {}
 
-  /// All sentences that were kept, followed by one that tells how many were dropped.
+  /// All sentences that were kept, followed by one that says how many were dropped.
   package var texts: [String] {
     furtherCount == 0 ? first : first + ["and \(furtherCount) more that are not kept"]
   }

@@ -163,7 +163,8 @@ struct StreamDiagnosis {
   }
 }
 
-/// Divides received bytes into segments, each a continuous piece of one stream, as encoded in its blocks.
+/// Divides received bytes into segments. Each segment is a contiguous piece of one stream; its bytes encode which
+/// stream they belong to, and at which offset.
 struct StreamSegments {
   /// The stream and place to which a segment belongs.
   enum Source: Equatable {

@@ -72,7 +72,7 @@ public final class UniqueScratch {
   /// Creates empty buffers.
   public init() {}
 
-  /// Passes a stream's bytes in `range` to `body` to be sent, at most the first ``UniqueBuffer/longest`` of them.
+  /// Passes a stream's bytes in `range`, limited to the first ``UniqueBuffer/longest`` of them, to `body` for sending.
   @inline(__always)
   public func show<Result>(_ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
     // The buffer is moved out during the call, because `body` may trigger a notification in which the sender sends or

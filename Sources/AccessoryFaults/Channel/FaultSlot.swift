@@ -9,8 +9,8 @@ import AccessoryFormats
 /// ```
 ///
 /// Outside its window, a stage is called only if it still holds bytes that later bytes must not overtake. If the stage
-/// will pass on the held bytes by itself, later bytes wait in the slot; otherwise a stage on a line that is always busy
-/// would always hold something, and its window would never close.
+/// will pass on the held bytes without further input, later bytes wait in the slot; otherwise a stage on a line that is
+/// always busy would always hold something, and its window would never close.
 ///
 /// The type is a class because it is large and is used several times for every chunk. Only the slot's lane uses the
 /// slot.

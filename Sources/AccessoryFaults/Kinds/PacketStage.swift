@@ -36,7 +36,8 @@ extension FaultKind where Self: PacketFault {
 /// The stage for packet faults. The stage finds the packets, selects some of them at random, and passes these to the
 /// fault.
 ///
-/// The fault's type is not a parameter, because code that is generic at run time looks up its types for each packet.
+/// The fault's type is not a generic parameter, because unspecialized generic code would look up type metadata for each
+/// packet.
 struct PacketStage: FaultStage {
   private var cutter: PacketCutter
   private var selection: PacketSelection
@@ -87,7 +88,7 @@ struct PacketSelection {
     return true
   }
 
-  /// Passes a selected packet to the fault. The bytes that the fault passes on replace the packet.
+  /// Passes a selected packet to the fault. The packet is replaced by whatever bytes the fault passes on.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, _ step: inout FaultStep) {
     if isStruck { step.strike(packet) }
     effect.act(packet, header, isStruck: isStruck, &step)

@@ -248,7 +248,7 @@ extension Fault {
         }
       }
 
-      /// A data packet that might remain in a buffer: valid by itself, but not part of any current link.
+      /// A data packet that might remain in a buffer: valid on its own, but not part of any current link.
       private func packet(payload count: Int, _ random: inout SeededRandom) -> [UInt8] {
         let payload = [0, 1] + (2..<max(3, count)).map { UInt8(truncatingIfNeeded: $0) }
         let header = PacketHeader(

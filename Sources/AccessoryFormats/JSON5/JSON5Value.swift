@@ -100,7 +100,7 @@ public struct JSON5Number: Equatable, Sendable {
   /// Schema.
   public var integer: Int64?
 
-  /// Creates a number that was read from a file.
+  /// Creates the value for a number that was read from a file.
   public init(spelling: String, value: Double, integer: Int64?) {
     self.spelling = spelling
     self.value = value

@@ -60,7 +60,7 @@ public struct Chance: Equatable, Hashable, Sendable, CustomStringConvertible {
     self.millionths = millionths
   }
 
-  /// A probability from a percentage.
+  /// Creates a probability from a percentage.
   public static func percent(_ percent: Int) -> Chance { Chance(millionths: percent * 10_000) }
 
   /// Parses a percentage such as `2.5%`, or a fraction such as `0.025`.

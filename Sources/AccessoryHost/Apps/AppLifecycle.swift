@@ -78,7 +78,7 @@ public enum AccessoryNotice: Equatable, Sendable {
 ///
 /// ```
 ///   connect(7)  disconnect(7)               →  nothing: the app never knew of it
-///   disconnect(6)  connect(7)               →  as the rule says, for one accessory with a new number
+///   disconnect(6)  connect(7)               →  one accessory with a new ID: `AppRules.Reattachment` decides
 ///   disconnect(6)  connect(7) disconnect(7) →  disconnect(6)
 /// ```
 ///

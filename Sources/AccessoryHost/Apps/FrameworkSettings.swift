@@ -44,7 +44,7 @@ public struct FrameworkSettings: Sendable {
   /// The layout of `EAAccessory.description`, which varies between generations of iOS.
   public enum DescriptionLayout: Sendable, CaseIterable {
     case a
-    /// A layout with a region code.
+    /// A layout that includes a region code.
     case b
     case c
   }

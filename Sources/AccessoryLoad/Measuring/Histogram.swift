@@ -88,13 +88,13 @@ public struct Histogram: Equatable, Sendable {
     return maximum
   }
 
-  /// The mean, with each value counted as the middle of its step; 0 if nothing was recorded.
+  /// The mean, taking each value as the middle of its step; 0 if nothing was recorded.
   public var mean: Double {
     guard total > 0 else { return 0 }
     return steps.reduce(0) { $0 + Double($1.middle) * Double($1.count) } / Double(total)
   }
 
-  /// The standard deviation, with each value counted as the middle of its step.
+  /// The standard deviation, taking each value as the middle of its step.
   public var standardDeviation: Double {
     guard total > 0 else { return 0 }
     let mean = mean

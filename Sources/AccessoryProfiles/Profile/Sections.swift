@@ -28,9 +28,9 @@ extension Profile {
     public var generation: Generation
     /// What the coprocessor signs.
     public var challenge: Challenge
-    /// The length of the certificate's serial number in dumps.
+    /// The length of the certificate's serial number as given in dumps.
     public var certSerial: Int
-    /// The length of the certificate in dumps.
+    /// The length of the certificate as given in dumps.
     public var certData: Int
 
     /// Creates authentication with the certificate and challenge sizes of this coprocessor generation.

@@ -97,7 +97,7 @@ extension Script {
   public struct Timer: Equatable, Sendable {
     /// The states in which the timer runs; empty means all.
     public var states: [String] = []
-    /// How long after the session is opened, or after the state is entered, the timer first fires.
+    /// The delay before the timer first fires, measured from when the session is opened or the state is entered.
     public var after: Duration?
     /// The interval at which the timer fires again; nil means that it fires once.
     public var every: Duration?

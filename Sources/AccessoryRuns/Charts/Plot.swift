@@ -26,7 +26,7 @@ package struct Plot {
   private var right: Double { 14 }
   private let top = 16.0
   private let bottom: Double
-  /// Where the goal labels have been placed, so that none overlap.
+  /// Where goal labels have been placed so far; later labels avoid these places.
   private var goals: [(y: Double, isLeft: Bool)] = []
 
   package init(_ width: Width, x: Axis, y: Axis, height: Double = 240) {

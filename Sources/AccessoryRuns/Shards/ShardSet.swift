@@ -114,7 +114,7 @@ public struct ShardSet: Equatable, Sendable {
 
 extension ShardSet {
   /// A message that states which shards are missing, so that the sum of reports does not cover the whole run; nil for a
-  /// single shard, whose report is complete by itself.
+  /// single shard, whose report is complete.
   public var gap: String? { only == nil ? missingText : nil }
 }
 

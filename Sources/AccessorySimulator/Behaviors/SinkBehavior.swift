@@ -62,7 +62,7 @@ public struct SinkBehavior: AccessoryBehavior {
   }
 }
 
-/// Checks whether received bytes are a `UniqueStream` from any run and session, or the counting bytes that EADemo's
+/// Checks whether received bytes are a `UniqueStream` from any run and session, or the incrementing bytes that EADemo's
 /// "Send 10K" sends.
 ///
 /// The check is `undecided` until there are enough bytes; then it is `unique`, `counting`, or `unknown`, which is not

@@ -106,7 +106,7 @@ struct PhantomMachine {
   }
 
   /// Called when the device ended a session or the cable was unplugged; `quiet` is the time since the session's last
-  /// byte. Returns true if the session leaves a phantom.
+  /// byte. Returns true if the session leaves a phantom session behind.
   mutating func cutOff(after quiet: Duration) -> Bool {
     guard !isHaunted, quiet < quirk.within else { return false }
     isHaunted = true

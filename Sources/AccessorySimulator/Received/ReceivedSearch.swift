@@ -15,8 +15,8 @@ public struct ReceivedSearch: Equatable, Sendable {
   /// How many times the bytes were received. Occurrences do not overlap, and none extends across two sessions.
   public private(set) var count = 0
 
-  /// The longest prefix of the wanted bytes that was received, the protocol on which it arrived, and the bytes received
-  /// there.
+  /// The longest prefix of the wanted bytes that was received, the protocol on which it arrived, and all bytes received
+  /// on that protocol.
   private var nearest: (same: Int, protocolName: String, found: [UInt8])?
   private var dropped = 0
 

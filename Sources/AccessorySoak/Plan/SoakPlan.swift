@@ -56,7 +56,7 @@ public struct SoakPlan: Equatable, Sendable {
   public var deviceLength: UInt16
   /// When the device publishes accessories to apps.
   public var policy: PublicationMachine.Policy
-  /// A flicker that the device causes by itself.
+  /// A flicker that the device causes, without any action by the accessory.
   public var deviceFlicker: Flicker?
   /// Whether the device begins with authentication or with identification.
   public var order = HostOrder.authentication

@@ -30,7 +30,7 @@ final class SoakWorld {
   /// machine.
   private(set) var stepCount = 0
 
-  /// The maximum number of steps. A world that takes more steps is stuck.
+  /// The maximum number of steps. A world that takes more steps than this is considered stuck.
   private static let mostSteps = 3_000_000
 
   init(

@@ -27,7 +27,7 @@ public struct SoakShrinker {
     public init() {}
   }
 
-  /// How many other seeds to try after a part was removed, because the removal changes later random choices.
+  /// How many other seeds to try after a part is removed, because the removal changes all later random choices.
   private static let otherSeeds: UInt64 = 3
 
   /// The smallest world so far.

@@ -2,7 +2,7 @@ import AccessoryCore
 import CUSB
 import Glibc
 
-/// An open device whose iAP interface is claimed, with a libusb context of its own.
+/// An open device whose iAP interface is claimed, with its own libusb context.
 ///
 /// The device is opened and released on the thread of its ``BlockingUSBCalls`` and used on a loop in between, but never
 /// by both at once. The exceptions are clearing halts and claiming native transports, during which the loop continues

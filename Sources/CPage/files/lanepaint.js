@@ -167,7 +167,7 @@ export class LanePainter {
     pen.restore();
   }
 
-  // Each kind of mark has a shape as well as a color of its own.
+  // Each kind of mark has its own shape as well as its own color.
   markShape(kind, x, top) {
     const { pen, colors } = this;
     pen.fillStyle = colors[kind] ?? colors.info;

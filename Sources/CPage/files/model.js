@@ -15,8 +15,8 @@ class Lane {
     this.open = new Map();
   }
 
-  // Begins a bar that continues until `end` is called with the same key. Each `owner` has a row of its own, so
-  // accessories that are connected at the same time appear below each other.
+  // Begins a bar that continues until `end` is called with the same key. Each `owner` has its own row, so accessories
+  // that are connected at the same time appear below each other.
   begin(key, bar) {
     this.end(key, bar.t0);
     const whole = { lane: this.id, t1: null, end: "", row: this.row(bar.owner), ...bar };

@@ -5,7 +5,7 @@ import AccessoryCore
 ///
 /// The same seed and generation give the same certificate and responses in every process. The key and the certificate
 /// are created when first needed: this takes about 0.5 ms for the current generation and about 15 ms for the older one,
-/// which needs primes. Coprocessors with the same seed share them.
+/// which needs primes. Coprocessors with the same seed share both.
 ///
 /// ```swift
 /// let coprocessor = SimulatedCoprocessor(seed: 7)

@@ -1,7 +1,7 @@
 /// Owns one libcrypto object for as long as a function needs it, and frees it at the end of its scope.
 ///
-/// The type is noncopyable, so that nothing is freed twice. Objects that outlive a function are owned by a class with a
-/// `deinit` (``P256Key``, ``RSAKey``, ``ParsedCertificates``, ``TrustedChain``).
+/// The type is noncopyable, so that no object is freed twice. Objects that outlive a function are owned by a class with
+/// a `deinit` (``P256Key``, ``RSAKey``, ``ParsedCertificates``, ``TrustedChain``).
 ///
 /// ```swift
 /// let order = Owned(BN_new(), BN_free)

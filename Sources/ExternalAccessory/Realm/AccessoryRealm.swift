@@ -57,7 +57,7 @@ package final class AccessoryRealm: AppHandler, @unchecked Sendable {
   private var objects: [Int: EAAccessory] = [:]
   /// The pipes of sessions that have not ended. The table is used only on the loop.
   private var pipes: [ObjectIdentifier: SessionPipe] = [:]
-  /// Choices in a picker whose accessory has not connected yet. The list is used only on the loop.
+  /// Accessories that were chosen in a picker but have not connected yet. The list is used only on the loop.
   var choices: [Choice] = []
   private let noted = Locked(BoundedLog())
   /// Misuses recorded by app views that no longer exist. Used only on the event loop.

@@ -47,8 +47,8 @@ package final class MainDelivery: @unchecked Sendable {
     return key
   }()
 
-  /// Makes `Thread.isMainThread` true on the main queue, as it is on Apple's systems. On Linux, with `dispatchMain()`,
-  /// an async `main` or Swift Testing, the main queue does not run on the main thread but on arbitrary threads. An app
+  /// Makes `Thread.isMainThread` true on the main queue, as on Apple's systems. On Linux, with `dispatchMain()`, an
+  /// async `main` or Swift Testing, the main queue does not run on the main thread but on arbitrary threads. An app
   /// that calls `DispatchQueue.main.sync` only if `isMainThread` is false would then deadlock in an observer.
   private static let followsMainQueue: Void = MainThread.isAlso { DispatchQueue.getSpecific(key: mainQueueKey) == true }
 

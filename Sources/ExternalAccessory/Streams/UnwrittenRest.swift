@@ -18,8 +18,8 @@ struct UnwrittenRest {
     return lost
   }
 
-  /// Records a write, of which the stream accepted `taken` bytes. If the new write does not continue an earlier short
-  /// write, returns that earlier write.
+  /// Records a write, of which the stream accepted `taken` bytes. Returns the earlier short write if the new write does
+  /// not continue it.
   mutating func wrote(_ bytes: UnsafeRawBufferPointer, taken: Int, at place: CallPlace?) -> LostRest? {
     let expected = beginning.prefix(bytes.count)
     let isRest = bytes.prefix(expected.count).elementsEqual(expected)

@@ -153,8 +153,8 @@ struct LineAllowance {
 }
 
 extension LinkSettings {
-  /// Returns the allowance for a link whose packets are retransmitted after `timeout` milliseconds; nil if the line's
-  /// rate is unknown.
+  /// Returns how much data may be in flight on a link whose packets are retransmitted after `timeout` milliseconds; nil
+  /// if the line's rate is unknown.
   func allowance(timeout: Milliseconds) -> LineAllowance? {
     guard let lineRate, lineRate > 0, timeout.count > 0 else { return nil }
     return LineAllowance(bytesPerSecond: lineRate, timeout: timeout)

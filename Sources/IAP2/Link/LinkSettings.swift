@@ -26,10 +26,10 @@ public struct LinkSettings: Hashable, Sendable {
   public enum Settling: Hashable, Sendable {
     /// Use the device's values and acknowledge, as four simple stacks do.
     case adopt
-    /// Offer the device's values back in another SYN+ACK until both ends' values match, as one strict stack does.
+    /// Repeat the device's values in another SYN+ACK until both ends agree, as one strict stack does.
     case offerAgain
   }
-  /// How differing recovery values are settled. Sources disagree; every stack understands `adopt`.
+  /// How conflicting recovery values are reconciled. Sources disagree; every stack understands `adopt`.
   public var settling = Settling.adopt
 
   /// The reaction to a SYN that contains out-of-range numbers.

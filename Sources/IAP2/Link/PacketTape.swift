@@ -8,7 +8,7 @@
 /// Packets are stored contiguously in sending order, so that many are sent in one write without a copy. A packet that
 /// does not fit after the newest one goes to the front; packets are never split. The memory grows if there is no room
 /// after the newest packet or at the front, and does not shrink while there is traffic, so that a link with steady
-/// traffic allocates nothing. The memory needs no limit of its own, because the number of queued bytes is limited.
+/// traffic allocates nothing. The memory needs no separate limit, because the number of queued bytes is limited.
 struct PacketTape {
   private var memory: [UInt8] = []
   /// The initial size, which is enough for everything that a device sends until an accessory is ready.

@@ -285,8 +285,8 @@ struct SendQueue {
 
   // MARK: Acknowledgements
 
-  /// Handles an acknowledgement number. Returns how many packets it confirmed; 0 if the number is old or names a packet
-  /// that was never sent.
+  /// Handles an acknowledgement number. Returns how many packets the number confirmed; 0 if the number is out of date
+  /// or refers to a packet that was never sent.
   @discardableResult
   mutating func acknowledge(upTo sequence: UInt8) -> Int {
     guard inFlight > 0 else { return 0 }

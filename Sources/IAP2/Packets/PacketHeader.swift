@@ -139,7 +139,8 @@ public enum Checksum {
   /// Returns the sum of a word's eight bytes modulo 256.
   static func sum(_ word: UInt64) -> UInt8 {
     let odd: UInt64 = 0x00FF_00FF_00FF_00FF
-    // Four sums of two bytes each; the product adds all four in its highest lane.
+    // Four 16-bit lanes, each holding the sum of two bytes; the multiplication leaves the sum of all four in the
+    // highest lane.
     let pairs = (word & odd) &+ (word >> 8 & odd)
     return UInt8(truncatingIfNeeded: (pairs &* 0x0001_0001_0001_0001) >> 48)
   }

@@ -118,7 +118,7 @@ public struct PacketScanner: ~Copyable {
   }
 
   /// Lends the bytes of a piece whose place is `.carry`; they must be returned before the next call. The bytes are
-  /// moved out, so that the borrower can modify its other state in the meantime.
+  /// moved out, so that the borrower can modify its other state during the call.
   public mutating func lendCarry() -> ScannerCarry {
     var lent = ScannerCarry()
     swap(&lent, &carry)
@@ -230,7 +230,7 @@ extension PacketScanner {
     case 0x55:
       guard bytes.count >= 3 else { return .needsMore(3) }
       // Length 0 means iAP1's long form, which no known device sends here. Waiting for a long frame would also hide
-      // real probes that arrive in the meantime.
+      // real probes that arrive before then.
       guard bytes[2] != 0, bytes[2] <= longestLegacyPayload else { return .nothing }
       let length = Int(bytes[2]) + 4
       guard bytes.count >= length else { return .needsMore(length) }

@@ -25,7 +25,7 @@ public struct AccessoryRole: PeerRole {
     peer.core.endDelivery(now: now)
   }
 
-  /// Handles everything that is due at `now`; an accessory has no timeouts of its own.
+  /// Handles everything that is due at `now`; the accessory's role adds no timeouts to those of the link.
   public static func handleTimeout(_ peer: inout AccessoryPeer, now: Instant) {
     if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
     peer.core.handleTimeout(now: now)

@@ -65,8 +65,8 @@ public struct PeerCore: ~Copyable {
 
   // MARK: In
 
-  /// Stores bytes that cannot complete a piece; returns false if they must be processed in full, which also restarts
-  /// the time limit of an incomplete packet.
+  /// Stores the bytes and returns true if they cannot complete a piece. Otherwise returns false: the caller must
+  /// process the bytes in full, which also restarts the time limit of an incomplete packet.
   @inlinable
   mutating func takes(_ bytes: RawSpan) -> Bool {
     (bytes.byteCount == 1 || pieceDeadline == nil) && scanner.keeps(bytes)
@@ -129,7 +129,8 @@ public struct PeerCore: ~Copyable {
   private mutating func handleSpoiled(_ header: PacketHeader, _ packet: RawSpan) {
     link.handleSpoiled()
     guard link.isZeroAcknowledgement else { return }
-    // On a link without acknowledgements, this was the packet's only copy; otherwise the other end would retransmit it.
+    // On a link without acknowledgements, this was the only copy of the packet; on any other link, the other end would
+    // retransmit it.
     let end = min(packet.byteCount - 1, PacketHeader.size + 32)
     let shown = packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
     events.append(
@@ -138,7 +139,7 @@ public struct PeerCore: ~Copyable {
           + "does not repeat packets: \(Hex.spaced(shown))"))
   }
 
-  /// Passes a piece's bytes to `body`, which may change anything except the scanner's carry.
+  /// Passes a piece's bytes to `body`, which may change anything except the bytes that the scanner has carried over.
   private mutating func withBytes(
     at place: PacketScanner.Place, of input: RawSpan, _ body: (inout PeerCore, RawSpan) -> Void
   ) {

@@ -152,7 +152,7 @@ struct SessionTable {
     heldUntil = entries.compactMap(\.holdsWritesUntil).min()
   }
 
-  /// When a session became full, for the one that has been full the longest.
+  /// The time at which the session that has been full the longest became full.
   var fullSince: Instant? {
     if fullCount == 0 { return nil }
     return entries.compactMap(\.fullSince).min()

@@ -205,8 +205,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   public func hangUp() {
     guard descriptor >= 0 else { return }
     shutdown(descriptor, Int32(SHUT_RDWR))
-    // RFCOMM reports that a connection has ended only when the peer has confirmed it, which never happens if the peer
-    // is out of range. Changing the watch makes the kernel report the end immediately.
+    // RFCOMM does not report the end of a connection until the peer confirms it, which never happens if the peer is out
+    // of range. Changing the watch makes the kernel report the end immediately.
     if case .started(_, let watch) = state { watch.change(to: interest) }
   }
 

@@ -15,7 +15,7 @@ import Glibc
 ///
 /// **Stopping it.** ``closeInput()`` and ``terminate(grace:)`` end the program in an orderly way; signals go to its
 /// whole group. The program and everything it started are killed immediately when the last reference to this object is
-/// released, and when this process ends for any reason. No zombie remains.
+/// released, and when this process ends, however it ends. No zombie remains.
 public final class ChildProcess {
   private enum State {
     case running

@@ -42,7 +42,7 @@ public struct ProcessIdentity: Hashable, Sendable {
   }
 }
 
-/// Reports, without polling, that a process has ended for any reason.
+/// Reports, without polling, that a process has ended, for whatever reason.
 public final class ProcessWatch {
   private let source: WatchedDescriptor
 

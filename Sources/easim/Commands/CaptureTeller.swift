@@ -137,7 +137,7 @@ final class CaptureTeller {
     if console.isJSON {
       console.out(["v": 1, "event": "result", "passed": passed, "text": summary.text + found])
     } else if !console.hasNoReader {
-      // If the reader of stdout has exited, decoding stopped early.
+      // If the process that reads stdout has exited, decoding was cut short.
       let form = decoder.form ?? .hex
       let contents = summary.entries == 0 ? "nothing to decode" : summary.text + found
       console.err("easim: read as \(form.rawValue): \(contents)")

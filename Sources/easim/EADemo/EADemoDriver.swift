@@ -13,7 +13,7 @@ final class EADemoDriver: AppHandler {
   private final class OpenSession: SessionHandler {
     let session: Session
     var outbox: [UInt8] = []
-    /// Whether bytes are being written; the loop that writes them also writes bytes that are added in the meantime.
+    /// Whether bytes are being written; the loop that writes them also writes bytes that are added while it runs.
     var isFlushing = false
     private let onEvent: (Event) -> Void
 

@@ -100,7 +100,7 @@ final class LoopThread: @unchecked Sendable {
   private let ended = DispatchSemaphore(value: 0)
   private(set) var thread: Thread?
 
-  /// Runs `body` on the thread before the run loop. `slice` is the maximum duration of one run.
+  /// Runs `body` on the thread before its run loop starts. `slice` is the maximum duration of one slice.
   init(slice: TimeInterval = 0.05, mode: RunLoop.Mode = .default, _ body: @escaping @Sendable () -> Void) {
     let begun = DispatchSemaphore(value: 0)
     let made = Thread { [self] in

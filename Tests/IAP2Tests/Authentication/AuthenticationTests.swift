@@ -130,7 +130,7 @@ import Testing
     _ = end.told()
     end.receives(says(2, UInt16(message), "0102", ack: 1))
     #expect(end.told() == [.malformed("\(name) arrived unrequested")])
-    // A message that arrived unrequested does not affect the authentication in progress.
+    // An unsolicited message does not affect the authentication in progress.
     end.peer.challenge(Self.challenge, now: end.now)
     #expect(end.says().count == 1)
   }

@@ -136,7 +136,7 @@ import Testing
     for _ in 0..<5 { write() }
     #expect(takeAll(window: 4).map(\.count) == [400, 0])
     #expect(queue.acknowledge(upTo: 4) == 4)
-    // The memory has 512 bytes: the fifth packet is at its end, and these are at its front.
+    // The buffer holds 512 bytes: the fifth packet is at its end, and the next two packets are at its front.
     for _ in 0..<2 { write() }
     let parts = takeAll(window: 4)
     #expect(parts.map(\.count) == [100, 200])

@@ -40,7 +40,8 @@ import Testing
   }
 
   @Test func anAttackIsMadeShorter() throws {
-    // An accessory that does not become ready on the attachment after a malformed EA01, and then works again.
+    // An accessory that, after a malformed EA01, does not become ready on the next attachment but works again on the
+    // one after that.
     final class Sick: @unchecked Sendable { var left = 0 }
     let sick = Sick()
     let mutant = Mutant(

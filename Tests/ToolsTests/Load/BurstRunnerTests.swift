@@ -71,7 +71,8 @@ import Testing
       }, faults: ["stall,after=3s,for=2s,in"])
     let report = try rig.finish()
     #expect(report.completed == 100)
-    // Measured from their scheduled start, twenty bursts took up to two seconds, although only one of them was slow.
+    // Measured from their scheduled start, twenty bursts each took up to two seconds, although only one of them was
+    // itself slow.
     let long = report.latency.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count }
     #expect((16...21).contains(long))
     #expect(report.service.steps.filter { $0.highest > 150_000_000 }.reduce(0) { $0 + $1.count } == 1)

@@ -70,7 +70,7 @@ import Testing
     try use(BurstReport(json: Array(text.utf8), file: "r.json"))
     let one = try check(ExtremeNumbers.one(of: text, step: 4))
     #expect(one.read > 100 && one.refused > 100, "\(one)")
-    // Each of these large numbers is valid by itself, but their sums may overflow.
+    // Each of these large numbers is valid on its own, but their sums may overflow.
     let large = ["72057594037927936", "72057594037927935", "36028797018963968", "7205759403792793"]
     _ = try check(ExtremeNumbers.several(of: text, count: 40, seed: 5, spellings: large))
   }

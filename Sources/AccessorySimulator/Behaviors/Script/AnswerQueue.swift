@@ -4,7 +4,7 @@ import AccessoryProfiles
 enum ScriptStep: Equatable {
   case send(ArraySlice<UInt8>)
   /// Performs an action other than sending in the script's own session. The action is stored separately, because it is
-  /// large and rare.
+  /// large and rarely present.
   indirect case act(ScriptAction)
 }
 

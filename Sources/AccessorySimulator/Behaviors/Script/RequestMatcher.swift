@@ -9,7 +9,7 @@ import AccessoryProfiles
 /// In the state `waiting` the matcher collects a request; in `skipping` it drops the remaining bytes of a request that
 /// is too long, up to the delimiter.
 ///
-/// Invariant: the matcher never holds more than ``longestRequest`` bytes and a delimiter.
+/// Invariant: the matcher never holds more than ``longestRequest`` bytes plus a delimiter.
 struct RequestMatcher {
   /// The maximum size of a request, also in a fixed framing. Only a request whose delimiter never arrives can be
   /// longer.

@@ -81,7 +81,7 @@ struct TemplateRenderer {
   }
 }
 
-/// A time of day in UTC, formatted as by strftime.
+/// A time of day in UTC, in the formats of strftime.
 struct TemplateTime {
   let seconds: Int
   private let milliseconds: Int

@@ -68,7 +68,7 @@ final class FunctionFS {
       let count = read(control, &bytes, bytes.count)
       if count >= 0 { return FunctionFSEvent.read(bytes[..<count]) }
       switch errno {
-      // If the host has abandoned a setup in the meantime, the kernel reports that once.
+      // If the host has since abandoned a setup, the kernel reports that once.
       case EINTR, EIDRM: continue
       case EAGAIN: return []
       default: throw GadgetError("read endpoint 0 of FunctionFS", code: errno)

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// The folders in which the kernel lists gadgets and USB device controllers. Tests use folders of their own.
+/// The folders in which the kernel lists gadgets and USB device controllers. Tests use their own folders.
 package struct GadgetSystem: Sendable {
   package var configfs = "/sys/kernel/config"
   /// A folder that has an entry for each USB device controller.

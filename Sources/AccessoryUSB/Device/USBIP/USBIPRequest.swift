@@ -55,8 +55,8 @@ enum USBIPRequest: Equatable {
     add(3, sequence, UInt32(bitPattern: status), UInt32(count), to: &out)
   }
 
-  /// Encodes the answer to an unlink request; the answer tells whether the transfer was still pending. A transfer
-  /// cancelled in time gets no answer of its own.
+  /// Encodes the answer to an unlink request; the answer says whether the transfer was still pending. A transfer
+  /// cancelled in time gets no separate answer.
   static func unlinked(_ sequence: UInt32, wasPending: Bool, into out: inout [UInt8]) {
     // The status is -ECONNRESET, as a Linux server answers.
     add(4, sequence, UInt32(bitPattern: wasPending ? -104 : 0), 0, to: &out)

@@ -89,8 +89,8 @@ public final class USBIPExport {
 
   package var isPluggedIn: Bool { onEvent != nil }
 
-  /// Plugs the accessory in, so that clients can import it. `onEvent` is called with a cable for each host that begins
-  /// to use it.
+  /// Plugs the accessory in, so that clients can import it. `onEvent` is called with a new cable for each host that
+  /// begins to use the accessory.
   public func plugIn(_ onEvent: @escaping (Cable) -> Void) {
     precondition(self.onEvent == nil, "an accessory can be plugged in only once")
     self.onEvent = onEvent

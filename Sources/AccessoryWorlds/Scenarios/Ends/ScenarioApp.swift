@@ -230,7 +230,7 @@ package final class ScenarioSDK {
     self.report = report
   }
 
-  /// Performs a step in the app of `view`, which is nil if the app is not running.
+  /// Performs a step in the app that `view` belongs to; `view` is nil if the app is not running.
   package func perform(_ action: AppAction, in view: AppView?) {
     guard let view else { return note("the app is not running, so this is skipped: a step of another SDK") }
     switch action {

@@ -6,7 +6,7 @@ import TestSupport
 final class HostilePeer {
   enum Kind: CaseIterable {
     case garbage
-    /// A peer that sends the beginning of something valid, and then closes its sending direction.
+    /// A peer that sends the beginning of something valid, then shuts down its sending side.
     case halfClose
     case reset
     case silence
