@@ -35,8 +35,8 @@ public struct LinkPreset: Equatable, Sendable {
     ])
 
   /// Bluetooth while hands-free audio shares the radio. In a field report, 6 to 15 of 15 frames per second arrived; the
-  /// rate here is that of 6 frames, the worst case. The delay is our own choice; it is longer than without audio, which
-  /// occupies radio slots.
+  /// rate here is that of 6 frames, the worst case. The delay is our own choice; it is longer than without audio,
+  /// because audio occupies radio slots.
   public static let bluetoothHandsFree = LinkPreset(
     name: "bluetooth-hfp",
     summary: "`bluetooth` while hands-free audio shares the radio: 40 % of the rate, 10 to 80 "

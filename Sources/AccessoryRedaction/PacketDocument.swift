@@ -31,7 +31,7 @@ struct PacketDocument: RedactedDocument {
     if form == .pcapng { try readTexts() }
   }
 
-  /// Finds the texts in the options of pcapng's blocks.
+  /// Finds the text in the options of pcapng's blocks.
   private mutating func readTexts() throws(RedactionRefusal) {
     var order = ByteOrder.little
     var place = 0

@@ -3,7 +3,7 @@ import IAP2
 /// The bytes that one side sent, collected from all places in a file. Secrets in the messages are found and replaced,
 /// and checksums are corrected.
 ///
-/// Packets are put in order, because messages may span several packets, and all copies of a retransmitted packet are
+/// Packets are put in order, because messages may span several packets. All copies of a retransmitted packet are
 /// changed. Damaged packets and bytes outside packets are overwritten in such a way that the damage looks the same to a
 /// decoder.
 struct WireStream {

@@ -28,7 +28,7 @@ extension Connection where Role == AccessoryRole {
 
 /// Why a session could not be opened.
 public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The accessory is not identified and authenticated, or does not offer this protocol.
+  /// The accessory has not been identified and authenticated, or does not offer this protocol.
   case notAvailable(protocolName: String)
   /// The protocol's sessions bypass the link (native transport), and its native channel is not available.
   case noNativeChannel(protocolName: String, NativeChannelRefusal)

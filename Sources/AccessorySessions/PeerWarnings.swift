@@ -17,7 +17,7 @@ public final class PeerWarnings {
     limit.report(text)
   }
 
-  /// Reports the counted warnings at once, because the cable has ended.
+  /// Reports the counted warnings immediately, because the cable has ended.
   public func flush() {
     limit.flush()
   }

@@ -39,8 +39,8 @@ extension SimulatedWorld {
     public var firesTimers = true
     /// Whether ``FrameworkSettings/sendBufferSize`` is derived from the seed, as an odd number of at most 4,095.
     public var variesSendBuffer = false
-    /// How long, in real time, a wait in virtual time continues while nothing happens in the world but the app's
-    /// threads and tasks may be working. The wait never continues beyond its own limit.
+    /// How long, in real time, a wait in virtual time continues when nothing happens in the world, but the app's
+    /// threads or tasks may still be working. The wait never continues beyond its own limit.
     public var patience = Duration.seconds(5)
     /// The protocols that the app's Info.plist declares. Nil means an app with no Info.plist, which sees all
     /// accessories.

@@ -187,7 +187,7 @@ public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
     self.process = process
   }
 
-  /// A text such as "process 1234 of user 1000 on unix:/tmp/a.sock", or only the address.
+  /// Text such as "process 1234 of user 1000 on unix:/tmp/a.sock", or only the address.
   public var description: String { process.map { "\($0) on \(address)" } ?? "\(address)" }
 }
 
@@ -204,7 +204,7 @@ public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
     self.user = user
   }
 
-  /// A text such as "process 1234 of user 1000".
+  /// Text such as "process 1234 of user 1000".
   public var description: String { "process \(pid) of user \(user)" }
 }
 

@@ -244,7 +244,7 @@ import Testing
     try accessory.interrupt()
   }
 
-  /// Checks that the figures in the table of docs/load.md are those in a report.
+  /// Checks that the table in docs/load.md lists exactly the keys of a report.
   @Test func theReportHasTheMembersOfTheDocumentAndNoOthers() throws {
     let lines = try Repository.text("docs/load.md").split(separator: "\n")
     let start = try #require(lines.firstIndex { $0.hasPrefix("| member |") })

@@ -3,7 +3,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests the flicker and its variants (F).
+/// Tests the flicker and its variants (the field failures F1, F2, …).
 @Suite struct FlickerTests {
   /// Keeps a session open like a robust client: opens it when its protocol is offered, releases it at the disconnect.
   private final class Client: @unchecked Sendable {
@@ -72,8 +72,8 @@ import Testing
     }
   }
 
-  /// The system has connected the accessory but notifies no app or, in milder cases, only does not notify apps in the
-  /// background.
+  /// The system has connected the accessory but notifies no app; in milder cases, only apps in the background are not
+  /// notified.
   @Test(arguments: [AppRules.LostConnects.all, .outsideForeground])
   func f4NoConnectThoughTheAccessoryIsInTheList(lost: AppRules.LostConnects) async throws {
     var settings = SimulatedWorld.Settings()

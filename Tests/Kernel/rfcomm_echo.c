@@ -161,7 +161,7 @@ static void redial(char **words) {
     double asked = now(), start;
     int line = connect_to(words, &start);
     if (i > 0 && start - asked > longest) longest = start - asked;
-    // Every third connection is closed at once, while the accessory may not know of it yet.
+    // Every third connection is closed immediately, while the accessory may not know of it yet.
     if (i % 3 != 1) {
       uint8_t answer[64];
       struct pollfd wait = {line, POLLIN, 0};

@@ -108,8 +108,8 @@ import Testing
     try meeting.connect().close()
   }
 
-  /// A killed accessory leaves its link, and the kernel gives the terminal's number to the next process that requests a
-  /// terminal.
+  /// A killed accessory leaves its link behind, and the kernel gives the terminal's number to the next process that
+  /// requests a terminal.
   private func leaveLink(to terminal: String) {
     symlink(terminal, path)
     let longAgo = [timespec(tv_sec: 1_000_000, tv_nsec: 0), timespec(tv_sec: 1_000_000, tv_nsec: 0)]

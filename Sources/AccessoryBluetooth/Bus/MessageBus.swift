@@ -86,7 +86,7 @@ package final class MessageBus: TimerHandler {
       sd_bus_message_unref(message)
     }
     // A process that is being launched holds a copy of the socket until its exec. Shutting the socket down ends the
-    // connection at once, so the bus releases the connection's names.
+    // connection immediately, so the bus releases the connection's names.
     shutdown(sd_bus_get_fd(bus), Int32(SHUT_RDWR))
     sd_bus_close_unref(bus)
   }

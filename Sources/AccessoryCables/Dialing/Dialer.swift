@@ -2,7 +2,7 @@ import AccessoryCore
 import LinuxIO
 
 /// Keeps a host connected to the accessories at an address. The dialer connects to each accessory as soon as the
-/// accessory appears, and again whenever the accessory returns, so the host stays with an accessory that flickers
+/// accessory appears, and again whenever the accessory returns, so the host keeps an accessory that flickers
 /// (disconnects and reconnects quickly). Each accessory has its own ``Line``.
 ///
 /// Created by ``MediumTable/makeDialer(to:for:on:options:wanted:wrap:)``.

@@ -85,8 +85,8 @@ public struct Line: Equatable, Sendable {
     return isNews
   }
 
-  /// Records that the cable ended. `reason` explains why the accessory never became ready; nil if the accessory became
-  /// ready.
+  /// Records that the cable has ended. `reason` explains why the accessory never became ready; nil if the accessory
+  /// became ready.
   public mutating func ended(_ reason: TransportError?, now: Instant) {
     guard state == .connected else { return }
     trouble = reason

@@ -6,7 +6,7 @@ import LinuxIO
 /// without claiming one of its cables.
 ///
 /// If the local directory does not exist, the watcher watches the nearest existing directory above it. When a simulator
-/// dies without unplugging its accessories, the watcher notices at once that the process has ended, and removes the
+/// dies without unplugging its accessories, the watcher notices immediately that the process has ended, and removes the
 /// stale files.
 ///
 /// ```swift
@@ -227,8 +227,8 @@ extension LocalDirectory {
   }
 }
 
-/// Notices when a process that owns a card in a local directory has ended. The kernel normally reports the end at once;
-/// on old kernels, and for processes that are not visible from here, the watch checks once a second.
+/// Notices when a process that owns a card in a local directory has ended. The kernel normally reports the end
+/// immediately; on old kernels, and for processes that are not visible from here, the watch checks once a second.
 final class OwnerWatch {
   /// How often to check processes for which the kernel does not report that they have ended.
   static let period = Duration.seconds(1)

@@ -31,7 +31,8 @@ struct BluetoothIdentity {
       0x0405, 0x0408, 0x0409, 0x040A, 0x040B, 0x040C, 0x040D, 0x040E, 0x040F, 0x0419, 0x041A, 0x042B, 0x042C, 0x042D,
       0x0433, 0x0434,
     ].map { ($0, Self(address: 0)) })
-  /// By code: found, connected, asked to connect, named, changed roles, keys and PINs, pairing.
+  /// The events, by code, that report a found device, a connection or a request for one, a name, a change of roles,
+  /// keys and PINs, or pairing.
   static let event: [UInt8: Self] = [
     0x02: Self(address: 1), 0x03: Self(address: 3), 0x04: Self(address: 0), 0x07: Self(address: 1, hasName: true),
     0x12: Self(address: 1), 0x16: Self(address: 0), 0x17: Self(address: 0), 0x18: Self(address: 0),

@@ -1,11 +1,11 @@
 import AccessoryCore
 
-/// Where a capture file has what its frames carry: the bytes of iAP2, the headers around them, and the names of
+/// The positions of what a capture file's frames carry: the bytes of iAP2, the headers around them, and the names of
 /// devices. All other bytes of frames belong to other devices and services.
 package struct CapturePlaces {
   /// The bytes that one side of a connection sent, in order.
   package struct Stream {
-    /// Whether these are transfers of a native channel, which have no packets.
+    /// Whether the bytes are transfers of a native channel, which have no packets.
     package var isNative = false
     /// The positions of the bytes in the file.
     package var pieces: [Range<Int>] = []
@@ -38,7 +38,8 @@ package struct CapturePlaces {
       throw CaptureProblem(offset: 0, message: "this is not a file of packets", isFinal: true)
     }
     var items: [CaptureFileItem] = []
-    // The reader keeps an array that it gets as a whole, so the indexes of a frame's bytes are offsets in the file.
+    // The reader gets the whole file as one array and keeps that array, so the indexes of a frame's bytes are offsets
+    // in the file.
     reader.append(bytes) { items.append($0) }
     reader.finish { items.append($0) }
     for item in items {

@@ -33,7 +33,7 @@ enum StreamEvent {
   case address(Range<Int>)
   /// A Bluetooth device's name.
   case name(Range<Int>)
-  /// The connections at a place have ended. Any later bytes there belong to a new connection.
+  /// A connection has ended, or all connections at its place. Any later bytes there belong to a new connection.
   case over(ConnectionKey, wholePlace: Bool)
   case problem(ConnectionKey, String)
 }

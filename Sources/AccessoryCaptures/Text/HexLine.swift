@@ -214,8 +214,8 @@ struct HexLineScanner {
     while at < bytes.count, Self.isBlank(bytes[at]) { at += 1 }
   }
 
-  /// The next word. In a dump, a word may also contain characters that are not digits, so that the text column is
-  /// recognized.
+  /// The next word. In a dump, a word may also contain characters that are not digits, because dumps have a text
+  /// column.
   private func word(_ at: inout Int, isDump: Bool = false) -> Word? {
     var gap = 0
     // Skips an offset in the middle of a line, as some debuggers print.

@@ -400,8 +400,8 @@ extension CheckRun {
     }
   }
 
-  /// Expects that no packet had to be retransmitted, because the accessory should have understood each one at once. An
-  /// accessory that understands a packet only if the packet arrives in one piece needs the retransmission.
+  /// Expects that no packet had to be retransmitted, because the accessory should have understood each one the first
+  /// time. An accessory that understands a packet only if the packet arrives in one piece needs the retransmission.
   func expectNoRepetition(_ device: CheckDevice, after mark: Int, _ condition: String) throws {
     guard let again = device.record[mark...].first(where: { !$0.isFromAccessory && $0.remark == CheckDevice.sentAgain })
     else { return }

@@ -56,7 +56,7 @@ final class CheckDevice {
   private(set) var framingProblems: [(text: String, packet: Int)] = []
   private(set) var data: [UInt16: [UInt8]] = [:]
   private(set) var dataPackets: [UInt16: [Int]] = [:]
-  /// The packets with a payload for an undeclared link session, or one too short to identify an EA session.
+  /// The packets whose payload is for an undeclared link session, or is too short to identify an EA session.
   private(set) var strays: [Int] = []
   private var unacknowledged: [Unacknowledged] = []
   private var ahead: [UInt8: WirePacket] = [:]

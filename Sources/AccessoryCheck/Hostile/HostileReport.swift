@@ -11,7 +11,7 @@ public struct HostileReport: Sendable, Equatable {
     public var text: String
     /// The steps of the attack, shortened as far as possible while the attack still fails.
     public var steps: [String]
-    /// The bytes sent during the shortest attack, without those of the normal attachment before it.
+    /// The bytes sent during the shortest attack, not counting those of the normal attachment before it.
     public var bytes: [UInt8]
   }
 

@@ -207,7 +207,7 @@ private final class Newcomer: DescriptorHandler {
 
   func start(on loop: any PollingLoop, _ done: @escaping (FirstLine) -> Void) throws {
     self.done = done
-    // Clients usually send their first line at once.
+    // Clients usually send their first line immediately.
     descriptorReady(.readable)
     if isWaiting { watch = try loop.watch(socket, for: .readable, self) }
   }

@@ -23,7 +23,7 @@ extension Instant {
 }
 
 extension Record {
-  /// An object with one key, whose value is the whole.
+  /// An object with a single key, whose value is all of `Root`.
   static func only(
     _ name: String, _ key: String, _ format: Format<Root>, _ summary: String, from first: Root, isRequired: Bool = true
   ) -> Record {

@@ -92,7 +92,7 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
   /// The bytes in the order used by the kernel's structures, lowest first.
   public var lowestFirst: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
 
-  /// A text such as "AA:BB:CC:DD:EE:FF".
+  /// Text such as "AA:BB:CC:DD:EE:FF".
   public var description: String { bytes.map { Hex.number($0) }.joined(separator: ":") }
 
   /// Compares addresses in the order of their digits.

@@ -91,7 +91,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Resumes reading of the inner channel.
+  /// Resumes reading from the inner channel.
   public func resumeReading() {
     switch state {
     case .made, .open: inner.resumeReading()

@@ -53,7 +53,7 @@ public struct CalendarTime: Equatable, Sendable {
     return (made.year, made.month, made.day) == (year, month, day) ? seconds : nil
   }
 
-  /// A text such as "2026-11-23T01:30:00".
+  /// Text such as "2026-11-23T01:30:00".
   public var text: String {
     "\(year)".zeroPadded(to: 4) + "-" + Self.two(month) + "-" + Self.two(day) + "T" + Self.two(hour) + ":"
       + Self.two(minute) + ":" + Self.two(second)

@@ -64,7 +64,7 @@ public struct StreamWords {
     return "byte \(place - start) of \(burst(place))"
   }
 
-  /// Returns a text such as "burst 3".
+  /// Returns text such as "burst 3".
   public func burst(_ place: Int) -> String {
     if cuts == .none { return "the stream" }
     return cuts.burst(at: place).flatMap { number($0.number) }.map { "burst \($0)" } ?? "an earlier burst"

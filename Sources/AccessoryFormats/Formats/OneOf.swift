@@ -30,8 +30,8 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   public struct Shorthand: Sendable {
     /// The regular expression that such strings match, for the schema.
     let pattern: String
-    /// The members of the object for which a string stands; nil if the string has the usual form. An error explains
-    /// what to write instead.
+    /// The members of the object for which a string stands; nil if the string has the usual form. Throws an error that
+    /// explains what to write instead if the string is wrong.
     let members: @Sendable (String) throws(OptionError) -> [JSON5Member]?
 
     /// Creates a shorthand.
@@ -118,7 +118,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   }
 
   private func kind(of root: Root) -> Kind<Root> {
-    // By index, because copying each kind would take longer than asking it.
+    // Searches by index, because copying each kind would take longer than calling it.
     guard let index = kinds.indices.first(where: { kinds[$0].holds(root) }) else {
       preconditionFailure("\(name.withArticle) has no kind in its list: \(root)")
     }
@@ -200,7 +200,7 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
   }
 }
 
-/// One kind of a ``OneOf``.
+/// One of the kinds that a ``OneOf`` consists of.
 public struct Kind<Root: Equatable & Sendable>: Sendable {
   /// The kind's name, as written in the key that holds the kind.
   public let name: String

@@ -47,8 +47,8 @@ public enum JSON5 {
 
   /// Reads documents that follow each other, as in JSON lines.
   ///
-  /// - Returns: the documents, and the ranges of the bytes of all texts that are values, in order and without their
-  ///   quotation marks.
+  /// - Returns: the documents, and the byte ranges of all strings that are values, in order and without their quotation
+  ///   marks.
   public static func readAll(
     _ bytes: [UInt8], file: String, limits: Limits, as grammar: Grammar
   ) throws(SourceProblem) -> (documents: [JSON5Value], texts: [Range<Int>]) {
@@ -67,7 +67,7 @@ struct JSON5Parser {
   private var scanner: JSON5Scanner
   private let depthLimit: Int
   private var depth = 0
-  /// The ranges of texts, without their quotation marks.
+  /// The ranges of strings, without their quotation marks.
   private var texts: [Range<Int>] = []
 
   init(scanner: JSON5Scanner, depthLimit: Int) {

@@ -41,7 +41,7 @@ public struct BytePattern: Equatable, Sendable {
     program = compiler.program
   }
 
-  /// Two patterns are equal if their texts are equal.
+  /// Two patterns are equal if their source text is equal.
   public static func == (one: BytePattern, other: BytePattern) -> Bool { one.text == other.text }
 
   /// The ranges of the whole match and of each group; a group that did not participate is nil. Returns nil if the

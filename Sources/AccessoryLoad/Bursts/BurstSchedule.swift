@@ -53,7 +53,7 @@ public struct BurstSchedule: Equatable, Sendable {
   /// How long a burst that is due at the very end of a run may wait for the previous burst without being overdue.
   static let slack = Duration.milliseconds(100)
 
-  /// Creates a schedule for a plan. The schedule is not started.
+  /// Creates a schedule for a plan without starting the schedule.
   public init(_ plan: BurstPlan) { self.init(plan, share: 1) }
 
   /// Creates a schedule in which the rate of each phase is multiplied by `share`.

@@ -26,7 +26,7 @@ struct USBInterface: Equatable, Sendable {
     /// A native transport: alternate 0 without endpoints, alternate 1 with a bulk pair.
     static let native = Kind(0xFF, 0xF0, 0x01)
 
-    /// A text such as "FF/F0/00".
+    /// Text such as "FF/F0/00".
     var description: String {
       [classCode, subclass, protocolCode].map { Hex.number($0) }.joined(separator: "/")
     }

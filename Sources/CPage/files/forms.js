@@ -165,7 +165,7 @@ export function inSeconds(text) {
 export function sliderScale(schema) {
   if (schema.kind === "Chance") return { min: 0, max: 100, step: 0.5, toText: (x) => `${x}%`, fromText: (t) => t.endsWith("%") ? parseFloat(t) : Number(t) * 100 };
   if (schema.kind === "Duration") {
-    // The scale has 0 ms, then 1 ms to 10 s.
+    // The leftmost position is 0 ms; the others range from 1 ms to 10 s.
     return {
       min: 0, max: 101, step: 1,
       toText: (x) => x < 1 ? "0ms" : msText(10 ** ((x - 1) / 25)),

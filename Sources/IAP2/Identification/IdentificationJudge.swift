@@ -224,7 +224,7 @@ public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible
   /// The offending message numbers; used for parameters 6 and 7.
   public var messages: [MessageID] = []
 
-  /// A text such as "parameter 10: two protocols have the number 1 (duplicateProtocol)".
+  /// Text such as "parameter 10: two protocols have the number 1 (duplicateProtocol)".
   public var description: String {
     "parameter \(parameter): \(reason) (\(check.rawValue))"
   }

@@ -177,13 +177,13 @@ extension LinkParameters {
     /// The nearest allowed value.
     public var nearest: Int { min(max(value, allowed.lowerBound), allowed.upperBound) }
 
-    /// A text such as "maximum outstanding packets is 0; it must be 1 to 127".
+    /// Text such as "maximum outstanding packets is 0; it must be 1 to 127".
     package var finding: String {
       let range = allowed.count == 1 ? "\(allowed.lowerBound)" : "\(allowed.lowerBound) to \(allowed.upperBound)"
       return "\(field.rawValue) is \(value); it must be \(range)"
     }
 
-    /// A text such as "maximum outstanding packets is 0; it must be 1 to 127: using 1".
+    /// Text such as "maximum outstanding packets is 0; it must be 1 to 127: using 1".
     public var description: String { "\(finding): using \(nearest)" }
   }
 

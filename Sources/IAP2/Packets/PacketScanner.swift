@@ -118,7 +118,7 @@ public struct PacketScanner: ~Copyable {
   }
 
   /// Lends the bytes of a piece whose place is `.carry`; they must be returned before the next call. The bytes are
-  /// moved out, so that the borrower can modify its other state during the call.
+  /// moved out, so that the borrower can modify its other state while it holds them.
   public mutating func lendCarry() -> ScannerCarry {
     var lent = ScannerCarry()
     swap(&lent, &carry)

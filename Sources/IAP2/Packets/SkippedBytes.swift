@@ -66,7 +66,7 @@ public struct SkippedBytes: Equatable, Sendable {
 }
 
 extension SkippedBytes: CustomStringConvertible {
-  /// A text such as "3 bytes that belong to no packet: 01 02 03".
+  /// Text such as "3 bytes that belong to no packet: 01 02 03".
   public var description: String {
     let shown = Hex.spaced(sample) + (count > sample.count ? " …" : "")
     return "\(count) \(count == 1 ? "byte that belongs" : "bytes that belong") to no packet: \(shown)"

@@ -367,7 +367,7 @@ public struct PeerCore: ~Copyable {
   /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes. Its bytes are in two
   /// places if the memory in which they are kept begins again at its front; otherwise the second span is empty.
   ///
-  /// The packets count as sent: `body` must keep what it cannot send at once. `body` must not call the peer.
+  /// The packets count as sent: `body` must keep what it cannot send immediately. `body` must not call the peer.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan, RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
     // Normally, an acknowledgement makes room for more bytes; on a link without acknowledgements, sending a packet

@@ -117,7 +117,7 @@ struct SessionTable {
     entries[index].phase = .heard
   }
 
-  /// Swaps the inbox with an empty buffer, and drops the session if it has ended.
+  /// Replaces the inbox with an empty buffer, and drops the session if it has ended.
   mutating func takeInbox(_ id: UInt16, _ buffer: inout [UInt8]) {
     guard let index = firstIndex(of: id) else { return }
     swap(&entries[index].inbox, &buffer)

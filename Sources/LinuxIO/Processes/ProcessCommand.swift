@@ -216,7 +216,7 @@ public enum ProcessEnding: Equatable, Sendable, CustomStringConvertible {
   case exited(Int32)
   case killed(signal: Int32)
 
-  /// A text such as "the program ended with status 3".
+  /// Text such as "the program ended with status 3".
   public var description: String {
     switch self {
     case .exited(0): "the program ended"

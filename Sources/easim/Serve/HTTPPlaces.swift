@@ -5,7 +5,7 @@ import AccessoryFormats
 ///
 /// A connection that has sent a request with the token is never closed. All other connections are called strangers:
 /// when a connection arrives and the limit is reached, the oldest stranger is closed. Connections that send their
-/// headers very slowly therefore cannot lock out a client that sends its request at once.
+/// headers very slowly therefore cannot lock out a client that sends its request immediately.
 struct HTTPPlaces<Connection: Hashable> {
   private struct Place {
     /// When the connection was accepted or its last request was answered.

@@ -86,7 +86,7 @@ final class KeyTerminal: DescriptorHandler {
     let count = read(STDIN_FILENO, &bytes, bytes.count)
     if count < 0, errno == EINTR || errno == EAGAIN { return }
     guard count > 0 else {
-      // The terminal has closed. Either a signal follows, or no more keys arrive.
+      // The terminal has closed. Either a signal will end the program, or it continues without keys.
       return release()
     }
     for key in keys.read(bytes[..<count]) { onKey(key) }

@@ -9,7 +9,7 @@ public enum ExtremeNumbers {
     "1e-320", "1e999", "0x7fffffffffffffff", "NaN", "Infinity",
   ]
 
-  /// A text with one or more numbers replaced, and a description of the change.
+  /// Text with one or more numbers replaced, and a description of the change.
   public struct Variant: Sendable, CustomStringConvertible {
     /// The whole text.
     public let text: String

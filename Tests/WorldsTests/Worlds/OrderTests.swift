@@ -12,7 +12,7 @@ import Testing
 /// Tests accessories that support only one order of authentication and identification, and a device that finds out
 /// which order that is.
 @Suite struct OrderTests {
-  /// A world with an accessory that supports only identification first, and that rejects the other order in the way
+  /// A world whose accessory supports only the order with identification first, and rejects the other order in the way
   /// that `quirk` describes.
   private func world(_ quirk: String, _ order: HostOrder) throws -> (World, SimulatedAccessory, VirtualLoop) {
     let loop = VirtualLoop(seed: 1)

@@ -22,7 +22,7 @@ import Testing
         .early, nil, "identify 0, authenticate 1, identify 2, authenticate 3",
         ["0 + 1 []", "1 - 1 []", "1 + 2 [com.a, com.b]"]
       ),
-      // The device's flicker lasts as long as it says; a longer authentication ends the empty phase at once.
+      // The device's flicker lasts as long as it says; a longer authentication ends the empty phase immediately.
       (
         .ready, "flicker,device,empty=250ms,gap=300ms", "identify 0, authenticate 40, timers",
         ["0 + 1 []", "250 - 1 []", "550 + 2 [com.a, com.b]"]
