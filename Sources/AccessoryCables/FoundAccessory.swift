@@ -27,7 +27,7 @@ public struct FoundAccessory: Equatable, Sendable {
   /// Why the accessory cannot be used at present; nil if it can be used.
   public var trouble: TransportError?
 
-  /// Creates an accessory of which only the place is known.
+  /// Creates an accessory about which only the place is known.
   public init(key: String, identity: String, address: Address) {
     self.key = key
     self.identity = identity

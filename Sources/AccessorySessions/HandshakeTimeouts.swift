@@ -16,7 +16,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   public var authentication: Duration?
   /// The limit for the messages of identification.
   public var identification: Duration?
-  /// The limit for disconnecting or trying again after this side has refused the other side.
+  /// The limit for the other side to disconnect or try again after this side has refused it.
   public var refusal: Duration?
 
   /// Whether the limits also apply to cables between two fixed ends.

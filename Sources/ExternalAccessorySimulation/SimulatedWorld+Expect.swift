@@ -50,7 +50,7 @@ extension SimulatedWorld {
     if !addsReportToIssues { text += "\n\(newReport)" }
     if let failing { return failing(text, place) }
     Issue.record(Comment(rawValue: text), sourceLocation: place)
-    // Outside a test, for example in a detached task, the failure would not be printed otherwise.
+    // Swift Testing does not print failures that occur outside a test, for example in a detached task.
     if Test.current == nil { FileHandle.standardError.write(Data("\(place): \(text)\n".utf8)) }
   }
 }

@@ -3,7 +3,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests the flicker and its variants (the field failures F1, F2, …).
+/// Tests the flicker and its variants: the behaviors F1, F2, … of docs/external-accessory.md.
 @Suite struct FlickerTests {
   /// Keeps a session open like a robust client: opens it when its protocol is offered, releases it at the disconnect.
   private final class Client: @unchecked Sendable {

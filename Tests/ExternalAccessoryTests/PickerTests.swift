@@ -23,8 +23,8 @@ import Testing
       let connect = "connect selected: true"
       #expect(seen.words == (order == .connectFirst ? [connect, "done true"] : ["done true", connect]))
       #expect(recorder.words == ["connect 1"])
-      // Only one connect notification shows that the user chose the accessory: neither the following disconnect nor the
-      // next connect does.
+      // Only the first connect notification shows that the user chose the accessory; the following disconnect and the
+      // next connect do not.
       await world.unplug(echo)
       await world.plugIn(echo)
       #expect(recorder.heard.map(\.isSelected) == [true, false, false])

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests registration and notifications (N).
+/// Tests registration and notifications: the behaviors N1, N2, … of docs/external-accessory.md.
 @Suite struct RegistrationTests {
   @Test func n1NothingIsPostedBeforeRegistrationWhenverObserversCame() async throws {
     try await withSimulatedWorld { world in

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests how streams end (T).
+/// Tests how streams end: some of the behaviors T1, T2, … of docs/external-accessory.md.
 @Suite struct StreamEndTests {
   @Test func t9AWriteAfterThePeerIsGoneFailsWithABrokenPipeBeforeAnyEvent() async throws {
     try await withSimulatedWorld { world in

@@ -2,7 +2,8 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests which events streams deliver, when, and to which delegate (T).
+/// Tests which events streams deliver, when, and to which delegate: some of the behaviors T1, T2, … of
+/// docs/external-accessory.md.
 @Suite struct StreamTests {
   @Test(arguments: ["dos", "dso", "ods", "osd", "sdo", "sod"])
   func t1DelegateOpenAndScheduleMayComeInAnyOrder(order: String) async throws {

@@ -2,7 +2,7 @@ import ExternalAccessory
 import ExternalAccessorySimulation
 import Testing
 
-/// Tests suspension and the background (S).
+/// Tests suspension and the background: the behaviors S1, S2, … of docs/external-accessory.md.
 @Suite struct SuspensionTests {
   private var keeping: SimulatedWorld.Settings {
     var settings = SimulatedWorld.Settings()

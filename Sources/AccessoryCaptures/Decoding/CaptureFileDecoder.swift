@@ -4,8 +4,8 @@ import IAP2
 /// Decodes a capture file's items: sorts frames into connections, detects which connections carry iAP2, and describes
 /// their packets.
 ///
-/// Invariant: memory is bounded. The decoder keeps at most ``mostCables`` cables, what ``PacketCapture`` keeps for each
-/// direction, and a few bytes for each of ``mostStreams`` other streams.
+/// Invariant: memory use is bounded. The decoder keeps at most ``mostCables`` cables, what ``PacketCapture`` keeps for
+/// each direction, and a few bytes for each of ``mostStreams`` other streams.
 final class CaptureFileDecoder {
   private static let mostCables = 64
   private static let mostStreams = 4_096

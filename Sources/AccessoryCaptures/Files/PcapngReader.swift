@@ -3,7 +3,7 @@ import AccessoryCore
 /// Reads pcapng files that easim or other programs wrote, in both byte orders, including files with several sections
 /// and interfaces.
 struct PcapngReader: CaptureFileReader {
-  /// The type of the block that starts a section. This type reads the same in both byte orders.
+  /// The type of the block that starts a section. The bytes of this block type are the same in both byte orders.
   static let magic: [UInt8] = [0x0A, 0x0D, 0x0D, 0x0A]
 
   private struct Interface {

@@ -80,7 +80,7 @@ public struct CheckProof: Equatable, Sendable {
 
 struct CheckSkip: Error {
   let reason: String
-  /// Whether the case was skipped because it is about something that the accessory does not declare.
+  /// Whether the case was skipped because it tests something that the accessory does not declare.
   let isUndeclared: Bool
 
   init(_ reason: String, isUndeclared: Bool = false) { (self.reason, self.isUndeclared) = (reason, isUndeclared) }

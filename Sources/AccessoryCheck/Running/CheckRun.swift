@@ -200,7 +200,7 @@ final class CheckRun {
         departures = []
         continue
       }
-      // An accessory that disconnects during a session does more than connect twice.
+      // An accessory that disconnects during a session is not merely one that connects twice.
       if !device.line.isOpen, !survey.hadSession, departures.count < Self.mostDepartures {
         departures.append(Survey.Departure(device: device, reached: survey.reached, reason: device.endText))
         continue

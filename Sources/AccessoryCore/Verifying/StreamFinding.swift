@@ -139,7 +139,7 @@ public enum StreamCuts: Equatable, Sendable {
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 
-  /// Returns true if a burst begins at a place or, if the stream has no bursts, if the stream begins there.
+  /// Returns true if a burst begins at a place. For a stream without bursts, returns true if the stream begins there.
   func isStart(_ place: Int) -> Bool { self == .none ? place == 0 : burst(at: place)?.start == place }
 
   /// Returns where the bursts before a place begin, latest first, up to a maximum count.

@@ -31,7 +31,7 @@ public struct ProfileLibrary: Sendable {
     return (own.map { ($0, true) } + shipped.map { ($0, false) }).sorted { $0.0 < $1.0 }
   }
 
-  /// Returns the accessory that a reference names, which is the first instance of its template.
+  /// Returns the accessory that a reference names: the first instance of the reference's template.
   public func profile(_ reference: String) throws(SourceProblems) -> Profile {
     try template(reference).instance()
   }

@@ -22,7 +22,7 @@ public struct MessageRuleEntry: Equatable, Sendable {
   /// Whether to send the message even if the peer did not declare that it receives it.
   public var ignoresDeclaration = false
 
-  /// How a message is named, which is the same in all parts of a profile.
+  /// The way to name a message, which is the same in all parts of a profile.
   public typealias MessageName = Profile.MessageName
 
   /// Creates a rule.

@@ -7,7 +7,7 @@ extension JSONObject {
   ///
   /// - Parameters:
   ///   - side: the side on which the event happened; nil for events that belong to neither role.
-  ///   - members: what the event has beside these.
+  ///   - members: the event's additional members.
   public init(
     event: String, at time: Instant, side: TimelineEvent.Side? = nil, _ members: JSONObject = [:]
   ) {

@@ -15,7 +15,7 @@ import LinuxIO
 /// ```
 ///
 /// Settling proves that every byte arrives: nothing more is written or closed, and everything is read. Each open
-/// session must deliver all the bytes that it accepted before its link would give up.
+/// session must deliver all the bytes that it has accepted, before its link would give up.
 final class SoakWorld {
   let plan: SoakPlan
   private let loop: VirtualLoop

@@ -1,7 +1,7 @@
 import AccessoryFaults
 import IAP2
 
-/// How many times seeded worlds reached each corner case, which is a rare situation in the protocol.
+/// How many times seeded worlds reached each corner case: a rare situation in the protocol.
 ///
 /// If one of these counts is zero after a run over many seeds, the run did not test that corner case, and fails.
 public struct SoakCoverage: Equatable, Sendable, CustomStringConvertible {

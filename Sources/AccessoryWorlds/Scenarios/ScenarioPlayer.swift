@@ -88,7 +88,8 @@ public final class ScenarioPlayer {
       tolerance: sever == nil ? .none : .realTime)
   }
 
-  /// Stops the app and unplugs everything. The loop must then run briefly, so that both sides notice.
+  /// Stops the app and unplugs everything. The loop must then run briefly, so that both sides notice that the cables
+  /// are unplugged.
   public func tearDown() {
     stop()
     world.tearDown()

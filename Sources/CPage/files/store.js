@@ -201,7 +201,7 @@ export class Store extends EventTarget {
       for (const app of apps.apps) this.worlds.get(app.world)?.lanes.sessionsOf(app);
       this.tell("lists");
       this.tell("jobs");
-      // No notice reports transferred bytes, so the sessions are polled.
+      // No notification reports transferred bytes, so the sessions are polled.
       if (apps.apps.some((app) => app.sessions.length > 0)) this.refreshSoon(1_000);
     } finally {
       this.isRefreshing = false;

@@ -166,8 +166,8 @@ public struct Link: ~Copyable {
   }
 
   /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
-  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes. Its bytes are in two
-  /// places if the memory in which they are kept begins again at its front; otherwise the second span is empty.
+  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes. If the run wraps
+  /// around the end of the buffer, `body` gets its bytes in two spans; otherwise the second span is empty.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan, RawSpan) -> Void) -> Bool {
     if terms.isUp, sender.canTransmit(window: terms.sendWindow), pending.isDisjoint(with: [.synchronization, .reset]) {
       let run = sender.takeRun(

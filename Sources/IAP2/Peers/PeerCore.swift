@@ -225,7 +225,7 @@ public struct PeerCore: ~Copyable {
       | UInt16(payload.unsafeLoad(fromByteOffset: 1, as: UInt8.self))
   }
 
-  // Mutating only so that it is not called on a copy; see ``nextDeadline()``.
+  // This method is mutating only so that it is not called on a copy; see ``nextDeadline()``.
   private mutating func hasRoom(_ header: PacketHeader, _ payload: RawSpan) -> Bool {
     guard link.isHoldingAcknowledgements, let id = sessionID(header.session, payload),
       let index = sessions.index(of: id)
@@ -364,8 +364,8 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
-  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes. Its bytes are in two
-  /// places if the memory in which they are kept begins again at its front; otherwise the second span is empty.
+  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes. If the run wraps
+  /// around the end of the buffer, `body` gets its bytes in two spans; otherwise the second span is empty.
   ///
   /// The packets count as sent: `body` must keep what it cannot send immediately. `body` must not call the peer.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan, RawSpan) -> Void) -> Bool {

@@ -90,7 +90,7 @@ import Testing
 
   @Test func falseBeginningsAreSteppedOverTogether() {
     var end = OneEnd.accessory()
-    // Many single 40 bytes, and many 40 40 pairs with impossible lengths, cause one report instead of thousands.
+    // Many single bytes 40, and many pairs 40 40 with impossible lengths, cause one report instead of thousands.
     let noise = String(repeating: "4001", count: 500) + String(repeating: "40400000", count: 500)
     end.receives(packet(0x41, noise + Sheet.message(0x4E0E)))
     let told = end.told()

@@ -12,7 +12,8 @@ import Testing
       // A ready accessory appears once and whole.
       (.ready, nil, "identify 10, authenticate 20", ["20 + 1 [com.a, com.b]"]),
       (.ready, nil, "identify 10, authenticate 20, leave 30", ["20 + 1 [com.a, com.b]", "30 - 1 [com.a, com.b]"]),
-      // An early accessory is empty until it is authenticated, and one that never is goes as it came.
+      // An accessory that is published early has no protocols until it is authenticated. An accessory that is never
+      // authenticated disappears without having had protocols.
       (.early, nil, "identify 10, authenticate 20", ["10 + 1 []", "20 - 1 []", "20 + 2 [com.a, com.b]"]),
       (.early, nil, "identify 10, leave 5000", ["10 + 1 []", "5000 - 1 []"]),
       // An accessory that is never identified is never shown.
