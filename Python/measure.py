@@ -250,7 +250,7 @@ def main() -> None:
         print(f"  median ratio {statistics.median(ratios):.2f}")
         tests: dict[str, list[float]] = {"fake": [], "real": [], "virtual": []}
         with tempfile.TemporaryDirectory() as folder:
-            # In turns, so that other load on the machine affects all of them.
+            # The runs alternate, so that other load on the machine affects all of them.
             for _ in range(20):
                 for kind, took in tests.items():
                     took += (fake_test(folder) if kind == "fake" else whole_test(server, kind) for _ in range(20))

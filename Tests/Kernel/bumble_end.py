@@ -110,7 +110,7 @@ async def close(way, client, dlc):
         client.multiplexer.on_dlc_disconnection(dlc)
     elif way == "multiplexer":
         await dlc.disconnect()
-        # The accessory's end closes the L2CAP channel then.
+        # The accessory's end then closes the L2CAP channel.
         await client.multiplexer.disconnect()
     else:
         await client.l2cap_channel.disconnect()
@@ -137,7 +137,7 @@ async def redial(device, count, address):
                         await client.start()
                     step = "connection"
                     dlc = await client.multiplexer.open_dlc(channel)
-                    # Every third connection is closed at once, while the accessory may not know of it yet.
+                    # Every third connection is closed immediately, when the accessory may not know of it yet.
                     if number % 3 != 1:
                         step = "answer"
                         answer = asyncio.Event()

@@ -110,7 +110,7 @@ class Link:
             if self.selector is not None:
                 self._wait_here(future, self.selector)
                 if self.tasks:
-                    # A behavior has begun, so the rest of the call must be a task beside it.
+                    # A behavior has begun, so the rest of the call must run as a separate task.
                     await asyncio.sleep(0)
             return await future
         except BaseException:

@@ -35,13 +35,14 @@ package struct LoggedPacket: Equatable, Sendable {
 
   enum Told: Equatable {
     case text(String)
-    /// Few packets are ever looked at, so the text is made only then. The narrator has seen the link's SYN.
+    /// Few packets are ever displayed, so the text is made only when it is needed. The narrator has seen the link's
+    /// SYN.
     case packet(PacketNarrator, PacketHeader)
   }
 }
 
 extension LoggedPacket {
-  /// The packet in words.
+  /// The description of the packet.
   package var text: String {
     switch told {
     case .text(let text): return text

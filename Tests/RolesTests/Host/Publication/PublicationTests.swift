@@ -9,7 +9,7 @@ import Testing
 @Suite struct PublicationTests {
   @Test(
     arguments: [
-      // A ready accessory appears once and whole.
+      // An accessory that is published once it is ready appears once, with all its protocols.
       (.ready, nil, "identify 10, authenticate 20", ["20 + 1 [com.a, com.b]"]),
       (.ready, nil, "identify 10, authenticate 20, leave 30", ["20 + 1 [com.a, com.b]", "30 - 1 [com.a, com.b]"]),
       // An accessory that is published early has no protocols until it is authenticated. An accessory that is never
@@ -18,12 +18,13 @@ import Testing
       (.early, nil, "identify 10, leave 5000", ["10 + 1 []", "5000 - 1 []"]),
       // An accessory that is never identified is never shown.
       (.early, nil, "leave 10", []),
-      // An update of a shown accessory shows nothing anew.
+      // If a shown accessory is identified and authenticated again, it does not appear again.
       (
         .early, nil, "identify 0, authenticate 1, identify 2, authenticate 3",
         ["0 + 1 []", "1 - 1 []", "1 + 2 [com.a, com.b]"]
       ),
-      // The device's flicker lasts as long as it says; a longer authentication ends the empty phase immediately.
+      // The device's flicker takes the times of the quirk. If authentication takes longer than the empty phase, the
+      // empty phase ends immediately after authentication.
       (
         .ready, "flicker,device,empty=250ms,gap=300ms", "identify 0, authenticate 40, timers",
         ["0 + 1 []", "250 - 1 []", "550 + 2 [com.a, com.b]"]
@@ -32,17 +33,17 @@ import Testing
         .ready, "flicker,device,empty=250ms,gap=300ms", "identify 0, authenticate 1000, timers",
         ["0 + 1 []", "1000 - 1 []", "1300 + 2 [com.a, com.b]"]
       ),
-      // Every cycle has its empty appearance.
+      // In every cycle, the accessory first appears without protocols.
       (
         .ready, "flicker,device,empty=10ms,gap=5ms,cycles=3", "identify 0, authenticate 2, timers",
         ["0 + 1 []", "10 - 1 []", "15 + 2 []", "25 - 2 []", "30 + 3 []", "40 - 3 []", "45 + 4 [com.a, com.b]"]
       ),
-      // An accessory that goes between two appearances is not taken away twice.
+      // An accessory that leaves between two appearances does not disappear a second time.
       (
         .ready, "flicker,device,empty=10ms,gap=50ms", "identify 0, authenticate 2, timers 30, leave 30, timers",
         ["0 + 1 []", "10 - 1 []"]
       ),
-      // A flicker of the wire is not played twice.
+      // The device does not repeat a flicker that the accessory plays on the wire.
       (.ready, "flicker,wire", "identify 0, authenticate 2, timers", ["2 + 1 [com.a, com.b]"]),
     ] as [(PublicationMachine.Policy, String?, String, [String])])
   func appsSee(policy: PublicationMachine.Policy, quirk: String?, steps: String, shown: [String]) throws {
