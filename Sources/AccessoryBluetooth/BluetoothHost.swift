@@ -18,7 +18,7 @@ package final class BluetoothHost {
   /// The connection to BlueZ, shared by all objects on this loop.
   package let blueZ: BlueZ
   private var service: OfferedService?
-  /// The current connections, keyed by device path; `isMadeByDevice` tells whether the device opened the connection.
+  /// The current connections, keyed by device path; `isMadeByDevice` is true if the device opened the connection.
   private var live: [String: (isMadeByDevice: Bool, channel: () -> DescriptorChannel?)] = [:]
   /// Connections that accessories have made and that are waiting for ``connect(to:completion:)``.
   private var waiting: [String: (BusDescriptor, LoopTimer)] = [:]

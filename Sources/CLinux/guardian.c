@@ -1,10 +1,10 @@
 // A program's guardian: a process between this process and the program, which outlives neither of them.
 //
 // The guardian is the subreaper of everything the program starts, so nothing can escape it by leaving its process group
-// or its parent. When the program has ended, the guardian kills all remaining processes. When this process ends, in any
-// way, the guardian kills everything immediately. To detect that this process has ended, the guardian waits on a pipe
-// (the leash) whose other end is held only by this process. The guardian is forked and never executes another file, so
-// it only calls functions that are allowed after a fork in a multithreaded process.
+// or its parent. When the program has ended, the guardian kills all remaining processes. When this process ends, for
+// whatever reason, the guardian kills everything immediately. To detect that this process has ended, the guardian waits
+// on a pipe (the leash) whose other end is held only by this process. The guardian is forked and never executes another
+// file, so it only calls functions that are allowed after a fork in a multithreaded process.
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>

@@ -70,7 +70,7 @@ class App:
         limited(timeout)
         found = self._next(event)
         if found is None:
-            # The search on the server skips the notices in this list, because they have already been searched.
+            # The search on the server skips the notifications in this list, because they have already been searched.
             seen = max(self._waited, self.notices[-1]["number"] if self.notices else 0)
             notice = await self.world.find_notice(event, timeout, app=self.id, after=seen)
             found = self._next(event) or notice

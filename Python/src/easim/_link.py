@@ -58,7 +58,7 @@ class Link:
         self._wire = Wire()
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._listeners: dict[tuple[str, str], Listener] = {}
-        # Notices about an object may arrive before the answer that names it.
+        # Notifications about an object may arrive before the answer that names the object.
         self._early: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._pid = os.getpid()
         self._loop: asyncio.AbstractEventLoop
@@ -203,7 +203,7 @@ class Link:
             self._early.setdefault(keys[0], []).append(params)
             if len(self._early) > self.MOST_EARLY:
                 lost = self._early.pop(next(iter(self._early)))
-                # The last notices about a closed session are not needed.
+                # The last notifications about a closed session are not needed.
                 self.dropped += sum(news.get("event") not in ("ended", "readable") for news in lost)
 
     def _answer(self, answer: Answer) -> None:

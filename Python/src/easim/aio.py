@@ -291,7 +291,7 @@ class World:
         """Launch an app that declares these protocols (default: all)."""
         declared = None if protocols is None else list(protocols)
         app = App(self)
-        # The world's notices may arrive along with the answer.
+        # The world's notifications may arrive along with the answer.
         made = await self.call(
             "app.launch",
             protocols=declared,
@@ -345,7 +345,7 @@ class World:
 
         async def wait(left: float) -> dict[str, Any]:
             reply = await self.call("time.runUntil", event=event, limit=seconds(left), **which)
-            # Notices that arrive while the wait is interrupted must not be missed.
+            # Notifications that arrive while the wait is interrupted must not be missed.
             which["after"] = reply["number"]
             return reply
 

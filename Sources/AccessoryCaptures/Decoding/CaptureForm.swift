@@ -46,7 +46,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return lines.contains(where: isHex) ? .hex : nil
   }
 
-  /// Whether bytes begin like a packet file, compressed or not.
+  /// Whether the first bytes are those of a packet file, compressed or not.
   public static func isFile(_ input: [UInt8]) -> Bool {
     if input.starts(with: Gunzip.magic) { return true }
     if case .some(.some) = file(of: input) { return true }

@@ -98,7 +98,7 @@ struct PcapFormat: RecordFormat {
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface {
     let magic = Self.magics.firstIndex(of: Array(bytes.prefix(4))) ?? 0
     (order, nanosecondsPerTick) = (magic % 2 == 0 ? .little : .big, magic < 2 ? 1_000 : 1)
-    // The upper bits tell whether frames end in checksums.
+    // The upper bits indicate whether frames end in checksums.
     return CaptureInterface(number: 0, linkType: CaptureLinkType(pcap: bytes.u32(at: 20, order) & 0x0FFF_FFFF))
   }
 

@@ -88,7 +88,7 @@ final class ControlledSession: SessionHandler {
     recheckLater(until: isComplete)
   }
 
-  /// A port does not tell when it has written.
+  /// Checks again after a moment, because a port does not report when it has written its bytes.
   private func recheckLater(until isComplete: @escaping () -> Bool) {
     world.loop.schedule(after: .milliseconds(1)) { [weak self] in
       self?.world.recheck()

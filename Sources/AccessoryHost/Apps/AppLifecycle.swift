@@ -77,7 +77,7 @@ public enum AccessoryNotice: Equatable, Sendable {
 /// The notifications for a suspended app, which are held until the app runs again.
 ///
 /// ```
-///   connect(7)  disconnect(7)               →  nothing: the app never knew of it
+///   connect(7)  disconnect(7)               →  nothing: the app never saw accessory 7
 ///   disconnect(6)  connect(7)               →  one accessory with a new ID: `AppRules.Reattachment` decides
 ///   disconnect(6)  connect(7) disconnect(7) →  disconnect(6)
 /// ```

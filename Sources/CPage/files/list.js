@@ -6,7 +6,7 @@ const ROW = 22;
 let lists = 0;
 
 export class VirtualList {
-  // `cells` creates a row's texts; `choose` is called when a row is selected.
+  // `cells` returns the text of each of a row's cells; `choose` is called when a row is selected.
   constructor({ label, columns, cells, choose, kind }) {
     Object.assign(this, { columns, cells, choose, kind });
     this.id = `l${++lists}`;

@@ -1,6 +1,6 @@
-// Derives a world's lanes, as bars and marks on its time axis, from the server's event notices alone. There is one lane
-// for each accessory, one for the cables, one for the device, and one for each app. A scenario's event lines are such
-// notices too. Known packets add each session's traffic, and every packet that a fault acted on.
+// Derives a world's lanes, as bars and marks on its time axis, from the server's event notifications alone. There is
+// one lane for each accessory, one for the cables, one for the device, and one for each app. A scenario's event lines
+// are such notifications too. Known packets add each session's traffic, and every packet that a fault acted on.
 import { bytes, duration } from "./dom.js";
 
 const MOST_OF_A_LANE = 20_000;
@@ -397,7 +397,7 @@ export class LaneModel {
     }
   }
 
-  // Adds what no notice reports about an app: its sessions, and the accessories that were connected before it was
+  // Adds what no notification reports about an app: its sessions, and the accessories that were connected before it was
   // launched or that it is not notified about.
   sessionsOf(app) {
     const lane = this.lane(`app ${app.app}`, "app", app.name);

@@ -1,5 +1,5 @@
-// Everything known about the server: worlds with their accessories, apps, sessions and jobs, and the notices of each
-// world. The data comes from the event stream, and from lists that are requested when something has changed.
+// Everything known about the server: worlds with their accessories, apps, sessions and jobs, and the notifications of
+// each world. The data comes from the event stream, and from lists that are requested when something has changed.
 import { NoServer, WrongToken } from "./rpc.js";
 import { LaneModel } from "./model.js";
 

@@ -52,7 +52,7 @@ struct RuleBook {
   }
 
   /// Describes the rule that comes closest to matching an unanswered request, and why that rule does not match: it
-  /// applies in another state, or a byte differs. Returns nil if no rule begins like the request.
+  /// applies in another state, or a byte differs. Returns nil if no rule has the same beginning as the request.
   func nearest(to request: [UInt8], of protocolName: String, _ memory: ScriptMemory) -> String? {
     if let rule = rules.first(where: { groups(of: $0, request) != nil || $0.request == request }) {
       let isElsewhere = !memory.isIn(rule.states)
