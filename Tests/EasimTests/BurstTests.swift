@@ -58,7 +58,7 @@ import Testing
     let lines = try text("r.hgrm").split(separator: "\n")
     #expect(lines.first == "       Value     Percentile TotalCount 1/(1-Percentile)")
     #expect(lines.contains { $0.hasSuffix("Total count    =           25]") })
-    // The maximum latency must be the same in two formats, one in microseconds and the other in nanoseconds.
+    // Checks that the maximum latency is the same in two formats, one in microseconds and the other in nanoseconds.
     let most = try #require(try report()["latency"]?["max"]?.number)
     let last = try #require(lines.last { $0.contains(" 1.000000000000 ") })
     let shown = try #require(Double(last.split(separator: " ")[0]))

@@ -9,7 +9,7 @@ public struct HostileReport: Sendable, Equatable {
     public var seed: UInt64
     /// A sentence that describes the failure.
     public var text: String
-    /// The steps of the attack, shortened as far as possible while the attack still fails.
+    /// The steps of the attack, reduced to the fewest found that still cause the failure.
     public var steps: [String]
     /// The bytes sent during the shortest attack, not counting those of the normal attachment before it.
     public var bytes: [UInt8]

@@ -87,8 +87,8 @@ extension Fault {
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }
 
-    /// A chunk is passed on in pieces that take about ten milliseconds each, and a piece when its last byte is due.
-    /// Times are computed from the rate, not from timers, so late timers do not slow down the line.
+    /// A chunk is passed on in pieces that take about ten milliseconds each; each piece is passed on when its last byte
+    /// is due. Times are computed from the rate, not from timers, so late timers do not slow down the line.
     private struct Stage: HoldingStage {
       let fault: Rate
       var capacity: Int { fault.capacity }

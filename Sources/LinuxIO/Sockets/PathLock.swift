@@ -4,8 +4,8 @@ import Glibc
 /// A lock on the file `PATH.lock`, held while a listener listens at PATH.
 ///
 /// Without the lock, two processes that find the socket of a dead process would both replace that socket, and the
-/// second process would remove the first one's socket. The kernel releases the lock when the process ends for any
-/// reason; a killed process leaves its lock file, which the next one reuses.
+/// second process would remove the first one's socket. The kernel releases the lock when the process ends, however it
+/// ends. A killed process leaves its lock file behind, and the next process reuses the file.
 ///
 /// The file contains one line, `easim PID`. A file with other contents is not easim's and is left alone.
 final class PathLock {

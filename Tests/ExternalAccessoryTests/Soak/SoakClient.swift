@@ -36,7 +36,7 @@ final class SoakThread: @unchecked Sendable {
   private var isDone: Bool { lock.withLock { isAsked } }
 
   private func playOne() {
-    // Usually the thread uses its own accessory. Sometimes the thread picks a random accessory, and thus takes the
+    // Usually the thread uses its own accessory. Sometimes the thread picks a random accessory, and so takes the
     // session from another thread.
     if let last, !ledger.isThrough(last) { return waitABit() }
     let keys = manager.connectedAccessories.flatMap { accessory in accessory.protocolStrings.map { (accessory, $0) } }

@@ -2,7 +2,7 @@ import IAP2
 import TestSupport
 import Testing
 
-/// The dissector's names must match the catalog; `EASIM_REWRITE=1` rewrites them.
+/// Compares the dissector's names with those in the message catalog; `EASIM_REWRITE=1` rewrites them.
 @Suite struct DissectorNamesTests {
   @Test func theDissectorHasEveryNameOfTheCatalogue() throws {
     let messages = MessageCatalog.all.map { entry in

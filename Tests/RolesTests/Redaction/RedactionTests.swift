@@ -103,7 +103,7 @@ import Testing
           $0.u8(0, 1)
           $0.u16(1, 7)
         })
-      // The app sends the serial number, split between two packets, and then data of its own.
+      // The app sends the serial number, split between two packets, and then other data.
       send(.device, [0, 7] + Array("id=C02XK1".utf8), session: 2)
       send(.device, [0, 7] + Array("AAJG5J;".utf8) + RedactionTests.appSecret, session: 2)
       send(.accessory, [0, 7] + RedactionTests.appSecret, session: 2)

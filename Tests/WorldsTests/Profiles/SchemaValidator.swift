@@ -3,7 +3,7 @@ import AccessoryFormats
 @testable import AccessoryProfiles
 
 /// Implements the parts of JSON Schema (draft 2020-12) that the schema of profiles uses. An unknown keyword is an
-/// error, so that nothing in the schema goes unchecked.
+/// error, so that no part of the schema goes unchecked.
 struct SchemaValidator {
   let root: JSON5Value
 

@@ -22,7 +22,6 @@ import Testing
     /// The silence is reported, but the cable stays connected, because a real device does not unplug an accessory
     /// either.
     case reported
-    /// Nothing happens.
     case nothing
   }
 
