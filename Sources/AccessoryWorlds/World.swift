@@ -298,7 +298,7 @@ public final class World {
       ?? []
   }
 
-  /// Unplugs everything. The loop must then run briefly, so that both sides notice.
+  /// Unplugs everything. The loop must then run briefly, so that both sides notice that their cables are unplugged.
   public func tearDown() {
     for number in accessories.keys.sorted() { accessories[number]?.accessory.unplug("the world was stopped") }
     device.unplugAll("the world was stopped")

@@ -43,7 +43,7 @@ extension SimulatedWorld {
 
   /// Lets time pass until a condition holds. Returns false if the condition does not hold within `limit` in the world's
   /// time. Also returns false if nothing is scheduled in the world and the app is at rest, so that none of its threads,
-  /// tasks or timers can act by itself. If it is not certain that the app is at rest, returns false after
+  /// tasks or timers can become active. If it is not certain that the app is at rest, returns false after
   /// ``Settings/patience`` or `limit` in real time, whichever is shorter.
   @discardableResult
   public func run(
@@ -57,7 +57,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // The app's threads, and worlds in real time, continue by themselves.
+        // The app's threads, and worlds in real time, continue on their own.
         case .idle: try? await Task.sleep(for: .milliseconds(1))
         }
       }
@@ -243,7 +243,7 @@ extension SimulatedWorld {
         switch goOn(&wait) {
         case .over: return false
         case .moved: break
-        // The app's threads, and worlds in real time, continue by themselves.
+        // The app's threads, and worlds in real time, continue on their own.
         case .idle: Thread.sleep(forTimeInterval: 0.001)
         }
       }

@@ -109,7 +109,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   }
 }
 
-/// Why a text is not a capture, and the position of the problem.
+/// Why text is not a capture, and the position of the problem.
 public struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The line's number, counted from 1.
   public let line: Int

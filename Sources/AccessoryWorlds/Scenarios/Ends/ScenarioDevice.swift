@@ -98,7 +98,7 @@ public final class ScenarioDevice {
     )
   }
 
-  /// Ends everything. The loop must then run briefly, so that the other side notices.
+  /// Ends everything. The loop must then run briefly, so that the other side notices that its cables are unplugged.
   public func tearDown() {
     for dialer in dialers { dialer.stop() }
     player.stop()
