@@ -156,9 +156,9 @@ private struct PacketPage: Equatable, Sendable {
     Field(
       "packets", \.packets, .list(of: .raw("a packet")),
       "each with its `number`, `t`, `cable`, `accessory` (or the id of the host), `from`, `event`, `length` and "
-        + "`text`; a link packet also with `control`, `seq`, `ack`, `session`, and where applicable `messages`, "
-        + "`repeated`, and the `externalSession` and its `data` as text or hex; a transfer on a native channel with "
-        + "`channel`; the event `fault` is a packet that a `fault` acted on, which may be in the list a second time",
+        + "`text`; a link packet also has `control`, `seq`, `ack`, `session` and, where applicable, `messages`, `repeated`, "
+        + "and `externalSession` with its `data` as text or hex; a transfer on a native channel has `channel`; the event "
+        + "`fault` shows a packet that a fault acted on, and the same packet may be listed a second time",
       isRequired: true)
   }
 }

@@ -53,7 +53,8 @@ extension ControlMethods {
         + "`change` notification; with `after`, past ones come first. A second subscription to a world replaces the "
         + "first. Notifications about the client's own apps and sessions need no subscription.",
       Subscribing.format,
-      .only("last number", "number", .integer(0...Int.max), "the number of the latest notification", from: 0), effect: .reads,
+      .only("last number", "number", .integer(0...Int.max), "the number of the latest notification", from: 0),
+      effect: .reads,
       errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
     ) { call, params in
       let worlds = try params.world.map { [try call.server.world($0)] } ?? call.server.worlds.all
@@ -180,8 +181,8 @@ private struct Subscribing: Equatable, Sendable {
     Field("world", \.world, .optional(.text), "the id of a world (default: all worlds, including future ones)")
     Field(
       "events", \.events, .optional(.list(of: .text)),
-      "only events with these names, such as connect, and only `change` notifications about these requests (default: "
-        + "all)"
+      "which notifications to send: events with these names, such as connect, and `change` notifications about requests "
+        + "with these names (default: all)"
     )
     Field(
       "accessories", \.accessories, .optional(.list(of: .text)),

@@ -39,7 +39,7 @@ extension Profile {
         "what the accessory does with this protocol's bytes; default: the profile's behavior")
       Field(
         "nativeTransportComponent", \.nativeTransportComponent, .optional(.integer(0...65_535)),
-        "the id of a USB transport whose own endpoints carry the sessions instead of the link")
+        "the id of a USB transport; this protocol's sessions use the transport's own endpoints and not the iAP2 link")
     }
 
     private static let nameFormat = Format<String>.parsed(

@@ -107,7 +107,7 @@ public struct OddAuthentication: Equatable, Sendable {
     )
     Field(
       "delay", \.delay, .duration(.zero ... .seconds(3600)),
-      "how long the certificate is delayed, and then the signature")
+      "how long the certificate, and then the signature, is delayed")
   }.example("authentication,slow,delay=3s")
 }
 
