@@ -2,8 +2,8 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-// This function is declared by hand, like those in LinuxIO/LinuxCalls.swift. swift-format-ignore:
-// AlwaysUseLowerCamelCase
+// This function is declared by hand, like those in LinuxIO/LinuxCalls.swift.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
 /// A program's media, looked up by the kinds of addresses that they open. No other type decides how an address becomes
