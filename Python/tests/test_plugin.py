@@ -416,7 +416,9 @@ def test_plugins_for_asynchronous_tests(pytester: pytest.Pytester, module: str, 
             assert easim_world.app().open("com.example.echo").is_open
         """
     )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-o", "asyncio_mode=auto")
+    # In its automatic mode, pytest-asyncio takes the fixtures of every test, also those of anyio's.
+    mode = ["-o", "asyncio_mode=auto"] if mark == "asyncio" else ["-p", "no:asyncio"]
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *mode)
     result.assert_outcomes(passed=3)
 
 

@@ -50,7 +50,7 @@ def authentication(
     - ``answer``: refuse: the device refuses a valid signature; never, wrong, slow: the accessory does not answer,
     sends a wrong signature, or answers late; ignore-first, hangup: if asked before identification, the accessory
     does not answer, or closes the connection (default: refuse)
-    - ``delay``: how long the certificate is delayed, and then the signature (default: 5s)
+    - ``delay``: how long the certificate, and then the signature, is delayed (default: 5s)
     """
     return described("authentication", answer=answer, delay=duration(delay))
 
