@@ -203,7 +203,7 @@ extension CaptureEntry {
       object.add("length", bytes.count)
     case .line(let number, let time):
       object.add("line", number)
-      object.add("t", JSONText(time))
+      object.add("t", RawJSON(time))
     case .packet(let number, let time, let cable, let offset):
       object.add("packet", number)
       object.add("t", time)

@@ -155,7 +155,7 @@ struct ChangeNews {
   }
 
   var json: JSONObject {
-    ["t": time, "request": request, "params": params.map { JSONText($0) }, "result": result.map { JSONText($0) }]
+    ["t": time, "request": request, "params": params.map { RawJSON($0) }, "result": result.map { RawJSON($0) }]
   }
 }
 

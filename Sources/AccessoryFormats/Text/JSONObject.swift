@@ -65,7 +65,7 @@ public struct JSONObject: Equatable, Sendable, JSONPart, ExpressibleByDictionary
 }
 
 /// Text that is JSON already.
-public struct JSONText: JSONPart {
+public struct RawJSON: JSONPart {
   /// The text.
   public let jsonText: String
 

@@ -44,7 +44,7 @@ struct TraceData {
   }
 
   /// A list with a line for each element.
-  private static func lines(_ elements: [String]) -> JSONText { JSONText("[\(elements.joined(separator: ",\n"))]") }
+  private static func lines(_ elements: [String]) -> RawJSON { RawJSON("[\(elements.joined(separator: ",\n"))]") }
 
   private mutating func object() -> JSONObject {
     let all = recorder.log.packets(after: 0, atMost: .max)

@@ -103,7 +103,7 @@ extension Console {
   func show(file text: String, as key: String, _ name: String) throws {
     guard isJSON else { return out(text, ending: "") }
     let value = JSON5Writer.write(try JSON5.read(text, file: name), as: .jsonLine).filter { $0 != "\n" }
-    out(["v": 1, key: name, "text": text, "value": JSONText(value)])
+    out(["v": 1, key: name, "text": text, "value": RawJSON(value)])
   }
 
   fileprivate func show(_ problems: [SourceProblem]) {

@@ -254,7 +254,7 @@ final class Couple {
     takeWrongs()
     if let host, host.sent == SIGINT {
       tally.ended(host, hostFacts)
-      // A load test that is told to stop early reports that its plan is not complete.
+      // If a load test is stopped early, it reports that its plan is incomplete.
       let wasStopped = hostFacts.last.contains("stopped by Ctrl-C") && host.ending == .exit(1)
       if host.ending != .exit(0), !wasStopped {
         tally.wrongs.append("\(host.name): \(host.ending.map(\.description) ?? ""), \(hostFacts.last)")
