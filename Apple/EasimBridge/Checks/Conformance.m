@@ -373,6 +373,8 @@ int main(int count, char **words) {
       if (count < 2) {
         printf("%s\n", behaviors[index].name);
       } else if (strcmp(words[1], behaviors[index].name) == 0) {
+        // GNUstep deadlocks if this first use of NSRunLoop meets another thread's performSelectorOnMainThread.
+        [NSRunLoop currentRunLoop];
         world = [[EasimWorld alloc] init];
         watch = [[Watch alloc] init];
         manager();

@@ -197,6 +197,8 @@ static void show(NSString *format, ...) {
 
 int main(void) {
   @autoreleasepool {
+    // GNUstep deadlocks if this first use of NSRunLoop meets another thread's performSelectorOnMainThread.
+    [NSRunLoop currentRunLoop];
     RootController *root = [[RootController alloc] init];
     [NSThread detachNewThreadSelector:@selector(readCommands) toTarget:root withObject:nil];
     while ([[NSRunLoop currentRunLoop] runMode:NSDefaultRunLoopMode beforeDate:[NSDate distantFuture]]) {
