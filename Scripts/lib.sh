@@ -22,9 +22,11 @@ die() {
 
 # Fails unless a Swift compiler that is new enough is on the PATH.
 require_swift() {
-  local version
+  local said version
   command -v swift >/dev/null || die "there is no 'swift' on the PATH: easim needs Swift $needed_swift or later, see https://www.swift.org/install/linux"
-  version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
+  # Without the packages that Swift itself needs, it does not even start.
+  said=$(swift --version 2>&1) || die "'swift --version' fails: $said; install what https://www.swift.org/install/linux lists for Debian"
+  version=$(sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' <<<"$said" | head -n 1)
   [[ -n $version ]] || die "'swift --version' names no version; is $(command -v swift) a Swift compiler?"
   if [[ $(printf '%s\n' "$needed_swift" "$version" | sort -V | head -n 1) != "$needed_swift" ]]; then
     die "Swift $version is too old: easim needs $needed_swift or later, see https://www.swift.org/install/linux"
