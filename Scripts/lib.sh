@@ -46,7 +46,12 @@ missing_packages() {
   pkg-config --exists libmicrohttpd || printf 'libmicrohttpd-dev\n'
 }
 
-# The same for the tests: a USB device that is none, in place of hardware, and a D-Bus for a BlueZ that is none.
+# What linking Swift's own libraries into a program needs: they are C++, and Swift's list for Debian has only gcc.
+missing_linking_packages() {
+  [[ -n $(find /usr/lib/gcc -name libstdc++.a 2>/dev/null) ]] || printf 'g++\n'
+}
+
+# What building the tests needs besides: a USB device that is none, in place of hardware, and a D-Bus for a BlueZ that is none.
 missing_test_packages() {
   missing_packages
   command -v dbus-daemon >/dev/null || printf 'dbus\n'
@@ -166,6 +171,7 @@ name_commit() {
 
 # Builds a program that needs no Swift on the machine it runs on: build_alone NAME makes .build/install/release/NAME.
 build_alone() {
+  install_packages missing_linking_packages
   name_commit
   with_heartbeat "still building" \
     swift build --configuration release --product "$1" --static-swift-stdlib --scratch-path .build/install
