@@ -51,10 +51,11 @@ missing_linking_packages() {
   [[ -n $(find /usr/lib/gcc -name libstdc++.a 2>/dev/null) ]] || printf 'g++\n'
 }
 
-# What building the tests needs besides: a USB device that is none, in place of hardware, and a D-Bus for a BlueZ that is none.
+# What the tests need as well: mock USB devices, D-Bus for a mock of BlueZ, and a signer that calls openssl.
 missing_test_packages() {
   missing_packages
   command -v dbus-daemon >/dev/null || printf 'dbus\n'
+  command -v openssl >/dev/null || printf 'openssl\n'
   command -v umockdev-wrapper >/dev/null || printf 'umockdev\n'
   pkg-config --exists umockdev-1.0 2>/dev/null || printf 'libumockdev-dev\n'
 }

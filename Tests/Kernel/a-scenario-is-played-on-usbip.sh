@@ -8,7 +8,8 @@ run=$!
 until_true 60 "the accessory" grep -q "plugged in" /tmp/run
 easim plug usbip:127.0.0.1:3240 >/tmp/plug 2>&1 &
 plug=$!
-easim scenario run flicker --at usb: --timeout 60s >/tmp/device 2>&1 || fail "$(cat /tmp/device /tmp/run)"
+unhurried flicker
+easim scenario run /tmp/flicker.json5 --at usb: --timeout 60s >/tmp/device 2>&1 || fail "$(cat /tmp/device /tmp/run)"
 wait "$run" || fail "its accessory ended with $?: $(cat /tmp/run)"
 grep -q "was played completely" /tmp/run || fail "$(cat /tmp/run)"
 until_true 60 "the unplug" grep -q "unplugged" /tmp/plug

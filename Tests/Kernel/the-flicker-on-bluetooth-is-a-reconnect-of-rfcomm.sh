@@ -9,4 +9,5 @@ grep -q 'no protocols' /tmp/send || fail "the first without protocols: $(cat /tm
 stop_accessory
 
 easim run --scenario flicker --on bt:hci1 >/tmp/accessory.log 2>&1 &
-easim scenario run flicker --at bt:hci0 --timeout 60s >/tmp/scenario 2>&1 || fail "scenario: $(cat /tmp/scenario /tmp/accessory.log)"
+unhurried flicker
+easim scenario run /tmp/flicker.json5 --at bt:hci0 --timeout 60s >/tmp/scenario 2>&1 || fail "scenario: $(cat /tmp/scenario /tmp/accessory.log)"
