@@ -471,9 +471,10 @@ def scenarios_run_beside_each_other(setting):
         for job in ["j1", "j2"]:
             lines = json.loads(site.rpc("job.report", job=job)["report"])
             connects = [line["t"] for line in lines if line["side"] == "app" and line["event"] == "connect"]
-            drawn = browser.run("""return document.querySelector(`.run[data-job=${arguments[0]}]`).lanes.drawn
-              .filter((one) => one.lane === 'app' && !one.mark && one.kind !== 'session').map((one) => one.t0)""", job)
-            assert drawn == connects, (drawn, connects)
+            # The page draws in a later frame than the one that makes the canvas.
+            site.until(lambda: browser.run("""return document.querySelector(`.run[data-job=${arguments[0]}]`).lanes.drawn
+              .filter((one) => one.lane === 'app' && !one.mark && one.kind !== 'session').map((one) => one.t0)""",
+                                           job) == connects, f"the connects of {job} are drawn at {connects}")
         for action in ["run-robust", "run-naive"]:
             press(browser, action)
         site.until(lambda: len(site.rpc("job.list")["jobs"]) == 4, "one run each")

@@ -301,7 +301,7 @@ def both_clients_stand_side_by_side_with_the_lost_packets(easim, out):
         browser.wait("return easim.made.name.startsWith('naive')", what="its packets are shown")
         lost = browser.wait("const one = easim.packets.list.rows[easim.packets.list.chosen]; return one && [one.lostBy ?? one.note, easim.lanes.cursor === one.t]", what="the lost packet is chosen")
         assert lost[0].startswith("lost by loss") and lost[1], lost
-        assert browser.run("return easim.lanes.drawn.some((one) => one.kind === 'hit')"), "it is not marked in the lanes"
+        browser.wait("return easim.lanes.drawn.some((one) => one.kind === 'hit')", what="the mark in the lanes")
         silent(browser)
         browser.screenshot(out / "sides.png", whole=True)
     return str(names)
