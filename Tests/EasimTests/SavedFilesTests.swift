@@ -8,7 +8,7 @@ import Testing
 @Suite struct SavedFilesTests {
   private let place = TemporaryFolder()
 
-  @Test func filesGetFreeNamesByTheirKind() throws {
+  @Test func filesGetUnusedNamesWithMatchingExtensions() throws {
     place.makeFolder("files")
     place.write("mine", to: "files/file-0001.bin")
     place.link("files/file-0002.bin", to: "/nowhere")
@@ -28,7 +28,7 @@ import Testing
     #expect(throws: UsageError.self) { try SavedFiles(in: place.file("not/there")) }
   }
 
-  @Test func oneRunSavesSoManyFiles() throws {
+  @Test func aRunSavesALimitedNumberOfFiles() throws {
     let files = try SavedFiles(in: place.file("files"), countLimit: 3, byteLimit: 10)
     _ = try files.save([UInt8](repeating: 0, count: 8))
     #expect(throws: SavingError.limit) { try files.save([1, 2, 3]) }

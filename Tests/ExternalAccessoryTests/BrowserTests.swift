@@ -119,7 +119,7 @@ import Testing
   @Test(
     arguments: [EAWiFiUnconfiguredAccessoryConfigurationStatus.success, .userCancelledConfiguration, .failed],
     SimulatedWorld.Settings.ConfigurationOrder.allCases)
-  func b4ConfiguringEndsEverySearchAndIsToldToEveryBrowser(
+  func b4AConfigurationEndsEverySearchAndIsReportedToEveryBrowser(
     status: EAWiFiUnconfiguredAccessoryConfigurationStatus, order: SimulatedWorld.Settings.ConfigurationOrder
   ) async throws {
     try await withSimulatedWorld(.with { $0.configurationOrder = order }) { world in
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func b4OneConfigurationAtATimeAndASecondFails() async throws {
+  @Test func b4ASecondConfigurationAtTheSameTimeFails() async throws {
     try await withSimulatedWorld { world in
       let listener = Listener()
       let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: listener, queue: nil)
@@ -157,7 +157,7 @@ import Testing
   /// Once an accessory is configured, the search no longer finds it. A browser that did not start the search is
   /// notified only of state changes.
   @Test(arguments: [EAWiFiUnconfiguredAccessoryConfigurationStatus.success, .failed])
-  func b4WhatWasConfiguredIsNotFoundAgain(status: EAWiFiUnconfiguredAccessoryConfigurationStatus) async throws {
+  func b4AConfiguredAccessoryIsNotFoundAgain(status: EAWiFiUnconfiguredAccessoryConfigurationStatus) async throws {
     try await withSimulatedWorld { world in
       let listeners = [Listener(), Listener()]
       let browsers = listeners.map { EAWiFiUnconfiguredAccessoryBrowser(delegate: $0, queue: nil) }
@@ -176,7 +176,7 @@ import Testing
   }
 
   /// If no failure were reported, the caller would wait forever.
-  @Test func b4AConfigurationThatIsNotDoneAtTheEndOfTheWorldFails() async throws {
+  @Test func b4AConfigurationUnfinishedAtTheEndOfTheWorldFails() async throws {
     let listener = Listener()
     try await withSimulatedWorld { world in
       let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: listener, queue: nil)

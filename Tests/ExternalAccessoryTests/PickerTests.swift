@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func n6AChoiceThatDidNotConnectIsNotTheSelectionOfALaterConnect() async throws {
+  @Test func n6AChoiceThatDidNotConnectIsNotSelectedByALaterConnect() async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()
       let mute = try world.add("echo", quirks: ["authentication,never"])

@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func n6TheUserInfoHasTheAccessoryAndTheSelectionOnlyAfterAPicker() async throws {
+  @Test func n6TheUserInfoHasASelectionOnlyAfterAPicker() async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()
       try await world.plugIn("lawk-view")

@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["unplug", "pull", "close"]) func t10TheEndComesOnBothStreams(how: String) async throws {
+  @Test(arguments: ["unplug", "pull", "close"]) func t10BothStreamsEnd(how: String) async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       let recorder = parts.session.listen()
@@ -35,7 +35,7 @@ import Testing
   }
 
   /// The bytes come before the end, and are announced until all of them are read. The output stream announces no space.
-  @Test func t10WhatArrivedIsReadBeforeTheEndIsTold() async throws {
+  @Test func t10ArrivedBytesAreReadBeforeTheEndIsReported() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       parts.far.send(counting(10))
@@ -54,7 +54,7 @@ import Testing
   }
 
   /// More bytes have arrived than a stream can hold, and the app has read none of them.
-  @Test func t10AllThatHadArrivedCanBeReadAfterTheAccessoryWent() async throws {
+  @Test func t10ArrivedBytesCanBeReadAfterTheAccessoryHasGone() async throws {
     try await withSimulatedWorld(.with { $0.bufferSizes = 1000 }) { world in
       let parts = try await open(world)
       parts.far.send(counting(50_000))
@@ -73,7 +73,7 @@ import Testing
   /// The app receives the end event of one stream, and writes before it receives the end event of the other. Both end
   /// events are still delivered.
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
-  func t10AWriteThatFailsBeforeTheEndIsToldDoesNotTakeItAway(event: SimulatedWorld.Settings.LossEvent) async throws {
+  func t10AWriteThatFailsBeforeTheEndEventDoesNotSuppressIt(event: SimulatedWorld.Settings.LossEvent) async throws {
     final class Written: @unchecked Sendable { var counts: [Int] = [] }
     try await withSimulatedWorld(.with { $0.lossEvent = event }) { world in
       let parts = try await open(world)
@@ -249,7 +249,7 @@ import Testing
     }
   }
 
-  @Test func t10AnAccessoryThatPullsTheCableMidTransferEndsTheSessionWithWhatHadArrived() async throws {
+  @Test func t10PullingTheCableMidTransferEndsTheSessionAfterTheArrivedBytes() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       let recorder = parts.session.listen()

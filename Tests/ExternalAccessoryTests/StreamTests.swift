@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [RunLoop.Mode.default, .common, RunLoop.Mode("of our own")])
-  func t2EventsComeOnTheThreadAndInTheModeOfTheSchedule(mode: RunLoop.Mode) async throws {
+  func t2EventsArriveOnTheScheduledThreadAndInTheScheduledMode(mode: RunLoop.Mode) async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func t2NothingComesInAnotherMode() async throws {
+  @Test func t2NoEventsArriveInOtherModes() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func t2AnotherThreadsLoopCanBeScheduledOn() async throws {
+  @Test func t2AStreamCanBeScheduledOnAnotherThreadsRunLoop() async throws {
     final class Slot: @unchecked Sendable { var loop: RunLoop? }
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func t2AScheduleThatIsTakenBackBeforeItsThreadKnowsTellsNothing() async throws {
+  @Test func t2UnschedulingBeforeTheThreadNoticesDeliversNoEvents() async throws {
     final class Slot: @unchecked Sendable { var loop: RunLoop? }
     try await withSimulatedWorld { world in
       let parts = try await open(world)
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func t2AScheduleThatIsMadeTwiceIsOneAndIsTakenBackAtOnce() async throws {
+  @Test func t2SchedulingTwiceCountsOnceAndIsUndoneAtOnce() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       let recorder = StreamRecorder(parts.session)
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test func t2AStreamCanBeUnscheduledInItsOwnEventAndScheduledAgain() async throws {
+  @Test func t2AStreamCanBeUnscheduledAndRescheduledInItsOwnEvent() async throws {
     try await withSimulatedWorld { world in
       let parts = try await open(world)
       let recorder = StreamRecorder(parts.session, readSize: 2) { stream, event in

@@ -134,7 +134,7 @@ def wedges_after(
     """Return the quirk that stops answering in all sessions, open and new, once too many have been opened in a
     short time; a power cycle resets it.
 
-    - ``opens``: the number of opens that wedges the accessory; from then on, no session gets an answer (default: 8)
+    - ``opens``: how many opens within that window wedge the accessory; from then on, no session gets an answer (default: 8)
     - ``within``: the time window in which opens are counted (default: 30s)
     - ``rest``: how long the accessory must stay unplugged to count as power-cycled, which resets the quirk
     (default: 10s)
@@ -183,7 +183,7 @@ def busy_after_cancel(
     requests for a while and then sends the old reply.
 
     - ``touch``: time from a request until the user's touch (default: 10s)
-    - ``busy``: how long the accessory ignores requests, counted from the cancelled one (default: 30s)
+    - ``busy``: how long after the cancelled request the accessory ignores requests (default: 30s)
     - ``reply``: late: the accessory then sends the reply to the cancelled request, in the open session or the next
     one; none: it never sends that reply (default: late)
     """
@@ -200,7 +200,7 @@ def phantom_session(
     """Return the quirk that does not notice that a session was cut off mid-transfer, and ends every new session
     until it is power-cycled.
 
-    - ``within``: a session counts as cut off mid-transfer if its last byte arrived within this time before it ended
+    - ``within``: a session counts as cut off mid-transfer if its last byte arrived less than this long before the session ended
     (default: 1s)
     - ``ends``: maximum time until the accessory ends a new session; the actual time is random (default: 1s)
     - ``rest``: how long the accessory must stay unplugged to count as power-cycled, which resets the quirk
@@ -267,7 +267,7 @@ def fails_after_first_transaction(
 
     - ``transactions``: number of transactions that succeed (default: 1)
     - ``answer``: how later transactions fail; silence: no reply; close: the session ends (default: silence)
-    - ``pause``: a request begins a new transaction if it follows a pause of this length or comes in another session
+    - ``pause``: a request begins a new transaction if it follows a pause of at least this length or arrives in another session
     (default: 500ms)
     """
     return described("fails-after-first-transaction", transactions=transactions, answer=answer, pause=duration(pause))

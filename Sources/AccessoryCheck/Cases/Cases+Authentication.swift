@@ -134,7 +134,7 @@ extension CheckCase {
     },
     CheckCase(
       513, "authentication-failed",
-      "After a failed authentication (AA04), the accessory works when plugged in again.",
+      "After a failed authentication (AA04), the accessory works again once it is unplugged and plugged back in.",
       [.seenOnce], fix: "On AA04, wait until the cable is pulled, then start afresh."
     ) { run in
       _ = try run.identification()

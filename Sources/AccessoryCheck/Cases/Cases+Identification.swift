@@ -53,7 +53,8 @@ extension CheckCase {
       },
       CheckCase(
         605, "identification-rejected",
-        "After a rejected identification (1D03), the accessory works when plugged in again.", [.seenOnce],
+        "After a rejected identification (1D03), the accessory works again once it is unplugged and plugged back in.",
+        [.seenOnce],
         fix: "On 1D03, send another identification, or wait until the cable is pulled."
       ) { run in
         _ = try run.identification()

@@ -94,8 +94,8 @@ extension CheckCase {
       },
       CheckCase(
         214, "syn-acknowledged",
-        "The accessory answers the SYN+ACK with a packet that has no payload, acknowledges the SYN+ACK and repeats the "
-          + "SYN's sequence number.",
+        "The accessory answers the SYN+ACK with a packet without a payload, which acknowledges the SYN+ACK and "
+          + "repeats the SYN's sequence number.",
         [.captured],
         fix: "Answer the SYN+ACK with control byte 40, the sequence number of your SYN, and the number of the SYN+ACK."
       ) { run in

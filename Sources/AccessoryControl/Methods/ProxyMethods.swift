@@ -84,6 +84,8 @@ private struct ProxyFaults: Equatable, Sendable {
 
   static let format = Record("faults of a proxy", "", ProxyFaults()) {
     Field("proxy", \.proxy, .text, "the id of the proxy", isRequired: true)
-    Field("faults", \.faults, .list(of: .text), "all faults from now on, as for --fault", isRequired: true)
+    Field(
+      "faults", \.faults, .list(of: .text),
+      "the complete list of faults, written as for --fault; it replaces the earlier list", isRequired: true)
   }
 }

@@ -42,7 +42,7 @@ extension Fault {
       (self.delay, self.jitter) = (delay, jitter)
     }
 
-    static let format = Record("latency", "delays bytes, in order", Latency()) {
+    static let format = Record("latency", "delays bytes without reordering them", Latency()) {
       Field("delay", \.delay, .duration(.zero ... .seconds(3600)), "delay of each byte", isRequired: true)
       Field("jitter", \.jitter, .duration(.zero ... .seconds(3600)), "maximum additional random delay")
       Field.capacity(\.capacity)

@@ -202,13 +202,16 @@ extension Distribution {
       bounds(\Normal.bounds)
     }.checked { Self.check($0.bounds, $1) }
     let lognormal = Record(
-      "lognormal", "most values near the median and a few much larger, like the sizes of files and replies", Lognormal()
+      "lognormal", "most values are near the median and a few are much larger, as with the sizes of files and replies",
+      Lognormal()
     ) {
       Field("median", \.median, value, "the median", isRequired: true)
       Field("sigma", \.sigma, .number(0...10), "the standard deviation of the natural logarithm")
       bounds(\Lognormal.bounds)
     }.checked { Self.check($0.bounds, $1) }
-    let exponential = Record("exponential", "like the times between independent events", Exponential()) {
+    let exponential = Record(
+      "exponential", "exponentially distributed, like the times between independent events", Exponential()
+    ) {
       Field("mean", \.mean, value, "the mean", isRequired: true)
       bounds(\Exponential.bounds)
     }.checked { Self.check($0.bounds, $1) }

@@ -197,7 +197,7 @@ extension DeviceProfile {
       standardText: "16 bytes of EA")
     Field(
       "audioRate", \.audioRate, .integer(8_000...48_000),
-      "the sample rate of audio as a USB device (DA01), in Hz: \(audioRateList)")
+      "the sample rate of USB device-mode audio (DA01), in Hz: \(audioRateList)")
     Field("order", \.order, .choice, "what the device requests from an accessory first, as for --order")
     Field(
       "powerUpdates", \.powerUpdates, .choice,

@@ -250,7 +250,7 @@ public struct Flicker: Equatable, Sendable {
 
   static let format = Record(
     "flicker",
-    "connects with no protocols, disconnects, and connects again with all of them; the default times are easim's choice",
+    "connects with no protocols, disconnects, and connects again with all of them; the default times are arbitrary",
     Flicker()
   ) {
     Field("maker", \.maker, .choice, "what causes the flicker: the accessory, by detaching, or the device")

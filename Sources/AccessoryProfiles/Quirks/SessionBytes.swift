@@ -30,7 +30,7 @@ public struct BusyAfterCancel: Equatable, Sendable {
       + "then sends the old reply", BusyAfterCancel()
   ) {
     Field("touch", \.touch, .ofSessions, "time from a request until the user's touch")
-    Field("busy", \.busy, .ofSessions, "how long the accessory ignores requests, counted from the cancelled one")
+    Field("busy", \.busy, .ofSessions, "how long after the cancelled request the accessory ignores requests")
     Field(
       "reply", \.reply, .choice,
       "late: the accessory then sends the reply to the cancelled request, in the open session or the next one; none: "
@@ -161,6 +161,6 @@ public struct FailingTransactions: Equatable, Sendable {
     Field("answer", \.answer, .choice, "how later transactions fail; silence: no reply; close: the session ends")
     Field(
       "pause", \.pause, .duration(.milliseconds(1) ... .seconds(3600)),
-      "a request begins a new transaction if it follows a pause of this length or comes in another session")
+      "a request begins a new transaction if it follows a pause of at least this length or arrives in another session")
   }.example("fails-after-first-transaction,close")
 }

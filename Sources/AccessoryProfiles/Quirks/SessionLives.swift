@@ -82,7 +82,7 @@ public struct WedgedByOpens: Equatable, Sendable {
   ) {
     Field(
       "opens", \.opens, .integer(1...1_000),
-      "the number of opens that wedges the accessory; from then on, no session gets an answer")
+      "how many opens within that window wedge the accessory; from then on, no session gets an answer")
     Field("within", \.within, .ofSessions, "the time window in which opens are counted")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
   }.example("wedges-after,opens=3,within=10s")
@@ -152,7 +152,7 @@ public struct PhantomSession: Equatable, Sendable {
   ) {
     Field(
       "within", \.within, .ofSessions,
-      "a session counts as cut off mid-transfer if its last byte arrived within this time before it ended")
+      "a session counts as cut off mid-transfer if its last byte arrived less than this long before the session ended")
     Field("ends", \.ends, .ofSessions, "maximum time until the accessory ends a new session; the actual time is random")
     Field("rest", \.rest, .ofSessions, QuirkText.rest)
     Field("seed", \.seed, .quirkSeed, QuirkText.seed)

@@ -203,7 +203,7 @@ extension SoakLinkChoices {
     Field("keepsAhead", \.keepsAhead, .boolean, "whether to keep packets that arrive ahead of a gap")
     Field(
       "offersAgain", \.offersAgain, .boolean,
-      "whether an accessory answers differing recovery values with another offer")
+      "whether an accessory that is answered with different recovery values makes another offer")
     Field(
       "answersOwnRecovery", \.answersOwnRecovery, .boolean, "whether a device answers with its own recovery values")
     Field(

@@ -43,7 +43,8 @@ enum StarterProfile {
       """
     case .source:
       """
-        // Sends by itself: 100 bytes ten times a second. Instead of text: pattern: "counting" or "random".
+        // Sends unprompted: 100 bytes, ten times a second.
+        // Instead of text, you can use pattern: "counting" or "random".
         behavior: { type: "source", rate: 1000, chunk: 100, text: "tick\\r\\n" },
       """
     case .exec:

@@ -27,7 +27,7 @@ import Testing
     #expect(receive(&receiver, "8204 0000000000000000") == [.send([0x82, 0x05]), .received(0x82, type: nil, [])])
   }
 
-  @Test func whatIsNotWholeIsDropped() {
+  @Test func incompleteFilesAreDropped() {
     var receiver = FileReceiver(limit: 8)
     #expect(
       receive(&receiver, "8004 0000000000000009") == [
@@ -47,7 +47,7 @@ import Testing
     #expect(receiver.stop() == [.failed(0x81, "the link went down")])
   }
 
-  @Test func noMoreThanFourAreUnderWay() {
+  @Test func atMostFourTransfersRunAtOnce() {
     var receiver = FileReceiver()
     for id in 0..<FileReceiver.transferLimit { _ = receive(&receiver, "8\(id)04 0000000000000002") }
     #expect(

@@ -91,7 +91,7 @@ import Testing
           + #""hex":"ff5a001b404304010440400011ea0000050000b1000600010001c7"}"#))
   }
 
-  @Test func aTranscriptMayClaimAnyNumberOfBytes() throws {
+  @Test func aTranscriptMayClaimAnyLength() throws {
     let lines = ["0.1 A SKIPPED 9223372036854775807 bytes", "0.2 A SKIPPED 9 bytes", "0.3 D SKIPPED -9 bytes", ""]
     #expect(try DecodedCapture(Self.text(lines)).summary == "0 packets, 9223372036854775807 bytes skipped")
   }

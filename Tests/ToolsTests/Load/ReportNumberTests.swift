@@ -65,7 +65,7 @@ import Testing
     return report
   }
 
-  @Test func anyNumberIsAnErrorOrAReportThatAddsUp() throws {
+  @Test func anyNumberGivesAnErrorOrAConsistentReport() throws {
     let text = small.json.text
     try use(BurstReport(json: Array(text.utf8), file: "r.json"))
     let one = try check(ExtremeNumbers.one(of: text, step: 4))
@@ -93,7 +93,7 @@ import Testing
     #expect(throws: ReportSumError.tooMuchCounted) { try sum.add(report(counting: 0)) }
   }
 
-  @Test func everyCountOfAReportIsBounded() throws {
+  @Test func everyCountInAReportIsBounded() throws {
     let most = CountSum.most
     var reports: [BurstReport] = []
     func add(_ change: (inout BurstReport) -> Void) {
