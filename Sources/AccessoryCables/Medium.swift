@@ -91,8 +91,8 @@ public struct Sighting {
   public var accessories: [FoundAccessory]
   /// What could not be read, as sentences.
   public var problems: [String]
-  /// Whether the accessories are known only from earlier connections, so that only a new connection shows which of them
-  /// are present; see ``RollCall``.
+  /// Whether the accessories are known only from earlier connections, in which case only a new connection shows which
+  /// of them are present; see ``RollCall``.
   public var isRemembered: Bool
 
   /// Creates a sighting.

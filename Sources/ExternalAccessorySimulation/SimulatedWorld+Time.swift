@@ -42,8 +42,8 @@ extension SimulatedWorld {
   }
 
   /// Lets time pass until a condition holds. Returns false if the condition does not hold within `limit` in the world's
-  /// time. Also returns false if nothing is scheduled in the world and the app is at rest, so that none of its threads,
-  /// tasks or timers can become active. If it is not certain that the app is at rest, returns false after
+  /// time. Also returns false if nothing is scheduled in the world and the app is at rest: none of its threads, tasks
+  /// or timers can become active. If it is not certain that the app is at rest, returns false after
   /// ``Settings/patience`` or `limit` in real time, whichever is shorter.
   @discardableResult
   public func run(

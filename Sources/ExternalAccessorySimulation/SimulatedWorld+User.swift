@@ -128,8 +128,8 @@ extension SimulatedWorld {
   public enum SessionsOfEndedApp: Sendable {
     /// The device closes the sessions, and the accessory is notified.
     case closed
-    /// The device keeps the sessions open, as some systems have been observed to do, so that the accessory cannot tell
-    /// that the app has ended. To the app that is launched next, these sessions belong to another app, so
+    /// The device keeps the sessions open, as some systems have been observed to do, so the accessory cannot tell that
+    /// the app has ended. To the app that is launched next, these sessions belong to another app, so
     /// `AppRules.otherApps` applies.
     case left
   }

@@ -71,7 +71,7 @@ public final class WorldAccessory: @unchecked Sendable {
   /// Whether the accessory is plugged in.
   public var isPluggedIn: Bool { perform { simulated, _ in simulated.isAttached } }
 
-  /// Makes the device reset the link, so that the accessory disconnects and connects again without being unplugged.
+  /// Makes the device reset the link, so the accessory disconnects and connects again without being unplugged.
   public func resetLink() { perform(.resetLink(name)) }
 
   // MARK: Sessions
@@ -188,7 +188,7 @@ public final class WorldSession: SessionHandler, @unchecked Sendable {
   /// The number of bytes that could not be sent yet, because there is no room.
   public var unsent: Int { entrance.sync { outgoing.count } }
 
-  /// Whether the accessory stops reading, so that the app soon has no room to write.
+  /// Whether the accessory stops reading, which soon leaves the app no room to write.
   public var isStalled: Bool {
     get { entrance.sync { isStalledNow } }
     set {

@@ -151,7 +151,7 @@ import Testing
     #expect(easim.err.hasPrefix("easim: '': No such file or directory\n"))
   }
 
-  /// Swift would replace these bytes, so that easim would open a different path or send different bytes.
+  /// Swift would replace these bytes, so easim would open a different path or send different bytes.
   @Test func wordsThatAreNotUTF8AreNotReplacedByOthers() throws {
     let place = TemporaryFolder()
     let words = "easim send unix:nobody --text \"$(printf 'a\\376b')\""

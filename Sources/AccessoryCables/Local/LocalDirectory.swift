@@ -107,9 +107,9 @@ public struct LocalDirectory: Hashable, Sendable {
     return true
   }
 
-  /// Whether the directory is used only as a local directory, so that its mode may be changed: the directory contains
-  /// no other files and is not a system directory. Directories directly below the root, and directories with the setgid
-  /// or sticky bit such as /tmp and /var/mail, count as system directories.
+  /// Whether the directory is used only as a local directory: it contains no other files and is not a system directory,
+  /// so its mode may be changed. Directories directly below the root, and directories with the setgid or sticky bit
+  /// such as /tmp and /var/mail, count as system directories.
   private func holdsOnlyOwnFiles(mode: mode_t) -> Bool {
     let other = fileNames().first { !$0.split(separator: ".").suffix(1).allSatisfy(LocalEntry.isSuffix) }
     return mode & 0o3000 == 0 && path.split(separator: "/").count > 1 && other == nil

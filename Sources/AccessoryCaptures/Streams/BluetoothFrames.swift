@@ -20,7 +20,7 @@ struct BluetoothFrames {
 
   private struct Half {
     var pending: [UInt8] = []
-    /// The places from which the pending bytes came.
+    /// The positions in the file of the pending bytes.
     var places: [Range<Int>] = []
     var isOpen = false
     var hasBegun = false

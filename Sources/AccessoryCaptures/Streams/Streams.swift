@@ -25,7 +25,7 @@ struct StreamKey: Hashable {
 
 /// Something that a medium's frames reveal. Places are indexes of ``CaptureFrame/bytes``.
 enum StreamEvent {
-  /// Bytes of a stream, and the places from which they came.
+  /// Bytes of a stream, and their positions in the file.
   case bytes(StreamKey, ArraySlice<UInt8>, at: [Range<Int>])
   /// A part of a frame that shows only how frames are built: headers, lengths, checksums.
   case header(Range<Int>)

@@ -2,7 +2,7 @@ import AccessoryCore
 import Certificates
 import IAP2
 
-/// Thrown if the accessory did not take a step during an attachment, so that later steps cannot be judged.
+/// Thrown if the accessory did not take a step during an attachment, in which case later steps cannot be judged.
 struct Shortfall: Error {
   let reason: String
   /// The number of the case that judges this step.

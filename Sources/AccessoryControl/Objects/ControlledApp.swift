@@ -90,7 +90,7 @@ final class ControlledApp: AppHandler {
 
   private var hasSessions: Bool { world.server.sessions.all.contains { $0.app === self && $0.session.isOpen } }
 
-  /// Returns true if the app was killed and its last session has ended, so that the app can be dropped.
+  /// Returns true if the app was killed and its last session has ended, so it can be dropped.
   func forgetIfDone() -> Bool {
     guard !hasSessions else { return false }
     closeSessions("the app was killed")

@@ -24,9 +24,9 @@ public struct Cable {
   }
 
   private let nativeChannels: NativeChannels
-  /// Whether the two ends are fixed, so that no other host or accessory can take their place, as on a serial line, a
-  /// device port or a cable in memory. On a dedicated cable, the other end may stay silent indefinitely, for example
-  /// because it is switched off.
+  /// Whether the two ends are fixed: no other host or accessory can take their place, as on a serial line, a device
+  /// port or a cable in memory. On a dedicated cable, the other end may stay silent indefinitely, for example because
+  /// it is switched off.
   public private(set) var isDedicated = false
 
   /// Creates a cable with one channel.

@@ -19,8 +19,8 @@ final class LoopbackPipe {
   private let bytesPerSecond: Int?
   private let keepsTransfersApart: Bool
 
-  // Overlapping access is not checked, because this runs for every packet: a pipe belongs to one loop and makes no
-  // calls.
+  // Overlapping access is not checked, because this runs for every packet: a pipe belongs to one loop and calls no
+  // other code.
   @exclusivity(unchecked) private var filling = ByteTank()
   @exclusivity(unchecked) private var draining = ByteTank()
   @exclusivity(unchecked) private var drained = 0

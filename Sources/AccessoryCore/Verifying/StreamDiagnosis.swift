@@ -3,9 +3,9 @@
 /// The diagnosis examines the received segments in order (``StreamSegments``) and tracks the expected place in the
 /// stream. A segment from a later place leaves a gap, which is *lost* unless a later segment fills it (*reordered*). A
 /// segment from an earlier place is *repeated* if the stream then continues where it was interrupted, and *stale* if
-/// the segment arrived instead of a later burst. Bytes that belong to no place are *corrupted* if the stream then
-/// continues as if they had been correct, *inserted* if the stream continues as if they had not arrived, and *foreign*
-/// if they make up a whole answer.
+/// the segment arrived instead of a later burst. Bytes that belong nowhere in the stream are *corrupted* if the stream
+/// then continues as if they had been correct, *inserted* if the stream continues as if they had not arrived, and
+/// *foreign* if they make up a whole answer.
 struct StreamDiagnosis {
   private let stream: UniqueStream
   private let bytes: [UInt8]
@@ -147,7 +147,7 @@ struct StreamDiagnosis {
     return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
   }
 
-  /// Returns the place in the stream for bytes that are too few to contain a block, if one of the last bursts begins
+  /// Returns the position in the stream of bytes that are too few to contain a block, if one of the last bursts begins
   /// with those bytes.
   private func recent(_ range: Range<Int>) -> Int? {
     guard cuts != .none, 4..<2 * UniqueStream.blockSize ~= range.count, cuts.isStart(next) else { return nil }

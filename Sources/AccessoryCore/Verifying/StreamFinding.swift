@@ -40,18 +40,19 @@ public struct StreamFinding: Equatable, Sendable {
   }
 }
 
-/// Describes places in a stream, as positions in bursts if the stream is divided into bursts.
+/// Describes positions in a stream, relative to its bursts if the stream is divided into bursts.
 public struct StreamWords {
   private let cuts: StreamCuts
   private let number: (Int) -> Int?
 
-  /// Describes places as byte offsets in the stream.
+  /// Describes positions as byte offsets in the stream.
   public init() {
     cuts = .none
     number = { _ in nil }
   }
 
-  /// Describes places as byte offsets in bursts; `number` maps a burst's index in the stream to its number, if known.
+  /// Describes positions as byte offsets in bursts; `number` maps a burst's index in the stream to its number, if
+  /// known.
   public init(_ cuts: StreamCuts, number: @escaping (Int) -> Int?) {
     self.cuts = cuts
     self.number = number
@@ -108,11 +109,12 @@ extension Sequence<StreamFinding> {
 public enum StreamCuts: Equatable, Sendable {
   case none
   case even(Int)
-  /// The places where the last bursts begin, in order, followed by the end of the last one; `first` is the index of the
-  /// first of these bursts.
+  /// The positions where the last bursts begin, in order, followed by the end of the last one; `first` is the index of
+  /// the first of these bursts.
   case at([Int], first: Int)
 
-  /// Returns the burst that contains a place: its index in the stream, and where it begins; nil if that is not known.
+  /// Returns the burst that contains a position: its index in the stream, and where it begins; nil if that is not
+  /// known.
   func burst(at place: Int) -> (number: Int, start: Int)? {
     switch self {
     case .none: return nil
@@ -139,10 +141,11 @@ public enum StreamCuts: Equatable, Sendable {
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 
-  /// Returns true if a burst begins at a place. For a stream without bursts, returns true if the stream begins there.
+  /// Returns true if a burst begins at a position. For a stream without bursts, returns true if the stream begins
+  /// there.
   func isStart(_ place: Int) -> Bool { self == .none ? place == 0 : burst(at: place)?.start == place }
 
-  /// Returns where the bursts before a place begin, latest first, up to a maximum count.
+  /// Returns where the bursts before a position begin, latest first, up to a maximum count.
   func starts(before place: Int, atMost count: Int) -> [Int] {
     switch self {
     case .none: []

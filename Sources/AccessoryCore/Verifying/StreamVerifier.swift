@@ -25,7 +25,7 @@ public struct StreamVerifier {
   /// Whether a wrong byte has arrived that has not been reported yet.
   public var isSuspicious: Bool { !evidence.isEmpty }
 
-  /// Whether the limit of collected bytes is reached, so that ``conclude(_:)`` should be called.
+  /// Whether the limit of collected bytes is reached, in which case ``conclude(_:)`` should be called.
   public var isFull: Bool { evidence.count == Self.evidenceLimit }
 
   /// Compares received bytes; returns false once the stream is suspicious.

@@ -3,7 +3,7 @@ import AccessoryFormats
 /// One session's bytes. Every 16 bytes encode the place where they belong: the seed, the session, and the offset in the
 /// session.
 ///
-/// A stream has no end and no period: programs send segments of it, and a segment from another place, session or run
+/// A stream has no end and no period: programs send segments of it, and a segment from another position, session or run
 /// differs in every block. A block of 16 bytes is two little-endian numbers of 64 bits,
 ///
 /// ```
@@ -105,7 +105,7 @@ public struct UniqueStream: Hashable, Sendable {
     public let offset: Int
   }
 
-  /// Returns the place that the 16 bytes at `index` encode. Bytes that are not a block yield a random seed.
+  /// Returns the position that the 16 bytes at `index` encode. Bytes that are not a block yield a random seed.
   public static func place(of bytes: RawSpan, at index: Int) -> Place {
     let low = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
     let high = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index + 8, as: UInt64.self))

@@ -193,7 +193,7 @@ extension Fault {
     }
   }
 
-  /// A reader that reads only a little from time to time, so that all buffers before the reader fill up.
+  /// A reader that reads only a little from time to time, so all buffers before it fill up.
   public struct SlowReader: FaultKind {
     /// How many bytes are read at a time.
     public var bytes = 512

@@ -159,9 +159,9 @@ package struct ReplyCollector: Equatable {
     }
   }
 
-  /// Returns the state if the rule does not specify how much to read, so that the expected reply decides. The reply
-  /// ends with a pause after the first wrong byte or after the last correct one; unexpected bytes that arrive during
-  /// this pause still belong to the reply.
+  /// Returns the state if the rule does not specify how much to read; the expected reply then decides. The reply ends
+  /// with a pause after the first wrong byte or after the last correct one; unexpected bytes that arrive during this
+  /// pause still belong to the reply.
   private func judged(_ now: Instant) -> State {
     guard let lastByte else { return rule.expectation == .anything ? .complete : .waiting(nil) }
     let isDecided =

@@ -47,8 +47,8 @@ public struct BurstSchedule: Equatable, Sendable {
   private var pausedUntil: Instant?
   /// When the last burst is due, if the plan has a number of bursts and a rate.
   private var lastDue: Instant?
-  /// The number of bursts that began only after the last burst was due, so that the rate was not kept. This count is
-  /// used only if the plan has a number of bursts and a rate.
+  /// The number of bursts that began after the last burst was due, which means that the rate was not kept. This count
+  /// is used only if the plan has a number of bursts and a rate.
   public private(set) var late = 0
   /// How long a burst that is due at the very end of a run may wait for the previous burst without being overdue.
   static let slack = Duration.milliseconds(100)

@@ -73,7 +73,7 @@ package enum Distribution<Value: Drawable>: Equatable, Sendable {
     switch self {
     case .fixed(let value): return value
     case .uniform(let range):
-      // The range is extended by half a step at each end, so that the first and last whole numbers are as likely as
+      // The range is extended by half a step at each end, so that the first and last whole numbers are as likely as the
       // others.
       let (low, high) = (range.from.drawNumber, range.to.drawNumber)
       return Value(drawn: low + (random.unit * (high - low + 1)).rounded(.down)).clamped(range.from, range.to)
@@ -180,7 +180,8 @@ extension Distribution.Bounds {
 // MARK: - Files
 
 extension Distribution {
-  /// Returns the kinds of distributions; `value` is the format of a single value, and `name` is for documents.
+  /// Returns the kinds of distributions; `value` is the format of a single value, and `name` is the name used in the
+  /// documentation.
   static func kinds(_ name: String, _ value: Format<Value>) -> OneOf<Distribution> {
     func bounds<Root>(_ path: Property<Root, Bounds>) -> [Field<Root>] {
       Record("bounds", "", Bounds()) {

@@ -1,9 +1,9 @@
 /// Counts how many times each value, such as a latency, occurred, to a precision of three significant digits.
 ///
-/// The histogram is modelled on HdrHistogram. Values below 2,048 are counted individually. From 2,048 on, every
-/// doubling of the value is divided into 1,024 steps, so that a step is never wider than a thousandth of the values in
-/// it. However long a run lasts, there are at most 55 x 1,024 counts. Adding two histograms adds their counts, so a
-/// merged report contains exactly what a single machine would have measured.
+/// The histogram is modeled on HdrHistogram. Values below 2,048 are counted individually. From 2,048 on, every doubling
+/// of the value is divided into 1,024 steps, so that a step is never wider than a thousandth of the values in it.
+/// However long a run lasts, there are at most 55 x 1,024 counts. Adding two histograms adds their counts, so a merged
+/// report contains exactly what a single machine would have measured.
 ///
 /// ```swift
 /// var latencies = Histogram()

@@ -14,14 +14,14 @@ extension BurstReport {
     public var first = 0
     /// The time at which the last run began.
     public var last = 0
-    /// The maximum error of the synchronised clocks; nil if none is synchronised.
+    /// The maximum error of the synchronized clocks; nil if none of them is synchronized.
     public var clockError: Int?
     /// The number of clocks that are not synchronised.
     public var unsynchronized = 0
 
     init() {}
 
-    /// Creates the start of a single run. `clockError` is nil if the clock is not synchronised.
+    /// Creates the start of a single run. `clockError` is nil if the clock is not synchronized.
     public init(planned: Int, began: Int, clockError: Int?) {
       (self.planned, first, last) = (planned, began, began)
       self.clockError = clockError

@@ -186,7 +186,7 @@ extension BurstReport {
   public struct Site: Equatable, Sendable {
     /// One publication of the accessory: a period in which apps see the accessory.
     public struct Attachment: Equatable, Sendable {
-      /// The number of the publication.
+      /// The publication's number, which apps see as the connection ID.
       public var connectionID: Int
       /// Whether the publication offered protocols; an accessory that connects twice offers none the first time.
       public var offeredProtocols: Bool

@@ -23,7 +23,7 @@ public final class BurstSite: AppHandler {
   /// The name used in reports.
   public let name: String
   let index: Int
-  /// Returns the total counters of the links to this accessory; called when a report is made.
+  /// Returns the combined counters of all links to this accessory; called when a report is made.
   public var linkCounters: () -> LinkCounters = { LinkCounters() }
   private(set) var lanes: [LaneDriver] = []
   private unowned let runner: BurstRunner
@@ -61,7 +61,7 @@ public final class BurstSite: AppHandler {
   var isReady: Bool { lanes.allSatisfy(\.isOpen) }
   var isIdle: Bool { lanes.allSatisfy(\.isIdle) }
   var isGone: Bool { if case .gone = state { true } else { false } }
-  /// Whether one of the sessions can never be opened, so that the run cannot begin.
+  /// Whether one of the sessions can never be opened, in which case the run cannot begin.
   var isNeverReady: Bool { isGone || lanes.contains(where: \.isOver) }
   var isOver: Bool { isGone || lanes.allSatisfy(\.isOver) }
 

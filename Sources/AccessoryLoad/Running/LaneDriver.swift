@@ -29,7 +29,7 @@ final class LaneDriver: SessionHandler {
   private var drawer: BurstDrawer?
   /// The earliest time at which the next burst may begin.
   private(set) var thinkingUntil: Instant?
-  /// Fires when nothing more has arrived for a while, so that a reply counts as complete.
+  /// Fires when nothing more has arrived for a while, at which point a reply counts as complete.
   private var replyTimer: LoopTimer?
   /// Fires when nothing has arrived for a while after a wrong byte.
   private var quietTimer: LoopTimer?

@@ -15,7 +15,7 @@ final class PacketWitness: CableWitness {
 
   private struct Direction: ~Copyable {
     var scanner = PacketScanner()
-    /// Whether bytes were skipped, so that the next bytes may begin inside a packet.
+    /// Whether bytes were skipped, in which case the next bytes may begin inside a packet.
     var isTorn = false
     /// The number of the newest packet that carried a payload.
     var highest: UInt8?

@@ -12,7 +12,7 @@ extension Profile {
     public var manufacturer: String
     /// The model.
     public var modelNumber: String
-    /// The serial number, by which apps and easim recognise an accessory.
+    /// The serial number, by which apps and easim recognize an accessory.
     public var serialNumber: String
     /// The firmware version in use (`firmwareRevisionActive` in Apple's dump).
     public var firmwareRevision: String

@@ -87,7 +87,7 @@ extension Profile {
     /// The maximum current that the accessory draws from the device, in milliamperes.
     public var maximumCurrent: UInt16 = 0
 
-    /// Creates a declaration without power in either direction.
+    /// Creates a declaration of an accessory that neither supplies nor draws power.
     public init() {}
 
     static let format = Record("power", "what the accessory declares about power", Power()) {

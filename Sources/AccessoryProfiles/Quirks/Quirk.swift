@@ -194,7 +194,8 @@ extension [Quirk] {
   /// How many bytes from the previous session may be sent at the start of a session; nil for none.
   public var staleBytes: Int? { first { if case .staleBytes(let count) = $0 { count } else { nil } } }
 
-  /// Whether one of the quirks loses or changes bytes during a session, so that a reply may not match its request.
+  /// Whether one of the quirks loses or changes bytes during a session, in which case a reply may not match its
+  /// request.
   public var spoilsBytes: Bool {
     contains { quirk in
       switch quirk {
@@ -215,8 +216,8 @@ extension [Quirk] {
 /// all protocols.
 ///
 /// The read-me of Apple's EADemo describes this sequence. Apple does not publish the timings, so the defaults are
-/// easim's. If ``maker`` is `wire`, the accessory attaches, identifies itself without protocols, detaches and attaches
-/// again; if it is `device`, the device publishes the accessory early and then withdraws it.
+/// arbitrary. If ``maker`` is `wire`, the accessory attaches, identifies itself without protocols, detaches and
+/// attaches again; if it is `device`, the device publishes the accessory early and then withdraws it.
 public struct Flicker: Equatable, Sendable {
   /// Which end causes the flicker.
   public enum Maker: String, CaseIterable, Sendable {

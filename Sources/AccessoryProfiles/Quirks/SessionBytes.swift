@@ -132,7 +132,7 @@ public struct FirstSettingsOnly: Equatable, Sendable {
   }.example("obeys-first-settings-only,prefix=SET,end=lf")
 }
 
-/// The accessory serves the first transactions and fails every later one (field failure W30).
+/// The accessory serves the first few transactions and fails every later one (field failure W30).
 public struct FailingTransactions: Equatable, Sendable {
   /// How a transaction fails.
   public enum Answer: String, CaseIterable, Sendable {

@@ -129,7 +129,7 @@ public struct GoesSilent: Equatable, Sendable {
 
 /// The accessory does not notice that a session was cut off, and therefore ends every new session (field failure W25).
 public struct PhantomSession: Equatable, Sendable {
-  /// A session counts as cut off if its last byte was transferred less than this time before the session ended.
+  /// A session counts as cut off if its last byte was transferred less than this long before the session ended.
   public var within: Duration
   /// The maximum time after which a new session is ended.
   public var ends: Duration

@@ -2,7 +2,7 @@ import AccessoryFormats
 
 /// A script: how a session's bytes are divided into requests, and how each request is answered.
 public struct Script: Equatable, Sendable {
-  /// How requests are recognised in a byte stream.
+  /// How requests are recognized in a byte stream.
   public enum Framing: Equatable, Sendable {
     /// Each request ends with these bytes, which are not compared with the rules. Answers are sent as written, so an
     /// answer that should end with the delimiter must include it.
@@ -15,7 +15,7 @@ public struct Script: Equatable, Sendable {
     case any
   }
 
-  /// How requests are recognised.
+  /// How requests are recognized.
   public var framing: Framing
   /// The rules; the first rule that matches a request answers it.
   public var rules: [Rule]

@@ -113,8 +113,8 @@ public struct ShardSet: Equatable, Sendable {
 }
 
 extension ShardSet {
-  /// A message that states which shards are missing, so that the sum of reports does not cover the whole run; nil for a
-  /// single shard, whose report is complete.
+  /// A message that states which shards of the whole run are missing from the sum of reports; nil for a single shard,
+  /// whose report is complete.
   public var gap: String? { only == nil ? missingText : nil }
 }
 

@@ -67,9 +67,9 @@ public struct SoakPlan: Equatable, Sendable {
   /// Corner cases that must not be reached. Reaching a forbidden corner case counts as a broken rule.
   public var forbidden: [SoakCoverage.Corner] = []
 
-  /// Whether bytes may be wrong without the link noticing, so that the rules about bytes do not apply. The cause may be
-  /// a fault that corrects the checksum, two faults whose bit flips cancel out in the checksum, or a quirk that loses
-  /// bytes or starts sessions with bytes of earlier sessions.
+  /// Whether bytes may be wrong without the link noticing, in which case the rules about bytes do not apply. The cause
+  /// may be a fault that corrects the checksum, two faults whose bit flips cancel out in the checksum, or a quirk that
+  /// loses bytes or starts sessions with bytes of earlier sessions.
   public var isHostile: Bool {
     if accessories.contains(where: \.profile.quirks.spoilsBytes) { return true }
     let corrupting = faults.compactMap { if case .corrupt(let corrupt) = $0.fault.effect { corrupt } else { nil } }

@@ -30,11 +30,11 @@ final class SoakAccount {
   let name: String
   let device: Half
   let simulator: Half
-  /// Whether the accessory echoes, so that it sends the device's own bytes.
+  /// Whether the accessory echoes, in which case it sends the device's own bytes.
   let isEcho: Bool
   /// Whether the accessory leaves requests unanswered, or handles the session without using this record.
   let isIgnored: Bool
-  /// Whether packets may be changed unnoticed, so that wrong bytes prove nothing.
+  /// Whether packets may be changed unnoticed, in which case wrong bytes prove nothing.
   let isHostile: Bool
   /// How many times the link had gone down before the session was opened.
   let linkDownsBefore: Int

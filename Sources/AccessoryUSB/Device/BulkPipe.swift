@@ -27,9 +27,9 @@ final class BulkPipe: Channel {
 
   let keepsTransfersApart = true
   private let loop: any EventLoop
-  // Overlapping access is not checked: a pipe belongs to one loop and makes no calls while it changes.
-  /// The reference is strong until the channel ends, because a weak reference would slow down all of the object's
-  /// reference counting.
+  // Overlapping access is not checked: a pipe belongs to one loop and calls no other code while its state changes. The
+  // reference is strong until the channel ends, because a weak reference would slow down all of the object's reference
+  // counting.
   @exclusivity(unchecked) private var carrier: (any BulkCarrier)?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false

@@ -146,7 +146,7 @@ final class OpenUSBDevice: @unchecked Sendable {
     }
   }
 
-  /// Releases everything. Releasing blocks and must be the last call.
+  /// Releases everything. Releases the device. This call blocks, and must be the last one.
   func giveBack() {
     // Without this call, the device would learn that this program has ended only when the next program opens the
     // device.

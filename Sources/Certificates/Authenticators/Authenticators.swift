@@ -16,8 +16,8 @@ public protocol AccessoryAuthenticator: Sendable {
   /// The response to a challenge: the content of AA03.
   func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 
-  /// Whether computing a response may take a long time, so that it must be requested on a separate thread and not on a
-  /// loop.
+  /// Whether computing a response may take a long time, in which case it must be requested on a separate thread and not
+  /// on a loop.
   var isSlow: Bool { get }
 }
 

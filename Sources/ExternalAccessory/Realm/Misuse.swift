@@ -50,7 +50,7 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
 
 /// What an app can do wrong with one stream.
 package enum StreamMisuse: Hashable, Sendable {
-  /// The stream is scheduled and open, but has no delegate, so that it receives its own events.
+  /// The stream is scheduled and open, but has no delegate, so it receives its own events.
   case ownDelegate
   case deadLoop
 }

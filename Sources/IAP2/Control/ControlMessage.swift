@@ -49,8 +49,8 @@ public struct ControlMessage: Hashable, Sendable {
 /// so this type ignores packet boundaries. The length field limits a message, and thus the buffer, to 65,535 bytes.
 struct ControlStream {
   private var buffer = ByteQueue()
-  /// The message of a packet that contained exactly one message. Such a message does not go through the buffer, which
-  /// saves a copy and, on most links, the buffer.
+  /// The message from a packet that contained exactly one message. Such a message bypasses the buffer, which saves a
+  /// copy; on most links, the buffer is never allocated.
   private var whole: ControlMessage?
 
   enum Item: Equatable {

@@ -30,7 +30,7 @@ public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible
     self.bytes = Array(bytes.prefix(32))
   }
 
-  /// A sentence that contains the problem, its position and the bytes.
+  /// A sentence that states the problem, its position and the bytes.
   public var description: String {
     "\(problem), at byte \(offset): \(bytes.isEmpty ? "(nothing)" : Hex.spaced(bytes))"
   }

@@ -106,7 +106,7 @@ public struct FileReceiver: Sendable {
 /// Sends files over a file transfer session; a ``FileReceiver`` receives them at the other end.
 ///
 /// A file is announced with its size and sent only after the other end starts the transfer. The whole file is then sent
-/// once, in packets of ``pieceSize``. The sender's owner limits file sizes.
+/// once, in packets of ``pieceSize``. The owner of the sender limits file sizes.
 public struct FileSender: Sendable {
   /// An action that the caller must perform.
   public enum Action: Hashable, Sendable {

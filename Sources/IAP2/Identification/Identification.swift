@@ -22,8 +22,8 @@ public struct Identification: Hashable, Sendable {
   public var powerProvidingCapability: UInt8 = 0
   /// Parameter 9: the maximum current that the accessory draws, in mA.
   public var maximumCurrentDrawn: UInt16 = 0
-  /// Parameter 10: the External Accessory protocols. The list is empty in the first identification of an accessory that
-  /// connects twice.
+  /// Parameter 10: the External Accessory protocols. Empty the first time that an accessory with a flicker identifies
+  /// itself.
   public var protocols: [ExternalAccessoryProtocol] = []
   /// Parameter 11: the team ID for matching apps.
   public var appMatchTeamID: String?

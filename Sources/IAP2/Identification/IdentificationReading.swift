@@ -7,7 +7,7 @@ public struct IdentificationReading: Hashable, Sendable {
   public private(set) var identification = Identification()
   /// The problems found while reading.
   public private(set) var findings: [IdentificationFinding] = []
-  /// Whether the message could be split into parameters; if not, there are no findings about single parameters.
+  /// Whether the message could be split into parameters; if not, there are no findings about individual parameters.
   public private(set) var isReadable = true
 
   /// Reads the parameters of a 1D01 message.
@@ -217,8 +217,8 @@ public final class IdentificationMemory {
     return judged
   }
 
-  /// Returns the object that other peers with equal settings use: the settings of a device differ only while it finds out
-  /// which order an accessory needs, and each copy takes 300 bytes.
+  /// Returns the object that all peers with equal settings share: a device's settings differ only while it is finding
+  /// out which order an accessory needs, and each copy would take 300 bytes.
   func shared(_ settings: DeviceRole.Settings) -> DeviceRole.SharedSettings {
     if let known = self.settings, known.value == settings { return known }
     let made = DeviceRole.SharedSettings(settings)
@@ -226,7 +226,7 @@ public final class IdentificationMemory {
     return made
   }
 
-  /// Compares all bytes without an early exit, so that the compiler can vectorise the loop.
+  /// Compares all bytes without an early exit, so that the compiler can vectorize the loop.
   private static func areSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     let (left, right) = (left.span, right.span)

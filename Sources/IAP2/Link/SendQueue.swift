@@ -54,7 +54,7 @@ struct SendQueue {
   private var isShuffled = false
   /// How many bytes of message and file packets are queued or in flight.
   private(set) var messageBytes = 0
-  /// An entry without bytes is free for another owner.
+  /// An entry without bytes can be reused for another owner.
   private var balances: [(owner: Owner, bytes: Int)] = []
   /// The number of the last packet sent for the first time; header-only packets repeat it.
   private(set) var lastSent: UInt8 = 0
@@ -213,7 +213,7 @@ struct SendQueue {
     }
   }
 
-  /// Frees the memory of the queue if the queue is empty.
+  /// Frees the queue's memory if the queue is empty.
   mutating func releaseMemory() {
     guard packets.isEmpty else { return }
     packets = []
@@ -225,7 +225,7 @@ struct SendQueue {
   /// The packets that ``takeRun(atMost:window:acknowledgement:now:)`` takes.
   struct Run {
     var bytes: Range<Int>
-    /// The packets that follow at the front of the tape; empty unless the tape turns within the run.
+    /// The packets that continue at the front of the tape; empty unless the run wraps around.
     var rest = 0..<0
     var packets: Int
     /// Whether the sequence numbers wrapped past 255 within this run.
@@ -278,7 +278,7 @@ struct SendQueue {
   }
 
   /// Passes the packets of a run to a closure, as one or two spans of bytes that stay in place until the next packet is
-  /// built. The second span is empty unless the tape turns.
+  /// built. The second span is empty unless the run wraps around.
   func show(_ run: Run, to body: (RawSpan, RawSpan) -> Void) {
     tape.with(run.bytes) { bytes in tape.with(run.rest) { body(bytes, $0) } }
   }

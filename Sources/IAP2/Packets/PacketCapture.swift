@@ -47,7 +47,7 @@ public final class PacketCapture {
   private var scanner = PacketScanner()
   /// The bytes skipped since the last piece; they are reported once their end is known.
   private var skip: (bytes: SkippedBytes, range: Range<Int>)?
-  /// Whether no packet has been found yet, so that skipped bytes may be bare control messages.
+  /// Whether no packet has been found yet; until one is found, skipped bytes may be bare control messages.
   private var isBare = true
 
   /// Creates an empty capture.

@@ -31,7 +31,7 @@ public struct PacketScanner: ~Copyable {
   @usableFromInline var carry = ScannerCarry()
   private var skipped = SkippedBytes()
   private let maximumLength: UInt16
-  /// Generous: an iAP1-only device sends two kinds of answer, with payloads of 2 and 4 bytes.
+  /// A generous limit: an iAP1-only device sends two kinds of answer, with payloads of 2 and 4 bytes.
   private static let longestLegacyPayload: UInt8 = 32
 
   /// Creates a scanner that accepts no packet longer than `maximumLength`.

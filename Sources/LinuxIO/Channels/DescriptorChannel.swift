@@ -65,7 +65,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private let medium: Medium
   /// How long a closed channel waits for the other end to close, or for its last bytes to be sent.
   private let closingTime: Duration
-  // From here on, overlapping access is not checked: a channel belongs to one loop and makes no calls while these
+  // From here on, overlapping access is not checked: a channel belongs to one loop and calls no other code while these
   // properties change.
   @exclusivity(unchecked) private var descriptor: Int32
   @exclusivity(unchecked) private var state = State.made

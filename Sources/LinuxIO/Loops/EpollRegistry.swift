@@ -18,7 +18,7 @@ final class EpollRegistry {
   private let epoll: Int32
   private let wakeUpDescriptor: Int32
   private let events: UnsafeMutableRawPointer
-  // Overlapping access is not checked: the table belongs to one loop and makes no calls while it changes.
+  // Overlapping access is not checked: the table belongs to one loop and calls no other code while it changes.
   @exclusivity(unchecked) private var table = WatchTable()
   private let polled: PolledDescriptors
   /// Watches whose interest could not be changed, because the kernel was out of memory.

@@ -11,7 +11,8 @@ final class EpollWatch: DescriptorWatch {
 
   let descriptor: Int32
   let means: Means
-  // Overlapping access is not checked: a watch belongs to one loop and makes no calls while these properties change.
+  // Overlapping access is not checked: a watch belongs to one loop and calls no other code while these properties
+  // change.
   @exclusivity(unchecked) private(set) var interest: Readiness
   /// The handler; nil after cancellation, so that an event that was already reported is dropped.
   @exclusivity(unchecked) fileprivate(set) var handler: (any DescriptorHandler)?

@@ -132,7 +132,7 @@ public final class ChildProcess {
 
   // MARK: - Output
 
-  /// Stops reading the program's output, so that the program blocks once the pipe is full.
+  /// Stops reading the program's output, so the program blocks once the pipe is full.
   public func pauseOutput() {
     isPaused = true
     output?.change(to: [])

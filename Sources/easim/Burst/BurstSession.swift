@@ -73,7 +73,7 @@ final class BurstSession {
     console.err("easim: metrics at http://\(door.address)/metrics")
   }
 
-  /// Begins at a time of day, if all sessions are open by then.
+  /// Begins at a time of day, provided that all sessions are open by then.
   func begin(at time: StartTime) throws {
     let clock = MachineClock(runtime.loop.now)
     let planned = time.microseconds(now: clock.microseconds)

@@ -9,7 +9,7 @@ struct MachineClock {
   /// Microseconds since 1970.
   let microseconds: Int
   /// The maximum error in microseconds, as the kernel estimates it from its time source; nil if the clock is not
-  /// synchronised.
+  /// synchronized.
   let error: Int?
 
   init(_ instant: Instant) {

@@ -47,7 +47,7 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
   _ = try host.run(
     until: { onlooker.seen?.protocols.isEmpty == false || !host.app.hiddenAccessories.isEmpty }, limit: timeout
   ) {
-    // The result is saved before unplugging; an accessory that never offered a protocol is shown without one.
+    // The result is saved before unplugging; if the accessory never offered a protocol, none is shown.
     seen = onlooker.seen
   }
   if let seen {

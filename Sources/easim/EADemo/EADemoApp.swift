@@ -55,7 +55,8 @@ struct EADemoApp: Equatable {
 
   var isBusy: Bool { waiting != nil }
 
-  /// Returns true if a command is accepted now; while another command waits, only commands that end the wait are.
+  /// Returns true if a command is accepted now; while another command waits, only commands that end the wait are
+  /// accepted.
   func mayPerform(_ command: EADemoCommand) -> Bool {
     !isBusy || command == .close || command == .quit || command == .stop
   }

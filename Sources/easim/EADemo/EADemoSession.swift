@@ -106,6 +106,6 @@ struct ReceivedBytes: Equatable {
     }
   }
 
-  /// Returns the kept bytes from an index on.
+  /// Returns the kept bytes, starting at an index.
   func from(_ number: Int) -> ArraySlice<UInt8> { bytes.dropFirst(max(0, number - first)) }
 }

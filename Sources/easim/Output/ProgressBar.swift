@@ -38,7 +38,7 @@ final class ReadingProgress {
   private let console: Console
   /// The size of the file or the number of files; 0 if it is unknown, as for a pipe.
   private let size: Int
-  /// The amount after which the line is drawn again, how many of the shown units that is, and their name.
+  /// The amount after which the line is redrawn, that amount in displayed units, and the unit's name.
   private let step: (amount: Int, units: Int, name: String)
   private var done = 0
   private var shown = 0

@@ -105,7 +105,7 @@ final class Sender: AppHandler {
     return "the accessory offered no protocol to open a session on"
   }
 
-  /// Whether everything was sent and acknowledged but an expected reply did not come.
+  /// Whether everything was sent and acknowledged but an expected reply did not arrive.
   var heardNothing: Bool {
     guard let session, session.unacknowledged == 0 else { return false }
     switch plan {
@@ -230,7 +230,8 @@ final class Sender: AppHandler {
   private func finish(_ outcome: Exchange.Outcome, _ payload: SendPayload, _ expectation: Exchange.Expectation) {
     switch outcome {
     case .verified where expectation == .none:
-      // Sent bytes may not have been delivered yet; the command is done when the accessory has acknowledged all.
+      // Sent bytes may not have been delivered yet; the command is done when the accessory has acknowledged all of
+      // them.
       waitForAcknowledgement(outcome.description)
     case .verified(let sent, let received):
       verified = received

@@ -102,7 +102,7 @@ import Testing
     let folder = TemporaryFolder()
     let path = folder.file("gate")
     try #require(mkfifo(path, 0o600) == 0)
-    // The program reads nothing before the session has ended, so that more bytes remain unread than a pipe holds.
+    // The program reads nothing before the session has ended, so more bytes remain unread than a pipe holds.
     let (rig, recorder) = try open("read line < \(path); wc -c >&2", grace: .seconds(20))
     recorder.send([UInt8](repeating: 7, count: 200_000))
     wait("all is acknowledged") { recorder.session.unacknowledged == 0 && recorder.session.bytesWritten == 200_000 }

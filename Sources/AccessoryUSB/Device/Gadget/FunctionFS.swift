@@ -46,7 +46,7 @@ final class FunctionFS {
     if !isClosed { close() }
   }
 
-  /// Closes every file. Closing must be the last call.
+  /// Closes every file. Closes all files; this must be the last call.
   func close() {
     isClosed = true
     Glibc.close(control)

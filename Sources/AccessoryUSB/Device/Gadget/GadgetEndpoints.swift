@@ -61,7 +61,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var probes = 0
   private var quiet: LoopTimer?
   private var hasRead = false
-  /// Whether the bus is suspended, so that the host reads nothing.
+  /// Whether the bus is suspended, in which case the host reads nothing.
   var isAsleep = false
 
   init(

@@ -58,7 +58,7 @@ package struct GadgetSystem: Sendable {
   }
 }
 
-/// The process that owns a gadget. The gadget's name identifies this process, so that stale gadgets can be recognised.
+/// The process that owns a gadget. The gadget's name identifies this process, so that stale gadgets can be recognized.
 package struct GadgetOwner: Equatable, Sendable {
   package var pid: Int32
   /// The time at which the process was started, because process IDs are reused.

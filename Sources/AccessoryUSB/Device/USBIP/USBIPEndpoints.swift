@@ -10,7 +10,8 @@ final class USBIPEndpoints {
   /// The protocol whose sessions the pair carries; nil for the iAP2 pair.
   let protocolName: String?
   private let endpoints: (incoming: UInt8, outgoing: UInt8)
-  // Overlapping access is not checked in this type: a pair belongs to one loop and makes no calls while it changes.
+  // Overlapping access is not checked in this type: a pair belongs to one loop and calls no other code while its state
+  // changes.
   @exclusivity(unchecked) private(set) var pipe: BulkPipe?
   @exclusivity(unchecked) private var isHalted: Bool
   /// The host's pending reads, in order.

@@ -21,7 +21,7 @@ enum USBIPRequest: Equatable {
   static let longestTransfer = 1 << 20
   static let headerSize = 48
 
-  /// Parses a request that begins at `start`; returns nil while it is incomplete. Invalid requests are recognised by
+  /// Parses a request that begins at `start`; returns nil while it is incomplete. Invalid requests are recognized by
   /// their headers, so that the server never waits for the rest of an excessively long request.
   static func read(_ bytes: RawSpan, at start: Int) throws(USBIPError) -> (Self, end: Int)? {
     guard bytes.byteCount - start >= headerSize else { return nil }
