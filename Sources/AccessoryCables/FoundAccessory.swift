@@ -27,7 +27,7 @@ public struct FoundAccessory: Equatable, Sendable {
   /// Why the accessory cannot be used at present; nil if it can be used.
   public var trouble: TransportError?
 
-  /// Creates an accessory about which only the place is known.
+  /// Creates an accessory of which only the location is known.
   public init(key: String, identity: String, address: Address) {
     self.key = key
     self.identity = identity
@@ -37,8 +37,8 @@ public struct FoundAccessory: Equatable, Sendable {
   /// Whether the device merely resembles an accessory; such a device stays unusable until something about it changes.
   public var isNearMiss: Bool { trouble.map { !$0.mayPass } ?? false }
 
-  /// Whether the accessory might offer a protocol, according to its medium. An accessory that shows no protocols might
-  /// offer any protocol, because that accessory may be in the first half of a flicker.
+  /// Returns true if the accessory might offer a protocol, according to its medium. An accessory that shows no
+  /// protocols might offer any protocol, because that accessory may be in the first half of a flicker.
   public func mayOffer(_ protocolName: String) -> Bool {
     protocols.map { $0.isEmpty || $0.contains(protocolName) } ?? true
   }

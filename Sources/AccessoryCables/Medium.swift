@@ -45,7 +45,7 @@ public protocol Medium: Sendable {
   /// How many simulated accessories can share one address.
   var capacity: PortCapacity { get }
 
-  /// Opens a place where simulated accessories can be plugged in.
+  /// Opens a hub where simulated accessories can be plugged in.
   ///
   /// - Throws: An error that names the address.
   func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub
@@ -127,7 +127,7 @@ public protocol AccessoryFinder: AnyObject {
   ) throws(TransportError) -> any Connecting
 }
 
-/// An accessory's cable, whose channel has not been started.
+/// A cable to an accessory; its channel has not been started.
 public struct OpenedCable {
   /// The cable.
   public let cable: Cable
@@ -151,7 +151,7 @@ public enum PortCapacity: Sendable {
   case many
 }
 
-/// The context for creating places for simulated accessories.
+/// The context in which ports for simulated accessories are created.
 public struct PortContext {
   /// The loop on which the ports run.
   public let loop: any PollingLoop

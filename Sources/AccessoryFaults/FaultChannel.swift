@@ -341,7 +341,7 @@ public struct FaultStrike: Equatable, Sendable {
   /// When the fault acted.
   public let time: Instant
 
-  /// The side that sent the packet, given the end where the fault acts.
+  /// Returns the side that sent the packet, given the end where the fault acts.
   public func sender(at end: Cable.End) -> Cable.End { direction == .out ? end : end.other }
 }
 

@@ -222,7 +222,7 @@ private final class BluetoothPort: Port {
 }
 
 extension BluetoothDevice {
-  /// Whether a host should list the device, because the device is an accessory or the address names it.
+  /// Returns true if a host should list the device, because the device is an accessory or the address names it.
   fileprivate func isShown(for selector: Address.BluetoothSelector) -> Bool {
     isMeant(by: selector) && (isAccessory || selector.device != nil)
   }

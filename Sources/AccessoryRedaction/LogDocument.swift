@@ -103,7 +103,7 @@ struct LogDocument: RedactedDocument {
     }
   }
 
-  /// The position of each byte's first digit in a word; nil if the word does not consist of bytes.
+  /// Returns the position of each byte's first digit in a word; nil if the word does not consist of bytes.
   private static func digits(_ word: Range<Int>, in bytes: [UInt8]) -> [Int]? {
     let marks = Array(",;{}[]<>\"'".utf8)
     var range = word
@@ -119,7 +119,7 @@ struct LogDocument: RedactedDocument {
     return Array(stride(from: range.lowerBound, to: range.upperBound, by: 2))
   }
 
-  /// The longest run of words that consist of bytes, without any offset before them.
+  /// Returns the longest run of words that consist of bytes, without any offset before them.
   private static func run(
     of words: [Range<Int>], in bytes: [UInt8], _ hasOffsets: inout Bool
   ) -> (words: Range<Int>, digits: [Int]) {

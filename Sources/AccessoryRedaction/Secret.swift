@@ -41,7 +41,7 @@ struct ParameterPlace {
   let path: [UInt16]
   let entry: MessageCatalog.ParameterEntry?
 
-  /// What kind of secret the text or blob in this parameter is; nil if it may be shown.
+  /// Returns what kind of secret the text or blob in this parameter is; nil if it may be shown.
   ///
   /// Only values known to be harmless are kept. All other values of three or more bytes are replaced, so that
   /// parameters missing from the catalogue reveal nothing.

@@ -10,7 +10,7 @@ public struct ReplaySettings: Sendable {
     case times(Double)
     case max
 
-    /// How long to actually wait when replaying a recorded delay.
+    /// Returns how long to actually wait when replaying a recorded delay.
     func played(_ delay: Duration) -> Duration {
       switch self {
       case .times(let factor): delay > .zero ? delay / factor : .zero

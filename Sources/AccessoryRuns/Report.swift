@@ -51,8 +51,8 @@ public protocol Report: WritableReport, Equatable {
   /// The date of the run; empty if the report does not contain it.
   var date: String { get }
 
-  /// How this report's plan differs from the other report's plan, one sentence per difference. Results of different
-  /// plans cannot be compared.
+  /// Returns how this report's plan differs from the other report's plan, one sentence per difference. Results of
+  /// different plans cannot be compared.
   func differences(from other: Self) -> [String]
   /// Compares the run with an earlier run of the same plan. Afterwards, ``outcome`` and every format show which figures
   /// became worse by more than the fraction `tolerance`. Returns false if reports of this kind cannot be compared this

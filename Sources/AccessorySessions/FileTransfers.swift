@@ -36,7 +36,7 @@ public final class FileTransfers {
     }
   }
 
-  /// Whether this side is still sending a file: one that has been neither delivered nor cancelled.
+  /// Returns true if this side is still sending a file: one that has been neither delivered nor cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { sender.isUnderWay(id) }
 
   /// Sends a file. Returns the file's number, by which messages can refer to the file; nil if too many files are being

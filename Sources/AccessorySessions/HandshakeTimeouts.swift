@@ -47,7 +47,7 @@ public struct HandshakeTimeouts: Equatable, Sendable {
     return handshakeTimeouts
   }()
 
-  /// The limit for a phase; nil if nothing is expected from the other side.
+  /// Returns the limit for a phase; nil if nothing is expected from the other side.
   public func limit(of phase: PeerPhase) -> Duration? {
     switch phase {
     case .detection, .stopped: detection
@@ -67,8 +67,8 @@ public struct Silence: Equatable, Sendable {
   /// How long the other side was allowed to be silent.
   public let limit: Duration
 
-  /// A sentence fragment that begins with the name of the other side, for example "the device did not answer detection
-  /// within 30 s".
+  /// Returns a sentence fragment that begins with the name of the other side, for example "the device did not answer
+  /// detection within 30 s".
   public func sentence(about other: String) -> String {
     "\(other) did not \(missing) within \(DurationText.format(limit))"
   }

@@ -32,8 +32,8 @@ public struct DeclarationWatch {
   /// Creates a detector that has not reported anything yet.
   public init() {}
 
-  /// The warning about a message from the accessory. `declared` contains the messages that it declares it may send; nil
-  /// before the identification was accepted.
+  /// Returns the warning about a message from the accessory. `declared` contains the messages that it declares it may
+  /// send; nil before the identification was accepted.
   public mutating func warning(about message: MessageID, sentByAccessory declared: [MessageID]?) -> String? {
     guard isNew(message, declared) else { return nil }
     let hint = Self.hint(message, .accessory)
@@ -43,8 +43,8 @@ public struct DeclarationWatch {
     return "the accessory sent \(message), which it did not declare (parameter 6)\(hint)"
   }
 
-  /// The warning about a message from the device. `declared` contains the messages that the accessory declares it can
-  /// receive.
+  /// Returns the warning about a message from the device. `declared` contains the messages that the accessory declares
+  /// it can receive.
   public mutating func warning(about message: MessageID, sentByDevice declared: [MessageID]) -> String? {
     guard isNew(message, declared) else { return nil }
     return

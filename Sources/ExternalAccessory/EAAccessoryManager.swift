@@ -28,7 +28,7 @@ open class EAAccessoryManager: NSObject {
 
   private init(isShared: Bool) { super.init() }
 
-  /// The process's only manager.
+  /// Returns the process's only manager.
   open class func shared() -> EAAccessoryManager { one.manager }
 
   /// Starts notifications. Balance each call with ``unregisterForLocalNotifications()``; the whole process shares one

@@ -115,7 +115,7 @@ extension SimulatedWorld {
     return .moved
   }
 
-  /// Whether nothing can happen any more, or nothing has happened for too long.
+  /// Returns true if nothing can happen any more, or nothing has happened for too long.
   private func isOver(_ wait: inout Wait) -> Bool {
     let now = Date()
     let left = wait.patience - now.timeIntervalSince(wait.idleSince)
@@ -138,7 +138,7 @@ extension SimulatedWorld {
     let begin = Date()
   }
 
-  /// Whether time must not pass yet, because the app is still reading or has more bytes to read.
+  /// Returns true if time must not pass yet, because the app is still reading or has more bytes to read.
   private func appReads(_ readers: inout Readers) async -> Bool {
     let (begin, first) = (Date(), realm.reading)
     if isAwaited(first, readers) {

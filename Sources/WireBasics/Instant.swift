@@ -21,22 +21,22 @@ public struct Instant: Comparable, Hashable, Sendable {
   /// The seconds since the clock's origin, for output.
   public var seconds: Double { Double(nanoseconds) / 1e9 }
 
-  /// Whether `left` is earlier than `right`.
+  /// Returns true if `left` is earlier than `right`.
   @inlinable
   public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
-  /// Whether both instants are equal.
+  /// Returns true if both instants are equal.
   @inlinable
   public static func == (left: Instant, right: Instant) -> Bool { left.nanoseconds == right.nanoseconds }
 
-  /// The instant that is `duration` later; ``distantFuture`` if the sum overflows.
+  /// Returns the instant that is `duration` later; ``distantFuture`` if the sum overflows.
   @inlinable
   public static func + (instant: Instant, duration: Duration) -> Instant {
     let (sum, overflows) = instant.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
     return overflows ? .distantFuture : Instant(nanoseconds: sum)
   }
 
-  /// The time from `earlier` to this instant.
+  /// Returns the time from `earlier` to this instant.
   @inlinable
   public static func - (later: Instant, earlier: Instant) -> Duration {
     // Using Duration.nanoseconds(_:) here would take several calls into the standard library.

@@ -92,7 +92,7 @@ public struct Queue<Element> {
 
 extension Queue: Sendable where Element: Sendable {}
 extension Queue: Equatable where Element: Equatable {
-  /// Whether both queues contain the same elements.
+  /// Returns true if both queues contain the same elements.
   public static func == (left: Queue, right: Queue) -> Bool {
     left.elements[left.head...] == right.elements[right.head...]
   }
@@ -116,7 +116,7 @@ extension Queue where Element == UInt8 {
     elements.append(contentsOf: bytes)
   }
 
-  /// A copy of the bytes at `range`, counted from the front.
+  /// Returns a copy of the bytes at `range`, counted from the front.
   @inlinable
   public func copy(_ range: Range<Int>) -> [UInt8] {
     withBytes { $0.extracting(range).withUnsafeBytes { [UInt8]($0) } }

@@ -94,15 +94,15 @@ public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension StringProtocol {
-  /// The digits, padded with leading zeros to the requested width: "7" with a width of 3 becomes "007".
+  /// Returns the digits, padded with leading zeros to the requested width: "7" with a width of 3 becomes "007".
   public func zeroPadded(to width: Int) -> String {
     String(repeating: "0", count: Swift.max(0, width - utf8.count)) + self
   }
 
-  /// The text, followed by spaces up to the requested width.
+  /// Returns the text, followed by spaces up to the requested width.
   public func padded(to width: Int) -> String { self + String(repeating: " ", count: Swift.max(0, width - count)) }
 
-  /// The text, preceded by spaces up to the requested width.
+  /// Returns the text, preceded by spaces up to the requested width.
   public func rightAligned(in width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }

@@ -5,7 +5,7 @@ import Testing
 /// Compares the JSON lines in docs/commands.md with the printed events: the page must list exactly the events and
 /// fields that exist.
 @Suite(.waits) struct JSONDocumentTests {
-  /// The fields of each event in the document's table, except those that all events have.
+  /// Returns the fields of each event in the document's table, except those that all events have.
   static func documentedEvents() throws -> [String: Set<String>] {
     try tables().events
   }

@@ -7,7 +7,7 @@ import Testing
 
   let place = TemporaryFolder()
 
-  /// A key and its certificate in the forms that the example signer reads.
+  /// Returns a key and its certificate in the forms that the example signer reads.
   private func makeIdentity(
     _ name: String = "mine", comment: String = "test"
   ) throws -> (key: String, certificate: String) {

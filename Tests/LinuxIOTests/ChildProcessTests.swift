@@ -147,8 +147,8 @@ import Testing
     #expect(objection("/bin/sh", ["-c", "cd /; X=1 ./missing"]) == nil, "only a first word is certain")
   }
 
-  /// A shell script that leaves a daemon running, in its own session, without a parent, ignoring SIGTERM. The daemon's
-  /// process ID is in the file before the script prints "up".
+  /// Returns a shell script that leaves a daemon running, in its own session, without a parent, ignoring SIGTERM. The
+  /// daemon's process ID is in the file before the script prints "up".
   private static func daemon(_ file: String) -> String {
     "(setsid sh -c 'trap \"\" TERM; echo $$ > \(file); while :; do sleep 1000; done' &); "
       + "while [ ! -s \(file) ]; do :; done; echo up; "

@@ -79,7 +79,7 @@ package final class BlueZ {
   /// The devices, by path.
   package var devices: [BluetoothDevice] { objects.deviceList }
 
-  /// The adapter with this name, or the first adapter that is on.
+  /// Returns the adapter with this name, or the first adapter that is on.
   package func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
     if case .unavailable(let reason) = state { throw reason }
     return try objects.adapter(named: name)
@@ -213,7 +213,7 @@ package final class BlueZ {
     }
   }
 
-  /// The adapter that owns a path under `/org/bluez`.
+  /// Returns the adapter that owns a path under `/org/bluez`.
   private static func adapterName(_ path: String) -> String? {
     path.split(separator: "/").dropFirst(2).first.map(String.init)
   }

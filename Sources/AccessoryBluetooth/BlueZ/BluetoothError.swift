@@ -123,7 +123,7 @@ package struct SystemService: Sendable {
 
   package var restart: String { command("restart", Self.isThere) }
 
-  /// The command that starts the service, after installing it if it is missing.
+  /// Returns the command that starts the service, after installing it if it is missing.
   func start(isThere: (String) -> Bool = Self.isThere) -> String {
     let start = command("start", isThere)
     return programs.contains(where: isThere) ? start : "sudo apt-get install \(package) && \(start)"

@@ -102,7 +102,7 @@ enum BlueZPath {
     path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path
   }
 
-  /// The address contained in a device's path; nil for any other path.
+  /// Returns the address contained in a device's path; nil for any other path.
   static func device(_ path: String) -> BluetoothDeviceAddress? {
     let name = last(path)
     guard name.hasPrefix("dev_") else { return nil }
@@ -124,7 +124,7 @@ package struct BluetoothObjects: Equatable, Sendable {
   /// The devices, by path.
   package var deviceList: [BluetoothDevice] { devices.values.sorted { $0.path < $1.path } }
 
-  /// The adapter with this name, or the first adapter that is on.
+  /// Returns the adapter with this name, or the first adapter that is on.
   package func adapter(named name: String?) throws(BluetoothError) -> BluetoothAdapter {
     let meant = adapters.values.sorted { $0.path < $1.path }.filter { (name ?? $0.name) == $0.name }
     guard let first = meant.first else { throw .noAdapter(name) }
@@ -132,7 +132,7 @@ package struct BluetoothObjects: Equatable, Sendable {
     return on
   }
 
-  /// Why an attempt to connect to a device would fail now; nil if an attempt makes sense.
+  /// Returns why an attempt to connect to a device would fail now; nil if an attempt makes sense.
   package func obstacle(to device: BluetoothDevice) -> BluetoothError? {
     guard let adapter = adapters[device.adapterPath] else { return .noAdapter(device.adapter) }
     if !adapter.isPowered { return .adapterOff(adapter.name) }

@@ -67,8 +67,8 @@ final class OfferedService {
 
   private static let name = "Wireless iAP"
 
-  /// The SDP record in BlueZ's XML: service class, protocols (L2CAP, RFCOMM with the channel), browse group 1002,
-  /// languages, serial port profile 1101 version 1.2, name.
+  /// Returns the SDP record in BlueZ's XML: service class, protocols (L2CAP, RFCOMM with the channel), browse group
+  /// 1002, languages, serial port profile 1101 version 1.2, name.
   static func record(_ uuid: String, _ channel: UInt8) -> String {
     """
     <?xml version="1.0" encoding="UTF-8"?>

@@ -69,6 +69,6 @@ package final class PairingAgent {
     }
   }
 
-  /// The number in the six-digit form that both devices show.
+  /// Returns the number in the six-digit form that both devices show.
   package static func digits(_ number: UInt32) -> String { "\(number)".zeroPadded(to: 6) }
 }

@@ -12,7 +12,7 @@ package protocol BluetoothSockets: Sendable {
     _ service: BluetoothSocketKind, from local: BluetoothDeviceAddress, to remote: BluetoothDeviceAddress
   ) throws(SystemError) -> Int32
 
-  /// Whether an RFCOMM channel on this machine is free to listen on.
+  /// Returns true if an RFCOMM channel on this machine is free to listen on.
   func isFree(channel: UInt8) -> Bool
 }
 

@@ -80,8 +80,8 @@ struct ServiceSearch {
     return Self.channel(in: elements).map { .found(channel: $0) } ?? .absent
   }
 
-  /// The RFCOMM channel in a list of records. Each record is a list of attribute numbers and values. The value for the
-  /// protocols is a list of lists, `[[L2CAP], [RFCOMM, channel]]`.
+  /// Returns the RFCOMM channel in a list of records. Each record is a list of attribute numbers and values. The value
+  /// for the protocols is a list of lists, `[[L2CAP], [RFCOMM, channel]]`.
   private static func channel(in elements: [DataElement]) -> UInt8? {
     for case .sequence(let lists) in elements {
       for case .sequence(let record) in lists {
@@ -145,7 +145,7 @@ enum DataElement: Equatable {
 
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
-  /// The first 32 bits of a UUID that uses the Bluetooth base UUID, `xxxxxxxx-0000-1000-8000-00805F9B34FB`.
+  /// Returns the first 32 bits of a UUID that uses the Bluetooth base UUID, `xxxxxxxx-0000-1000-8000-00805F9B34FB`.
   private static func short(_ bytes: ArraySlice<UInt8>) -> UInt32? {
     let base: [UInt8] = [0x00, 0x00, 0x10, 0x00, 0x80, 0x00, 0x00, 0x80, 0x5F, 0x9B, 0x34, 0xFB]
     return bytes.dropFirst(4).elementsEqual(base) ? UInt32(number(bytes.prefix(4))) : nil

@@ -50,7 +50,7 @@ public struct LocalCard: Equatable, Sendable {
   /// When the accessory was attached, in seconds since 1970.
   public var attachedSeconds: Double { Double(attachedAt) / 1_000_000 }
 
-  /// The contents of the card's file: one JSON object on one line.
+  /// Returns the contents of the card's file: one JSON object on one line.
   public func json(socket: String) -> String {
     String(JSON5Writer.write(CardFile.format.tree(CardFile(card: self, socket: socket)), as: .jsonLine).dropLast())
   }
@@ -144,7 +144,7 @@ extension LocalEntry {
     }
   }
 
-  /// The current contents of the card; nil if it has been removed.
+  /// Returns the current contents of the card; nil if it has been removed.
   public func readCard() throws(SystemError) -> [UInt8]? {
     if let bytes = SmallFile.read(cardPath) { return bytes }
     if errno == ENOENT { return nil }

@@ -57,7 +57,7 @@ public struct LocalDirectory: Hashable, Sendable {
     if let path = environment("EASIM_BENCH"), !path.isEmpty { throw .oldVariable }
   }
 
-  /// The standard local directory.
+  /// Returns the standard local directory.
   public static func standard(
     environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
   ) -> LocalDirectory {
@@ -72,8 +72,8 @@ public struct LocalDirectory: Hashable, Sendable {
   /// Whether this is the standard local directory.
   public var isStandard: Bool { path == Self.standard().path }
 
-  /// The address of the accessory with this serial number in the directory; without a serial number, the address of the
-  /// whole directory.
+  /// Returns the address of the accessory with this serial number in the directory; without a serial number, the
+  /// address of the whole directory.
   public func address(of serial: String?) -> Address {
     .local(directory: isStandard ? nil : path, serial: serial)
   }
@@ -87,7 +87,7 @@ public struct LocalDirectory: Hashable, Sendable {
     guard try check() else { throw .system(SystemError("make the local directory \(path)", code: ENOENT)) }
   }
 
-  /// Whether the directory exists.
+  /// Returns true if the directory exists.
   ///
   /// - Throws: An error if the directory exists but cannot be trusted.
   public func check() throws(LocalError) -> Bool {
@@ -107,9 +107,9 @@ public struct LocalDirectory: Hashable, Sendable {
     return true
   }
 
-  /// Whether the directory is used only as a local directory: it contains no other files and is not a system directory,
-  /// so its mode may be changed. Directories directly below the root, and directories with the setgid or sticky bit
-  /// such as /tmp and /var/mail, count as system directories.
+  /// Returns true if the directory is used only as a local directory: it contains no other files and is not a system
+  /// directory, so its mode may be changed. Directories directly below the root, and directories with the setgid or
+  /// sticky bit such as /tmp and /var/mail, count as system directories.
   private func holdsOnlyOwnFiles(mode: mode_t) -> Bool {
     let other = fileNames().first { !$0.split(separator: ".").suffix(1).allSatisfy(LocalEntry.isSuffix) }
     return mode & 0o3000 == 0 && path.split(separator: "/").count > 1 && other == nil

@@ -76,7 +76,7 @@ public struct LocalEntry: Hashable, Sendable {
 }
 
 extension LocalDirectory {
-  /// All entries that have a card, sorted by name.
+  /// Returns all entries that have a card, sorted by name.
   public func entries() -> [LocalEntry] {
     fileNames().compactMap { LocalEntry(card: $0, in: self) }.sorted { $0.name < $1.name }
   }
@@ -107,7 +107,7 @@ extension LocalDirectory {
     }.sorted { $0.name < $1.name }
   }
 
-  /// The path of the socket on which a process offers its cables to Wireshark.
+  /// Returns the path of the socket on which a process offers its cables to Wireshark.
   public func captureSocket(of process: Int32) -> String { "\(path)/capture-\(process).sock" }
 
   /// The processes that have a capture socket in this directory, including any that have been killed.

@@ -192,7 +192,7 @@ extension CaptureEntry {
 // MARK: - JSON
 
 extension CaptureEntry {
-  /// The entry as one JSON object. If `isVerbose` is set, the object contains every byte of the packet.
+  /// Returns the entry as one JSON object. If `isVerbose` is set, the object contains every byte of the packet.
   public func json(isVerbose: Bool) -> String {
     var object = JSONObject()
     object.add("v", 1)

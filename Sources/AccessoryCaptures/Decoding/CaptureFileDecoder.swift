@@ -136,7 +136,8 @@ final class CaptureFileDecoder {
         bytes: Array(frame.bytes), on: channel(frame, interface)))
   }
 
-  /// The native channel that an interface carries, if its name consists of a cable and a protocol, as easim writes it.
+  /// Returns the native channel that an interface carries, if its name consists of a cable and a protocol, as easim
+  /// writes it.
   private func channel(_ frame: CaptureFrame, _ interface: CaptureInterface) -> CaptureEntry.NativeChannel? {
     guard interface.linkType == .nativeTransport else { return nil }
     let ending = " \(interface.description)"

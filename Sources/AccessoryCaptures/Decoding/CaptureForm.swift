@@ -27,7 +27,7 @@ public enum CaptureForm: String, CaseIterable, Sendable {
   /// The number of bytes after which an input of unknown format is assumed to be hex.
   static let undecidedLimit = 1 << 16
 
-  /// The format of a capture that begins with `input`; nil while more bytes are needed.
+  /// Returns the format of a capture that begins with `input`; nil while more bytes are needed.
   ///
   /// Incomplete lines are also examined, so the first chunk of a file or the first line from a pipe is enough.
   static func form(of input: [UInt8], isEnd: Bool) -> CaptureForm? {
@@ -46,15 +46,15 @@ public enum CaptureForm: String, CaseIterable, Sendable {
     return lines.contains(where: isHex) ? .hex : nil
   }
 
-  /// Whether the first bytes are those of a packet file, compressed or not.
+  /// Returns true if the first bytes are those of a packet file, compressed or not.
   public static func isFile(_ input: [UInt8]) -> Bool {
     if input.starts(with: Gunzip.magic) { return true }
     if case .some(.some) = file(of: input) { return true }
     return false
   }
 
-  /// The kind of packet file that begins with `input`; nil while that is undecided, and `.some(nil)` if `input` is not
-  /// a packet file.
+  /// Returns the kind of packet file that begins with `input`; nil while that is undecided, and `.some(nil)` if `input`
+  /// is not a packet file.
   private static func file(of input: [UInt8]) -> CaptureForm?? {
     var mayBe = false
     func begins(_ magic: [UInt8]) -> Bool {

@@ -147,7 +147,8 @@ package enum ByteOrder {
 }
 
 extension RandomAccessCollection<UInt8> where Index == Int {
-  /// The integer in the `count` bytes at `position`, counted from the first byte. The array must contain those bytes.
+  /// Returns the integer in the `count` bytes at `position`, counted from the first byte. The array must contain those
+  /// bytes.
   package func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
     var value: UInt64 = 0
     for index in 0..<count {

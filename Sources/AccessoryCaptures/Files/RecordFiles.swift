@@ -10,7 +10,7 @@ protocol RecordFormat {
   /// The message for a file that is too short; the file's length is appended to it.
   static var shortFile: String { get }
 
-  /// Why a file that begins with these bytes cannot have this format; nil if it may.
+  /// Returns why a file that begins with these bytes cannot have this format; nil if it may.
   static func problem(of bytes: ArraySlice<UInt8>) -> String?
 
   mutating func begin(_ bytes: ArraySlice<UInt8>) -> CaptureInterface
@@ -160,7 +160,7 @@ struct PacketLoggerFormat: RecordFormat {
 
   private var order = ByteOrder.big
 
-  /// Whether a file that begins with `bytes` is a PacketLogger file; nil while that is undecided.
+  /// Returns true if a file that begins with `bytes` is a PacketLogger file; nil while that is undecided.
   static func recognizes(_ bytes: some Collection<UInt8>) -> Bool? {
     let bytes = Array(bytes.prefix(13))
     guard let first = bytes.first else { return nil }

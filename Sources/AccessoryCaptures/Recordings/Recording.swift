@@ -63,7 +63,7 @@ public struct Recording: Equatable, Sendable {
       (self.number, self.protocolName, self.opened, self.packet) = (number, protocolName, opened, packet)
     }
 
-    /// All bytes sent by one side.
+    /// Returns all bytes sent by one side.
     public func bytes(from end: End) -> [UInt8] { steps.filter { $0.from == end }.flatMap(\.bytes) }
   }
 

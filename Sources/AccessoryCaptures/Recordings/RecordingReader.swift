@@ -142,7 +142,7 @@ public struct RecordingReader {
     cables[number]?.open[id] = nil
   }
 
-  /// The values of the first `count` parameters, each of which has one or two bytes.
+  /// Returns the values of the first `count` parameters, each of which has one or two bytes.
   private static func values(_ message: ControlMessage, _ count: Int) -> [UInt16]? {
     guard let parameters = try? ParameterReader.read(message.body) else { return nil }
     var values: [UInt16] = []

@@ -20,7 +20,7 @@ struct BluetoothFrames {
 
   private struct Half {
     var pending: [UInt8] = []
-    /// The positions in the file of the pending bytes.
+    /// The positions from which the pending bytes came.
     var places: [Range<Int>] = []
     var isOpen = false
     var hasBegun = false

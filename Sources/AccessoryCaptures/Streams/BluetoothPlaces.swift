@@ -25,7 +25,7 @@ struct BluetoothIdentity {
   let address: Int
   var hasName = false
 
-  /// By opcode: connections, link keys, PINs, pairing, names.
+  /// The commands, by opcode, about connections, link keys, PINs, pairing and names.
   static let command: [Int: Self] = Dictionary(
     uniqueKeysWithValues: [
       0x0405, 0x0408, 0x0409, 0x040A, 0x040B, 0x040C, 0x040D, 0x040E, 0x040F, 0x0419, 0x041A, 0x042B, 0x042C, 0x042D,
@@ -39,7 +39,8 @@ struct BluetoothIdentity {
     0x22: Self(address: 1), 0x2F: Self(address: 1), 0x31: Self(address: 0), 0x32: Self(address: 0),
     0x33: Self(address: 0), 0x36: Self(address: 1), 0x3D: Self(address: 0),
   ]
-  /// How many bytes of an event, after its header, name no device: of connections, of answers to commands, of counts.
+  /// By event code, how many bytes after the event's header identify no device, for events about connections, answers
+  /// to commands, and counts.
   static let harmless: [UInt8: Int] = [
     0x03: 3, 0x05: 4, 0x07: 1, 0x08: 4, 0x0E: 4, 0x0F: 4, 0x13: 255, 0x1B: 3, 0x36: 1, 0x3E: 1,
   ]

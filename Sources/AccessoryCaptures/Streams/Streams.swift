@@ -11,7 +11,8 @@ struct ConnectionKey: Hashable {
     ConnectionKey(interface: interface, place: place, channel: channel)
   }
 
-  /// Whether the end of another connection, or of all connections at that connection's place, also ends this one.
+  /// Returns true if the end of another connection, or of all connections at that connection's address, also ends this
+  /// one.
   func isEnded(by other: ConnectionKey, isWholePlace: Bool) -> Bool {
     other.interface == interface && other.place == place && (isWholePlace || other.channel == channel)
   }
@@ -23,9 +24,9 @@ struct StreamKey: Hashable {
   var isReceived: Bool
 }
 
-/// Something that a medium's frames reveal. Places are indexes of ``CaptureFrame/bytes``.
+/// Something that a medium's frames reveal. Positions are indexes into ``CaptureFrame/bytes``.
 enum StreamEvent {
-  /// Bytes of a stream, and their positions in the file.
+  /// Bytes of a stream, and the positions from which they came.
   case bytes(StreamKey, ArraySlice<UInt8>, at: [Range<Int>])
   /// A part of a frame that shows only how frames are built: headers, lengths, checksums.
   case header(Range<Int>)
@@ -33,7 +34,7 @@ enum StreamEvent {
   case address(Range<Int>)
   /// A Bluetooth device's name.
   case name(Range<Int>)
-  /// A connection has ended, or all connections at its place. Any later bytes there belong to a new connection.
+  /// A connection has ended, or all connections at its address have. Any later bytes there belong to a new connection.
   case over(ConnectionKey, wholePlace: Bool)
   case problem(ConnectionKey, String)
 }

@@ -31,15 +31,15 @@ struct HexDumpReader {
     var last: Run?
     var isSqueezed = false
 
-    /// Whether `offset` is the next line's expected offset. A match also determines the radix.
+    /// Returns true if `offset` is the next line's expected offset. A match also determines the radix.
     mutating func expects(_ offset: HexLine.Offset) -> Bool {
       guard let radix = radixes.first(where: { distance(to: offset, $0) == count }) else { return false }
       if count > 0 { self.radix = radix }
       return true
     }
 
-    /// The distance from the first offset to `offset`, with both read in a radix for which the distance is no less than
-    /// the number of bytes read so far.
+    /// Returns the distance from the first offset to `offset`, with both read in a radix for which the distance is no
+    /// less than the number of bytes read so far.
     func distance(to offset: HexLine.Offset) -> Int? {
       radixes.compactMap { distance(to: offset, $0) }.first { $0 >= count }
     }

@@ -110,9 +110,9 @@ struct HexLineScanner {
     return ""
   }
 
-  /// Where the data begins in a declaration such as `{length = 6, bytes = 0xff55…}` (the description of `NSData`) or
-  /// `unsigned char capture[] = {` (printed by `xxd -i`). Returns nil if the declaration has no data, and `at` for any
-  /// other line.
+  /// Returns where the data begins in a declaration such as `{length = 6, bytes = 0xff55…}` (the description of
+  /// `NSData`) or `unsigned char capture[] = {` (printed by `xxd -i`). Returns nil if the declaration has no data, and
+  /// `at` for any other line.
   private func afterDeclaration(_ at: Int) -> Int? {
     let text = bytes[at...]
     if text.starts(with: "{length".utf8) { return end(of: "bytes = ", from: at) }
@@ -187,7 +187,7 @@ struct HexLineScanner {
     return (out, isWords)
   }
 
-  /// Whether a gap of this many blanks after `count` bytes separates the data from the text column.
+  /// Returns true if a gap of this many blanks after `count` bytes separates the data from the text column.
   private func isText(gap: Int, _ offset: FoundOffset, _ count: Int) -> Bool {
     offset.hasColon ? gap >= 2 : gap >= 3 || gap >= 2 && count >= 16
   }
@@ -214,8 +214,8 @@ struct HexLineScanner {
     while at < bytes.count, Self.isBlank(bytes[at]) { at += 1 }
   }
 
-  /// The next word. In a dump, a word may also contain characters that are not digits, because dumps have a text
-  /// column.
+  /// Returns the next word. In a dump, a word may also contain characters that are not digits, because dumps have a
+  /// text column.
   private func word(_ at: inout Int, isDump: Bool = false) -> Word? {
     var gap = 0
     // Skips an offset in the middle of a line, as some debuggers print.

@@ -68,8 +68,8 @@ struct LogLine: Equatable {
     return words.lazy.compactMap { arrows[String($0)] }.first
   }
 
-  /// The bytes that a word stands for; nil if the word does not represent bytes. A long word of digits may be some
-  /// other number, so such a word counts only if it begins like iAP2 or belongs to a run.
+  /// Returns the bytes that a word stands for; nil if the word does not represent bytes. A long word of digits may be
+  /// some other number, so such a word counts only if it begins like iAP2 or belongs to a run.
   private static func bytes(of word: Substring, isAlone: Bool) -> [UInt8]? {
     var word = word.trimmed { ",;{}[]<>\"'".contains($0) }
     if word.hasPrefix("0x") || word.hasPrefix("0X") { word = String(word.dropFirst(2)) }

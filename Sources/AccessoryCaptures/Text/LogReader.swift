@@ -29,7 +29,7 @@ struct LogReader {
   private var first: Duration?
   private var now = Duration.zero
 
-  /// Whether a line shows that text is a log, because the line cannot be part of a hex dump.
+  /// Returns true if a line shows that text is a log, because the line cannot be part of a hex dump.
   static func recognizes(_ line: ArraySlice<UInt8>) -> Bool {
     if UARTTable(header: line) != nil { return true }
     let text = String(decoding: line, as: UTF8.self)
@@ -137,7 +137,7 @@ struct UARTTable {
     kind = columns.firstIndex { ["type", "ann class"].contains($0) }
   }
 
-  /// The byte in a row; nil if the row has none.
+  /// Returns the byte in a row; nil if the row has none.
   func row(_ text: String) -> (name: String, byte: UInt8, time: Duration?)? {
     let columns = Self.columns(text)
     let filled = values.first { $0.column < columns.count && !columns[$0.column].isEmpty }

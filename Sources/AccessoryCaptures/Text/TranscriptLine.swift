@@ -31,7 +31,7 @@ public struct TranscriptLine: Equatable, Sendable {
     return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }
   }
 
-  /// The number after `name=` among the first words of a packet's line; nil if there is none.
+  /// Returns the number after `name=` among the first words of a packet's line; nil if there is none.
   public func number(_ name: String) -> Int? {
     for word in text.split(separator: " ").prefix(5) where word.hasPrefix("\(name)=") {
       return Int(word.dropFirst(name.count + 1))

@@ -38,7 +38,7 @@ public enum ControlPage {
     }
     let all = RecordShape(name: "types", summary: "", fields: fields)
     let sections = all.tables(heading: "###", elsewhere: elsewhere)
-    // The first table lists the fields of all methods together, so it is left out.
+    // The first table lists the fields of all methods together, so it is omitted.
     return "## Types\n\n"
       + (sections.firstRange(of: "\n###").map { String(sections[$0.lowerBound...].dropFirst()) } ?? "")
   }

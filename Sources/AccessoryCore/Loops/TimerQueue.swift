@@ -70,7 +70,8 @@ public final class TimerQueue {
     siftUp(heap.count - 1)
   }
 
-  /// Brings an active entry to the top: drops cancelled entries, and moves entries with a new time to their new place.
+  /// Brings an active entry to the top: drops cancelled entries, and moves entries with a new time to their new
+  /// positions.
   private func settle() {
     while !heap.isEmpty {
       let queued = heap[0].deadline

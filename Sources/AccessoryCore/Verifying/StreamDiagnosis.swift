@@ -1,11 +1,11 @@
 /// Diagnoses bytes that differ from the expected bytes of a stream.
 ///
-/// The diagnosis examines the received segments in order (``StreamSegments``) and tracks the expected place in the
-/// stream. A segment from a later place leaves a gap, which is *lost* unless a later segment fills it (*reordered*). A
-/// segment from an earlier place is *repeated* if the stream then continues where it was interrupted, and *stale* if
-/// the segment arrived instead of a later burst. Bytes that belong nowhere in the stream are *corrupted* if the stream
-/// then continues as if they had been correct, *inserted* if the stream continues as if they had not arrived, and
-/// *foreign* if they make up a whole answer.
+/// The diagnosis examines the received segments in order (``StreamSegments``) and tracks the expected position in the
+/// stream. A segment from a later position leaves a gap, which is *lost* unless a later segment fills it (*reordered*).
+/// A segment from an earlier position is *repeated* if the stream then continues where it was interrupted, and *stale*
+/// if the segment arrived instead of a later burst. Bytes that belong nowhere in the stream are *corrupted* if the
+/// stream then continues as if they had been correct, *inserted* if the stream continues as if they had not arrived,
+/// and *foreign* if they make up a whole answer.
 struct StreamDiagnosis {
   private let stream: UniqueStream
   private let bytes: [UInt8]
@@ -135,7 +135,7 @@ struct StreamDiagnosis {
 
   private static let shown = 8
 
-  /// Describes the bytes in a range whose place in the stream is unknown.
+  /// Describes the bytes in a range whose position in the stream is unknown.
   private func look(_ range: Range<Int>) -> String {
     let part = bytes[range]
     if part.count > 1, let first = part.first, part.allSatisfy({ $0 == first }) {
@@ -166,7 +166,7 @@ struct StreamDiagnosis {
 /// Divides received bytes into segments. Each segment is a contiguous piece of one stream; its bytes encode which
 /// stream they belong to, and at which offset.
 struct StreamSegments {
-  /// The stream and place to which a segment belongs.
+  /// The stream and position to which a segment belongs.
   enum Source: Equatable {
     /// The bytes belong to the examined session, starting at this offset.
     case ours(Int)

@@ -26,7 +26,7 @@ public struct StreamFinding: Equatable, Sendable {
   public let place: Int
   /// The number of affected bytes.
   public let count: Int
-  /// The place where repeated or stale bytes belong.
+  /// The position where repeated or stale bytes belong.
   public let origin: Int?
   /// Details as a sentence fragment; empty if there is nothing to add.
   public let detail: String

@@ -12,7 +12,7 @@ public struct StreamVerifier {
 
   /// The expected stream.
   public let stream: UniqueStream
-  /// The next expected place in the stream; while suspicious, the place of the first byte that differs.
+  /// The next expected position in the stream; while suspicious, the position of the first byte that differs.
   public private(set) var position = 0
   private var evidence: [UInt8] = []
   private var dropped = 0

@@ -21,7 +21,7 @@ import AccessoryFormats
 /// UniqueStream.place(of: bytes.span.bytes, at: 32)   // seed 7, session 0, offset 32
 /// ```
 public struct UniqueStream: Hashable, Sendable {
-  /// The size of a block in bytes; each block encodes its own place.
+  /// The size of a block in bytes; each block encodes its own position.
   public static let blockSize = 16
   /// The number of bits in a block's number: enough for 281 terabytes in a session.
   static let blockBits = 44
@@ -48,7 +48,7 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: Making
 
-  /// Fills `blocks`, starting with block number `first`. In optimised builds this is little more than an addition and a
+  /// Fills `blocks`, starting with block number `first`. In optimized builds this is little more than an addition and a
   /// store per block.
   func fill(_ blocks: UnsafeMutableBufferPointer<SIMD2<UInt64>>, from first: Int) {
     guard var target = blocks.baseAddress else { return }

@@ -107,8 +107,8 @@ extension Fault {
       step.hit(bytes: 1)
     }
 
-    /// The byte to change; nil if the packet has no such byte. A checksum that will be corrected is never changed, and
-    /// neither are the first bytes, which make this a packet.
+    /// Returns the byte to change; nil if the packet has no such byte. A checksum that will be corrected is never
+    /// changed, and neither are the first bytes, which make this a packet.
     private func place(in count: Int, _ header: PacketHeader?, _ random: inout SeededRandom) -> Int? {
       guard let header else { return count > 0 ? Int.random(in: 0..<count, using: &random) : nil }
       let inHeader = mendsSum ? 2..<PacketHeader.size - 1 : 0..<PacketHeader.size

@@ -74,7 +74,7 @@ struct PacketSelection {
 
   var isNever: Bool { effect.packets.chance.millionths == 0 }
 
-  /// Whether a packet is selected. The header is nil for transfers and for frames that are not link packets.
+  /// Returns true if a packet is selected. The header is nil for transfers and for frames that are not link packets.
   mutating func wants(_ header: PacketHeader?, _ step: inout FaultStep) -> Bool {
     let packets = effect.packets
     isStruck = packets.kind.includes(header) && strikes(packets, &step.random)

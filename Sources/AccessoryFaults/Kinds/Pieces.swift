@@ -148,7 +148,7 @@ extension Fault {
         return cut("the cable is pulled after the last byte allowed", &step)
       }
 
-      /// Where the last allowed packet ends in this chunk; nil if more packets may pass.
+      /// Returns where the last allowed packet ends in this chunk; nil if more packets may pass.
       private mutating func endOfLastPacket(_ bytes: RawSpan) -> Int? {
         var last: Int?
         var left = packetsLeft ?? 0
@@ -248,7 +248,7 @@ extension Fault {
         }
       }
 
-      /// A data packet that might remain in a buffer: valid on its own, but not part of any current link.
+      /// Returns a data packet that might remain in a buffer: valid on its own, but not part of any current link.
       private func packet(payload count: Int, _ random: inout SeededRandom) -> [UInt8] {
         let payload = [0, 1] + (2..<max(3, count)).map { UInt8(truncatingIfNeeded: $0) }
         let header = PacketHeader(

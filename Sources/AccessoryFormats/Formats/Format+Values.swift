@@ -4,8 +4,8 @@ extension Format<String> {
   /// Any text.
   public static let text = text(TextShape())
 
-  /// A string whose rules also appear in the schema. The string's rules are checked along with the record's other
-  /// rules; see ``Record/checked(_:)``.
+  /// The format of a string whose rules also appear in the schema. The string's rules are checked along with the
+  /// record's other rules; see ``Record/checked(_:)``.
   public static func text(_ shape: TextShape) -> Format {
     Format(.text(shape)) { value, place in
       if case .text(let text) = value.content { text } else { place.expected("text", value) }
@@ -25,7 +25,7 @@ extension Format<Bool> {
 }
 
 extension Format where Value: FixedWidthInteger {
-  /// A whole number within a range.
+  /// The format of a whole number within a range.
   public static func integer(_ range: ClosedRange<Value>) -> Format { integer(range) { .number(Int(clamping: $0)) } }
 
   /// A 16-bit number written in hex, such as a message ID or a USB ID.
@@ -51,7 +51,7 @@ extension Format where Value: FixedWidthInteger {
 }
 
 extension Format<Double> {
-  /// A number within a range.
+  /// The format of a number within a range.
   public static func number(_ range: ClosedRange<Double>) -> Format {
     Format(.number(range)) { value, place in
       if case .number(let number) = value.content, range.contains(number.value) { return number.value }
@@ -66,7 +66,7 @@ extension Format<Duration> {
   /// A duration of any length.
   public static let duration = duration(.zero...DurationText.longest)
 
-  /// A duration such as `'250ms'` within a range.
+  /// The format of a duration such as `'250ms'` within a range.
   public static func duration(_ range: ClosedRange<Duration>) -> Format {
     Format(.duration(range)) { value, place in
       guard case .text(let text) = value.content else { return place.expected("a duration such as '250ms'", value) }
@@ -101,12 +101,12 @@ extension Format where Value: CaseIterable & RawRepresentable, Value.RawValue ==
   /// One of an enum's cases, written as its raw value.
   public static var choice: Format { choice(of: Array(Value.allCases)) }
 
-  /// One of several cases of an enum.
+  /// The format of one of several cases of an enum.
   public static func choice(of cases: [Value]) -> Format { words(cases.map { ($0.rawValue, $0) }) }
 }
 
 extension Format {
-  /// One of a few words, each of which stands for a value.
+  /// The format of one of a few words, each of which stands for a value.
   public static func words(_ meanings: [(word: String, value: Value)]) -> Format {
     let words = meanings.map(\.word)
     return Format(.words(words)) { value, place in
@@ -123,7 +123,7 @@ extension Format {
     }
   }
 
-  /// A string with its own parser. `expected` describes valid text.
+  /// The format of a string with its own parser. `expected` describes valid text.
   public static func parsed(
     _ shape: TextShape, expected: String, _ parse: @escaping @Sendable (String) -> Value?,
     text: @escaping @Sendable (Value) -> String
@@ -139,7 +139,7 @@ extension Format {
     }
   }
 
-  /// A value that may be omitted; nil is omitted when written.
+  /// The format of a value that may be omitted; nil is omitted when written.
   public static func optional<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
     Format(format.shape, decode: { value, now, place in format.decode(value, now ?? nil, place).map(Optional.some) }) {
       value, standard in
@@ -147,7 +147,7 @@ extension Format {
     }
   }
 
-  /// A value that may be `null`, which stands for nil.
+  /// The format of a value that may be `null`, which stands for nil.
   public static func nullable<Wrapped>(_ format: Format<Wrapped>) -> Format where Value == Wrapped? {
     let optional = Format.optional(format)
     return Format(
@@ -159,7 +159,7 @@ extension Format {
     }
   }
 
-  /// A list. Elements that cannot be read are left out; see ``ProblemCollector/paths(of:count:)``.
+  /// A list. Elements that cannot be read are omitted; see ``ProblemCollector/paths(of:count:)``.
   ///
   /// - Parameters:
   ///   - count: the allowed number of elements.
@@ -191,7 +191,7 @@ extension Format {
     }
   }
 
-  /// An object with keys chosen by the user, whose order is preserved.
+  /// The format of an object with keys chosen by the user, whose order is preserved.
   public static func named<Element>(of format: Format<Element>, atLeast least: Int = 0) -> Format
   where Value == [Named<Element>] {
     named(atLeast: least) { _ in format }
@@ -221,7 +221,7 @@ extension Format {
   /// An object.
   public static func object(_ record: Record<Value>) -> Format { record.format }
 
-  /// A value of one of several kinds, written as an object or a string.
+  /// The format of a value of one of several kinds, written as an object or a string.
   public static func oneOf(_ kinds: OneOf<Value>) -> Format { kinds.format }
 }
 
@@ -241,8 +241,8 @@ extension Format<[UInt8]> {
   /// Bytes, written as a string (encoded as UTF-8) or as `{ hex: "0a 0b" }`.
   public static let bytes = bytes(named: "bytes", atLeast: 0)
 
-  /// Bytes; the schema requires at least `least` of them. `name` is what the documentation calls the object `{ hex: …
-  /// }`.
+  /// The format of bytes; the schema requires at least `least` of them. `name` is what the documentation calls the
+  /// object `{ hex: … }`.
   public static func bytes(named name: String, atLeast least: Int) -> Format {
     let hex = Record(name, "bytes in hex", HexBytes()) {
       Field(

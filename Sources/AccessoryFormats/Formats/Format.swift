@@ -70,7 +70,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     throw OptionError(problems.problems.map(\.description).joined(separator: "; "))
   }
 
-  /// The value as a word for the command line; nil if the value is omitted there.
+  /// Returns the value as a word for the command line; nil if the value is omitted there.
   public func word(of value: Value) -> String? { encode(value, nil)?.word }
 
   /// Writes one value, even if it equals the default.
@@ -141,13 +141,13 @@ public struct Place {
   /// Creates the place of the whole document.
   public init(_ problems: ProblemCollector) { self.init("", problems) }
 
-  /// The place of a key in the object at this place.
+  /// Returns the place of a key in the object at this place.
   public func key(_ key: String) -> Place {
     let path = path
     return Place(path.isEmpty ? key : "\(path).\(key)", problems)
   }
 
-  /// The place of an element in the list at this place.
+  /// Returns the place of an element in the list at this place.
   public func element(_ index: Int) -> Place {
     var place = indices?.inner == nil ? self : Place(path, problems)
     place.indices = place.indices.map { ($0.outer, index) } ?? (index, nil)

@@ -12,7 +12,7 @@ extension RecordShape {
     return fields.isEmpty ? "" : "| key | value | default | meaning |\n|---|---|---|---|\n" + rows.joined()
   }
 
-  /// This object's table, followed by one table for each nested object under a heading with that object's name.
+  /// Returns this object's table, followed by one table for each nested object under a heading with that object's name.
   /// `elsewhere` maps the names of objects that other documents explain to links.
   public func tables(heading: String, elsewhere: [String: String] = [:]) -> String {
     var sections = [table(elsewhere)]
@@ -42,8 +42,8 @@ extension RecordShape {
 }
 
 extension OneOfShape {
-  /// A section for each kind: a heading, a summary, and the table of the kind's keys. `note` returns text to add to a
-  /// section.
+  /// Returns a section for each kind: a heading, a summary, and the table of the kind's keys. `note` returns text to
+  /// add to a section.
   public func sections(heading: String, note: (RecordShape) -> String = { _ in "" }) -> String {
     kinds.map { kind in
       let parts = ["\(heading) \(kind.name)\n", "\(kind.summary.sentence)\n", note(kind), kind.table]
@@ -75,7 +75,7 @@ extension Shape {
     }
   }
 
-  /// The allowed values; as a plural for the elements of a list.
+  /// Returns the allowed values, as a plural for the elements of a list.
   fileprivate func tableText(_ elsewhere: [String: String], isPlural: Bool = false) -> String {
     func noun(_ word: String) -> String { isPlural ? "\(word)s" : word }
     func link(_ text: String, _ name: String) -> String {

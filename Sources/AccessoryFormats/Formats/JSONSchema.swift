@@ -1,6 +1,6 @@
 extension RecordShape {
-  /// The JSON Schema for documents of this shape. The schema leaves out rules that only the reader can check, such as
-  /// rules about several keys. A document with the key `extending` extends another document, so it may omit required
+  /// Returns the JSON Schema for documents of this shape. The schema omits rules that only the reader can check, such
+  /// as rules about several keys. A document with the key `extending` extends another document, so it may omit required
   /// keys.
   public func schema(id: String, extending key: String? = nil) -> JSON5Value {
     var definitions = SchemaDefinitions()
@@ -14,7 +14,7 @@ extension RecordShape {
     return definitions.document(id, members)
   }
 
-  /// The JSON Schema for documents that may have any of several shapes.
+  /// Returns the JSON Schema for documents that may have any of several shapes.
   public static func schema(id: String, title: String, ofAny shapes: [RecordShape]) -> JSON5Value {
     var definitions = SchemaDefinitions()
     let either = definitions.schema(of: .either(shapes.map(Shape.record)))
@@ -64,10 +64,10 @@ public struct SharedSchemas {
     (definitions.place, definitions.isOpen, definitions.documents) = ("#/components/schemas/", true, documents)
   }
 
-  /// A value's schema.
+  /// Returns a value's schema.
   public mutating func schema(of shape: Shape) -> JSON5Value { definitions.schema(of: shape) }
 
-  /// An object's schema, written inline instead of as a reference.
+  /// Returns an object's schema, written inline instead of as a reference.
   public mutating func schema(of record: RecordShape) -> JSON5Value { .object(definitions.members(of: record)) }
 
   /// The definitions, by name, to which the schemas created so far refer.
@@ -109,7 +109,7 @@ private struct SchemaDefinitions {
     return .object([JSON5Member("$ref", .text(place + name))])
   }
 
-  /// The words of a name, joined and without the article: "a stale byte" becomes "StaleByte".
+  /// Returns the words of a name, joined and without the article: "a stale byte" becomes "StaleByte".
   private static func identifier(_ name: String) -> String {
     let words = name.split { $0 == " " || $0 == "-" }
     let all = words.count > 1 && words[0] == "a" ? words.dropFirst() : words[...]

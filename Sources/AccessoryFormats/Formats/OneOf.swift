@@ -83,33 +83,35 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// The name of a value's kind.
+  /// Returns the name of a value's kind.
   public func name(of root: Root) -> String { kind(of: root).name }
 
-  /// Whether two values have the same kind.
+  /// Returns true if two values have the same kind.
   public func areOfOneKind(_ one: Root, _ other: Root) -> Bool { name(of: one) == name(of: other) }
 
   // MARK: Writing
 
-  /// The value as a tree: just the kind's name if all keys have default values, otherwise an object or a string.
+  /// Returns the value as a tree: just the kind's name if all keys have default values, otherwise an object or a
+  /// string.
   public func tree(_ root: Root) -> JSON5Value {
     if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
     return .object(object(root))
   }
 
-  /// The value as an object: the key that contains the kind, and every key whose value differs from the default.
+  /// Returns the value as an object: the key that contains the kind, and every key whose value differs from the
+  /// default.
   public func object(_ root: Root) -> [JSON5Member] {
     let (kind, members) = written(root)
     return [JSON5Member(key, .text(kind.name))] + members
   }
 
-  /// The value in the form `kind,key=value,…`, including every key whose value differs from the default.
+  /// Returns the value in the form `kind,key=value,…`, including every key whose value differs from the default.
   public func text(_ root: Root) -> String {
     let (kind, members) = written(root)
     return ([kind.name] + members.map { "\($0.key)=\($0.value.word)" }).joined(separator: ",")
   }
 
-  /// The keys whose values differ from the defaults, each with its value.
+  /// Returns the keys whose values differ from the defaults, each with its value.
   public func members(_ root: Root) -> [JSON5Member] { written(root).members }
 
   private func written(_ root: Root) -> (kind: Kind<Root>, members: [JSON5Member]) {
@@ -215,7 +217,7 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
   let holds: @Sendable (Root) -> Bool
   let write: @Sendable (Root) -> [JSON5Member]
 
-  /// A kind whose payload is described by a record.
+  /// Creates a kind whose payload is described by a record.
   ///
   /// - Parameters:
   ///   - shared: keys that are not part of the payload, such as those that several kinds share.
@@ -242,7 +244,7 @@ public struct Kind<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// A kind without a payload.
+  /// Creates a kind without a payload.
   public init(_ name: String, _ summary: String, _ value: Root) {
     (self.name, self.summary, base, fields, rules) = (name, summary, value, [], [])
     example = name
@@ -277,8 +279,8 @@ public struct OneOfSide: Sendable {
 }
 
 extension OneOf {
-  /// The format for an object in which one of several keys holds the kind: for the kind `app.look`, the key `app` has
-  /// the value `look`. The kind's own keys and the keys of `record` are at the same level.
+  /// Returns the format for an object in which one of several keys holds the kind: for the kind `app.look`, the key
+  /// `app` has the value `look`. The kind's own keys and the keys of `record` are at the same level.
   ///
   /// - Parameters:
   ///   - path: where the object stores the value.

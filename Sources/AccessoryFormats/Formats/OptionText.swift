@@ -40,7 +40,7 @@ public struct OptionText: Equatable, Sendable {
     parameters = Array(parts.dropFirst())
   }
 
-  /// The string without leading and trailing white space.
+  /// Returns the string without leading and trailing white space.
   public static func trimmed(_ text: some StringProtocol) -> String {
     var rest = text[...]
     while rest.first?.isWhitespace == true { rest = rest.dropFirst() }
@@ -48,7 +48,7 @@ public struct OptionText: Equatable, Sendable {
     return String(rest)
   }
 
-  /// The parameters as members of an object with this shape. Words that match no key are reported.
+  /// Returns the parameters as members of an object with this shape. Words that match no key are reported.
   func members(_ shape: RecordShape, _ position: SourcePosition, _ place: Place) -> [JSON5Member] {
     parameters.compactMap { part in
       let position = position.column(part.column)

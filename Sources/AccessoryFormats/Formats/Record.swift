@@ -13,7 +13,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
   private let rules: [JSON5Member]
   private var example: String?
 
-  /// An object with the keys `fields` and the defaults from `base`.
+  /// Creates the description of an object with the keys `fields` and the defaults from `base`.
   public init(_ name: String, _ summary: String = "", _ base: Root, @FieldList<Root> _ fields: () -> [Field<Root>]) {
     self.init(name, summary, base, fields(), rules: []) { _, _ in }
   }
@@ -26,8 +26,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     (self.rules, self.check) = (rules, check)
   }
 
-  /// The same record with additional rules that involve several keys. `check` receives the value and the keys that are
-  /// present, and reports mistakes; `schema` contains the rules that a JSON Schema can express.
+  /// Returns this record with additional rules that involve several keys. `check` receives the value and the keys that
+  /// are present, and reports mistakes; `schema` contains the rules that a JSON Schema can express.
   public func checked(
     schema: [JSON5Member] = [], _ check: @escaping @Sendable (Root, ObjectReader) -> Void
   ) -> Record {
@@ -36,7 +36,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return checked
   }
 
-  /// The same record with an example for the documentation: a string of the form `name,key=value,…`.
+  /// Returns this record with an example for the documentation: a string of the form `name,key=value,…`.
   public func example(_ text: String) -> Record {
     var shown = self
     shown.example = text
@@ -58,8 +58,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// The format for a value written either as an object or as just the value of `key`, with defaults for all other
-  /// keys. For example, a protocol is a name or an object.
+  /// Returns the format for a value written either as an object or as just the value of `key`, with defaults for all
+  /// other keys. For example, a protocol is a name or an object.
   public func format(orJust key: String) -> Format<Root> {
     guard let short = fields.first(where: { $0.key == key })?.shape(base)?.shape else {
       preconditionFailure("the \(name) has no key '\(key)'")
@@ -80,7 +80,8 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// The keys of this record, for use in an outer type that stores this type in a property and adds further keys.
+  /// Returns the keys of this record, for use in an outer type that stores this type in a property and adds further
+  /// keys.
   public func fields<Outer>(at path: Property<Outer, Root>) -> [Field<Outer>] { fields.map { Field($0, at: path) } }
 
   // MARK: Reading
@@ -118,13 +119,13 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     return isWhole
   }
 
-  /// The tree of a file, merged with that of the file it extends: objects with known keys are merged key by key, and
-  /// everything else is replaced as a whole. Each value keeps its position in the file from which it came.
+  /// Returns the tree of a file, merged with that of the file it extends: objects with known keys are merged key by
+  /// key, and everything else is replaced as a whole. Each value keeps its position in the file from which it came.
   public func laid(_ file: JSON5Value, over base: JSON5Value) -> JSON5Value { shape.laid(file, over: base) }
 
   // MARK: Writing
 
-  /// The value as a tree, containing every key whose value differs from the default.
+  /// Returns the value as a tree, containing every key whose value differs from the default.
   public func tree(_ root: Root) -> JSON5Value { .object(members(root, base)) }
 
   func members(_ root: Root, _ standard: Root) -> [JSON5Member] { fields.members(root, standard) }
@@ -146,7 +147,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
   /// been read.
   var confirm: @Sendable (Root, ObjectReader) -> Void = { _, _ in }
 
-  /// A key for a property.
+  /// Creates a key for a property.
   ///
   /// - Parameters:
   ///   - isRequired: whether the key is required.
@@ -191,15 +192,15 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     confirm = { field.confirm($0[keyPath: path], $1) }
   }
 
-  /// A key for a property that is itself an object.
+  /// Creates a key for a property that is itself an object.
   public init<Value>(
     _ key: String, _ path: Property<Root, Value>, _ record: Record<Value>, isRequired: Bool = false
   ) {
     self.init(key, path, record.format, record.summary, isRequired: isRequired)
   }
 
-  /// An object in the file whose keys are properties of the enclosing type. If other objects have the same key, `name`
-  /// is this object's name in the documentation.
+  /// Creates an object in the file whose keys are properties of the enclosing type. If other objects have the same key,
+  /// `name` is this object's name in the documentation.
   public init(
     group key: String, named name: String? = nil, _ summary: String, isRequired: Bool = false,
     @FieldList<Root> _ fields: () -> [Field<Root>]
@@ -225,7 +226,8 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Keys that are rejected here because they belong to another object; `only` names that object in the message.
+  /// Returns keys that are rejected here because they belong to another object; `only` names that object in the
+  /// message.
   public static func refused(_ keys: [String], _ only: String) -> [Field] {
     keys.map { Field(refused: $0, "\(only) has '\($0)'") }
   }
@@ -242,7 +244,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { _, _ in nil }
   }
 
-  /// A required number, such as the version of the format.
+  /// Creates a key for a required number, such as the version of the format.
   public init(constant key: String, _ number: Int, _ summary: String) {
     self.key = key
     isRequired = true
@@ -256,7 +258,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { _, _ in .number(number) }
   }
 
-  /// A derived key, written for human readers and ignored when the file is read.
+  /// Creates a derived key, which is written for human readers and ignored when the file is read.
   public init<Value>(
     derived key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -268,7 +270,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     write = { root, _ in format.write(value(root)) }
   }
 
-  /// A derived key that is checked: a file with a different value is rejected.
+  /// Creates a derived key that is checked: a file with a different value is rejected.
   public init<Value: Equatable>(
     confirmed key: String, _ format: Format<Value>, _ summary: String, _ value: @escaping @Sendable (Root) -> Value
   ) {
@@ -281,7 +283,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// A key that does not affect the value, such as `$schema`: it is validated and then ignored.
+  /// Creates a key that does not affect the value, such as `$schema`: it is validated and then ignored.
   public init<Value>(passing key: String, _ format: Format<Value>, _ summary: String) {
     self.key = key
     isRequired = false

@@ -97,7 +97,7 @@ public struct FieldShape: Sendable {
     (self.standard, self.standardText) = (standard, standardText)
   }
 
-  /// A key whose value is an object of a type that is described elsewhere.
+  /// Creates a key whose value is an object of a type that is described elsewhere.
   package init(ofType type: RecordShape) {
     self.init(key: type.name, summary: "", shape: .record(type), isRequired: true)
   }
@@ -181,7 +181,8 @@ extension Shape {
     }
   }
 
-  /// The value that a word stands for. A word that matches no shape becomes a string, and the reader reports it.
+  /// Returns the value that a word stands for. A word that matches no shape becomes a string, and the reader reports
+  /// it.
   public func content(of word: String) -> JSON5Value.Content {
     switch self {
     case .boolean:

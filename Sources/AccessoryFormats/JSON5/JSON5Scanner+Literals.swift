@@ -137,8 +137,8 @@ extension JSON5Scanner {
     return JSON5Number(spelling: spelling, value: signed, integer: integer)
   }
 
-  /// The number that one to eighteen digits without a superfluous zero stand for, as nearly all numbers in large files
-  /// are written; nil for every other spelling.
+  /// Returns the number that one to eighteen digits without a superfluous zero stand for, as nearly all numbers in
+  /// large files are written; nil for every other spelling.
   private static func plainInteger(_ spelling: String) -> Int64? {
     let digits = spelling.utf8
     guard (1...18).contains(digits.count), digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
@@ -150,7 +150,7 @@ extension JSON5Scanner {
     return integer
   }
 
-  /// Whether a JSON5 number is also valid JSON: digits on both sides of a decimal point, and no plus sign.
+  /// Returns true if a JSON5 number is also valid JSON: digits on both sides of a decimal point, and no plus sign.
   private static func isJSON(_ spelling: String) -> Bool {
     let digits = spelling.hasPrefix("-") ? spelling.dropFirst() : spelling[...]
     guard let first = digits.utf8.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
@@ -184,7 +184,7 @@ extension JSON5Scanner {
     return rest.isEmpty
   }
 
-  /// The same number with digits on both sides of its decimal point, as Swift requires.
+  /// Returns the same number with digits on both sides of its decimal point, as Swift requires.
   private static func completed(_ digits: Substring) -> String {
     var text = digits.hasPrefix(".") ? "0" + digits : String(digits)
     if let point = text.firstIndex(of: ".") {

@@ -31,11 +31,11 @@ public struct JSON5Value: Equatable, Sendable {
     return members.first { $0.key == key }?.value
   }
 
-  /// The position of the value at a path such as `protocols[1].name`; if no value exists there, the position of the
-  /// nearest enclosing value.
+  /// Returns the position of the value at a path such as `protocols[1].name`; if no value exists there, the position of
+  /// the nearest enclosing value.
   public func position(at path: String) -> SourcePosition { nearest(to: path).position }
 
-  /// The value at a path; if no value exists there, the nearest enclosing value.
+  /// Returns the value at a path; if no value exists there, the nearest enclosing value.
   public func nearest(to path: String) -> JSON5Value {
     var value = self
     for step in path.split(whereSeparator: { $0 == "." || $0 == "[" }) {
@@ -128,10 +128,10 @@ extension JSON5Value {
   public static func array(_ values: [JSON5Value]) -> JSON5Value { JSON5Value(.array(values)) }
   /// An object.
   public static func object(_ members: [JSON5Member]) -> JSON5Value { JSON5Value(.object(members)) }
-  /// A duration as text.
+  /// Creates the value for a duration, written as text.
   public static func duration(_ duration: Duration) -> JSON5Value { .text(DurationText.format(duration)) }
 
-  /// A 16-bit number in hex, such as a message ID or a USB ID.
+  /// Creates the value for a 16-bit number in hex, such as a message ID or a USB ID.
   public static func hex(_ number: UInt16) -> JSON5Value {
     let spelling = "0x" + Hex.number(number)
     return JSON5Value(.number(JSON5Number(spelling: spelling, value: Double(number), integer: Int64(number))))

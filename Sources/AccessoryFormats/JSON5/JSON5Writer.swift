@@ -37,7 +37,7 @@ public struct JSON5Writer {
     return shown.joined() + write(value, as: style)
   }
 
-  /// A value as plain JSON on one line, without a line break.
+  /// Returns a value as plain JSON on one line, without a line break.
   public static func line(_ value: JSON5Value) -> String {
     switch value.content {
     case .array(let values): "[" + values.map(line).joined(separator: ",") + "]"
@@ -82,7 +82,7 @@ public struct JSON5Writer {
     text += close
   }
 
-  /// The value on one line if it is flat; nil if it contains a list or object that is not empty.
+  /// Returns the value on one line if it is flat; nil if it contains a list or object that is not empty.
   private func onOneLine(_ value: JSON5Value) -> String? {
     switch value.content {
     case .array(let values):

@@ -21,8 +21,8 @@ public struct SourcePosition: Equatable, Hashable, Sendable, CustomStringConvert
   /// as "quirk 'flicker,cycles=0'".
   public init(argument: String) { self.init(file: argument, line: 0, column: 0) }
 
-  /// The position of a column within an argument; a column within a string in a file has the position of the whole
-  /// string.
+  /// Returns the position of a column within an argument; a column within a string in a file has the position of the
+  /// whole string.
   func column(_ column: Int) -> SourcePosition {
     line == 0 && self != .made ? SourcePosition(file: file, line: 0, column: column) : self
   }
@@ -126,10 +126,10 @@ public final class ProblemCollector {
     add(SourceProblem(.error, at: position, path: path, message))
   }
 
-  /// Records that a list element could not be read and was left out of the list.
+  /// Records that a list element could not be read and was omitted from the list.
   func noteUnreadable(_ path: String) { unreadable.insert(path) }
 
-  /// The paths of the `count` list elements that could be read. Unreadable elements are skipped.
+  /// Returns the paths of the `count` list elements that could be read. Unreadable elements are skipped.
   public func paths(of list: String, count: Int) -> [String] {
     Array((0...).lazy.map { "\(list)[\($0)]" }.filter { [unreadable] in !unreadable.contains($0) }.prefix(count))
   }

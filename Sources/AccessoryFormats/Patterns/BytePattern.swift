@@ -44,8 +44,8 @@ public struct BytePattern: Equatable, Sendable {
   /// Two patterns are equal if their source text is equal.
   public static func == (one: BytePattern, other: BytePattern) -> Bool { one.text == other.text }
 
-  /// The ranges of the whole match and of each group; a group that did not participate is nil. Returns nil if the
-  /// pattern does not match the entire input, or if the input is longer than ``longestInput``.
+  /// Returns the ranges of the whole match and of each group; a group that did not participate is nil. The result is
+  /// nil if the pattern does not match the entire input, or if the input is longer than ``longestInput``.
   public func match(_ bytes: [UInt8]) -> [Range<Int>?]? {
     guard bytes.count <= Self.longestInput else { return nil }
     var run = PatternRun(program, groups: groupCount + 1)

@@ -57,7 +57,7 @@ public struct FrameChecksum: Equatable, Sendable {
   /// Returns the checksum with this name; nil if there is none.
   public static func named(_ name: String) -> FrameChecksum? { all.first { $0.name == name } }
 
-  /// The checksum of these bytes.
+  /// Returns the checksum of these bytes.
   public func value(of bytes: some Sequence<UInt8>) -> UInt32 {
     switch algorithm {
     case .sum(let isNegated):

@@ -178,7 +178,7 @@ struct PatternParser {
     return number
   }
 
-  /// A condition on a position, written with a backslash; nil for anything else.
+  /// Reads a condition on a position, written with a backslash; nil for anything else.
   private mutating func assertion() -> PatternAssertion? {
     let assertions: [Unicode.Scalar: PatternAssertion] = ["A": .start, "z": .end, "b": .wordEdge, "B": .noWordEdge]
     guard let assertion = next.flatMap({ assertions[$0] }) else { return nil }

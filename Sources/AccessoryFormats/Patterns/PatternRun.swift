@@ -7,7 +7,7 @@ enum PatternAssertion: Equatable, Sendable {
   case wordEdge
   case noWordEdge
 
-  /// Whether the condition holds between these two bytes; a nil byte means the start or the end of the input.
+  /// Returns true if the condition holds between these two bytes; a nil byte means the start or the end of the input.
   func holds(after previous: UInt8?, before next: UInt8?) -> Bool {
     switch self {
     case .start: previous == nil

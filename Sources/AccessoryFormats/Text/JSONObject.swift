@@ -4,7 +4,8 @@ public protocol JSONPart {
   var jsonText: String { get }
 }
 
-/// Writes one JSON object on one line. Keys appear in the order in which they were added, and nil is left out.
+/// Writes one JSON object on one line. Keys appear in the order in which they were added, and members whose value is
+/// nil are omitted.
 ///
 /// ```swift
 /// let object: JSONObject = ["name": "李未可", "protocols": ["com.lawaken.iap2"], "signal": Int?.none]
@@ -45,7 +46,7 @@ public struct JSONObject: Equatable, Sendable, JSONPart, ExpressibleByDictionary
     members += (members.isEmpty || other.members.isEmpty ? "" : ",") + other.members
   }
 
-  /// The text as a JSON string, in which quotation marks, backslashes and invisible characters are escaped.
+  /// Returns the text as a JSON string, in which quotation marks, backslashes and invisible characters are escaped.
   public static func quoted(_ text: String) -> String {
     var out = "\""
     for scalar in text.unicodeScalars {

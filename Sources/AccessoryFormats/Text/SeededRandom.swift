@@ -16,7 +16,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     state = seed
   }
 
-  /// The next 64 bits.
+  /// Returns the next 64 bits.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
@@ -28,8 +28,8 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// Generates `count` random bytes.
   package mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255, using: &self) } }
 
-  /// A separate generator for one part of a world, so that adding a part does not change the other parts' random
-  /// numbers.
+  /// Returns a separate generator for one part of a world, so that adding a part does not change the other parts'
+  /// random numbers.
   public func derived(_ name: StaticString) -> SeededRandom {
     var fork = SeededRandom(seed: state ^ name.withUTF8Buffer { $0.stableHash })
     return SeededRandom(seed: fork.next())

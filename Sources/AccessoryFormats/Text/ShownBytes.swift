@@ -3,7 +3,7 @@ package enum ShownBytes {
   /// The maximum number of bytes shown.
   package static let most = 32
 
-  /// The first bytes, shown as text if they are text and otherwise in hex.
+  /// Returns the first bytes, shown as text if they are text and otherwise in hex.
   ///
   /// ```swift
   /// ShownBytes.of(Array("OK\r\n".utf8))     // "'OK\\r\\n'"

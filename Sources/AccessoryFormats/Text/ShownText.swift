@@ -9,7 +9,7 @@ extension StringProtocol {
   /// ```
   package var printable: String { printable(keeping: []) }
 
-  /// The text with each unprintable character replaced, except the characters in `kept`.
+  /// Returns the text with each unprintable character replaced, except the characters in `kept`.
   package func printable(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\u{FFFD}" }
   }
@@ -21,7 +21,7 @@ extension StringProtocol {
   /// ```
   package var spelledOut: String { spelledOut(keeping: []) }
 
-  /// The text with each unprintable character escaped, except the characters in `kept`.
+  /// Returns the text with each unprintable character escaped, except the characters in `kept`.
   package func spelledOut(keeping kept: [Unicode.Scalar]) -> String {
     replacingControls { kept.contains($0) ? String($0) : "\\u{\(String($0.value, radix: 16))}" }
   }
@@ -58,7 +58,7 @@ public enum Excerpt {
   /// The maximum number of characters to show.
   public static let longest = 40
 
-  /// The text on one line, cut after 40 characters.
+  /// Returns the text on one line, cut after 40 characters.
   public static func of(_ text: some StringProtocol) -> String {
     var shown = ""
     for scalar in text.unicodeScalars.prefix(longest) {
@@ -77,8 +77,8 @@ public enum Excerpt {
   /// The longest line of a message.
   public static let longestLine = 1_000
 
-  /// The message, with the middle of every line over 1,000 characters removed. The first part of such a line says what
-  /// is wrong and the last part says what to do, even if the message quotes a long text in between.
+  /// Returns the message, with the middle of every line over 1,000 characters removed. The first part of such a line
+  /// says what is wrong and the last part says what to do, even if the message quotes a long text in between.
   public static func ofLines(_ message: String) -> String {
     guard message.utf8.count > longestLine else { return message }
     let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -163,7 +163,7 @@ extension Unicode.Scalar {
 }
 
 extension Int {
-  /// A count with its noun, singular or plural.
+  /// Returns a count with its noun, singular or plural.
   ///
   /// ```swift
   /// 1.counted("byte")                            // "1 byte"

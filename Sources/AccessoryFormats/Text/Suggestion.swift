@@ -11,8 +11,8 @@ public enum Suggestion {
   /// mistakes.
   private static let longestWord = 64
 
-  /// The candidate that differs from `word` by the fewest typing mistakes (a letter missing, added, wrong, or two
-  /// swapped), ignoring case; the first candidate if several are equally near. If more than a third of the letters
+  /// Returns the candidate that differs from `word` by the fewest typing mistakes (a letter missing, added, wrong, or
+  /// two swapped), ignoring case; the first candidate if several are equally near. If more than a third of the letters
   /// would have to change even for the nearest candidate, the result is the only candidate that begins with `word`, or
   /// nil.
   public static func nearest(to word: String, in candidates: [String]) -> String? {
@@ -29,19 +29,19 @@ public enum Suggestion {
     return best?.candidate ?? unfinished(letters, in: candidates)
   }
 
-  /// The text to append to an error: `, did you mean 'x'?`, or nothing if no candidate is near.
+  /// Returns the text to append to an error: `, did you mean 'x'?`, or nothing if no candidate is near.
   public static func nearHint(for word: String, in names: [String]) -> String {
     nearest(to: word, in: names).map { ", did you mean '\($0)'?" } ?? ""
   }
 
-  /// The text to append to "unknown …": `, did you mean 'x'?`, or the list of candidates if none is near.
+  /// Returns the text to append to "unknown …": `, did you mean 'x'?`, or the list of candidates if none is near.
   public static func hint(for word: String, in names: [String]) -> String {
     let near = nearHint(for: word, in: names)
     return names.isEmpty || !near.isEmpty ? near : ": expected \(names.map { "'\($0)'" }.joined(separator: ", "))"
   }
 
-  /// The only candidate that begins with these letters, for a word that was typed only in part. At least three letters
-  /// must have been typed.
+  /// Returns the only candidate that begins with these letters, for a word that was typed only in part. At least three
+  /// letters must have been typed.
   private static func unfinished(_ letters: [Character], in candidates: [String]) -> String? {
     guard letters.count >= 3 else { return nil }
     let longer = candidates.filter { $0.lowercased().starts(with: letters) }

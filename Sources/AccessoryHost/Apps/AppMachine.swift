@@ -200,8 +200,8 @@ struct AppMachine: Equatable {
     return sessions.decide(accessory, protocolName, age: age, rules: rules)
   }
 
-  /// The alert that is shown if the app does not declare a session's protocol, as EADemo describes; nil if the protocol
-  /// is declared.
+  /// Returns the alert that is shown if the app does not declare a session's protocol, as EADemo describes; nil if the
+  /// protocol is declared.
   func alert(about protocolName: String) -> Action? {
     guard !manifest.declares(protocolName) else { return nil }
     let outcome = rules.undeclaredSessions == .refused ? "no session is opened" : "this system opens the session anyway"

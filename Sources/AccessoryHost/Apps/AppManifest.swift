@@ -41,7 +41,7 @@ public struct AppManifest: Equatable, Sendable {
     self.backgroundModes = backgroundModes
   }
 
-  /// The manifest of an app for which no Info.plist was searched.
+  /// The manifest of an app for which no Info.plist was looked for.
   public static let none = AppManifest(declaredProtocols: nil)
 
   /// Reads an Info.plist, in XML or binary form.
@@ -63,7 +63,7 @@ public struct AppManifest: Equatable, Sendable {
     return try read(file: path)
   }
 
-  /// Whether the app declares a protocol.
+  /// Returns true if the app declares a protocol.
   public func declares(_ protocolName: String) -> Bool {
     declaredProtocols?.contains(protocolName) ?? true
   }

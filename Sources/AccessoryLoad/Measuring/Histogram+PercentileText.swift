@@ -57,8 +57,8 @@ extension Histogram {
     return ticks
   }
 
-  /// The distribution in HdrHistogram's text format, which its plotters read. Values are divided by `unit`: 1,000
-  /// converts nanoseconds to microseconds.
+  /// Returns the distribution in HdrHistogram's text format, which its plotters read. Values are divided by `unit`:
+  /// 1,000 converts nanoseconds to microseconds.
   ///
   /// ```
   ///        Value     Percentile TotalCount 1/(1-Percentile)

@@ -19,8 +19,8 @@ struct TraceData {
 
   init(_ recorder: TraceRecorder, _ verdict: TraceVerdict) { (self.recorder, self.verdict) = (recorder, verdict) }
 
-  /// The whole JSON object. If `runs` is not empty, the object contains those runs instead of this recorder's own. The
-  /// character `<` is escaped, so that no text can close the HTML element that contains it.
+  /// Returns the whole JSON object. If `runs` is not empty, the object contains those runs instead of this recorder's
+  /// own. The character `<` is escaped, so that no text can close the HTML element that contains it.
   static func json(_ recorder: TraceRecorder, _ verdict: TraceVerdict, _ runs: [TracedRun]) -> String {
     var object: JSONObject = [
       "easim": "trace", "version": 1, "program": recorder.program, "command": recorder.command, "verdict": verdict.word,
@@ -43,7 +43,7 @@ struct TraceData {
     return object.text.replacing("<", with: "\\u003c")
   }
 
-  /// A list with a line for each element.
+  /// Returns a list with a line for each element.
   private static func lines(_ elements: [String]) -> RawJSON { RawJSON("[\(elements.joined(separator: ",\n"))]") }
 
   private mutating func object() -> JSONObject {

@@ -103,10 +103,11 @@ public final class TraceRecorder {
     }
   }
 
-  /// The page, as HTML.
+  /// Returns the page, as HTML.
   public func page(_ verdict: TraceVerdict) -> [UInt8] { TracePage(self, verdict, []).html }
 
-  /// A page with several other runs side by side. This recorder contributes only the verdict and command at the top.
+  /// Returns a page with several other runs side by side. This recorder contributes only the verdict and command at the
+  /// top.
   public func page(_ verdict: TraceVerdict, of runs: [TracedRun]) -> [UInt8] { TracePage(self, verdict, runs).html }
 }
 

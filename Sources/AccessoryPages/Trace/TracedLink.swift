@@ -17,7 +17,7 @@ struct TracedLinks {
   private var links: [Int: Link] = [:]
   private(set) var events: [TimelineEvent] = []
 
-  /// The events derived from all packets of a log, ordered by time.
+  /// Returns the events derived from all packets of a log, ordered by time.
   static func events(of log: PacketLog) -> [TimelineEvent] {
     var all = TracedLinks()
     for packet in log.packets(after: 0, atMost: .max) { all.take(packet) }

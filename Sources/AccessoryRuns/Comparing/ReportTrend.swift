@@ -110,7 +110,7 @@ public struct ReportTrend: WritableReport {
       ? "about the same: nothing changed by more than \(Int(Self.slight * 100)) %" : parts.joined(separator: "; ")
   }
 
-  /// The figures that became "worse" or "better" by more than ``slight``.
+  /// Returns the figures that became "worse" or "better" by more than ``slight``.
   private func changes(_ verdict: String) -> [String] {
     rows.compactMap { row in
       guard row.verdict == verdict, row.unit != .number, let first = row.values.first, let last = row.values.last
@@ -125,8 +125,8 @@ public struct ReportTrend: WritableReport {
     }
   }
 
-  /// The relative change of a figure: 0.1 means 10 % more. The change is rounded, so that a change of exactly 10 %
-  /// equals a limit of 10 %.
+  /// Returns the relative change of a figure: 0.1 means 10 % more. The change is rounded, so that a change of exactly
+  /// 10 % equals a limit of 10 %.
   package static func change(from first: Double, to last: Double) -> Double {
     ((last / first - 1) * 1e12).rounded() / 1e12
   }
@@ -225,7 +225,7 @@ public struct ReportTrend: WritableReport {
     return date.isEmpty ? short : "\(short)\n\(date)"
   }
 
-  /// The contents of a file in one of the formats.
+  /// Returns the contents of a file in one of the formats.
   public func text(as form: ReportForm) -> String {
     switch form {
     case .json: json.text + "\n"

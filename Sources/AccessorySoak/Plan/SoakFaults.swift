@@ -38,7 +38,7 @@ enum SoakFaults {
   private static let harmlessFaults = faults(.none)
   private static let harmfulFaults = faults(.packets) + faults(.silence)
 
-  /// The faults that do the given kind of harm, each repeated according to its likelihood.
+  /// Returns the faults that do the given kind of harm, each repeated according to its likelihood.
   private static func faults(_ harm: Harm) -> [Fault] {
     Fault.format.examples.flatMap { fault in
       let (harms, weight) = likelihood(of: fault.effect)

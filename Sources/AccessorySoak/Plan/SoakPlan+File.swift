@@ -64,7 +64,7 @@ public struct ScenarioWithApps: Equatable, Sendable {
     Self.format(ScenarioNames(accessories: plan.accessories.map(\.name), apps: plan.apps.map(\.name))).tree(self)
   }
 
-  /// The format of plan files, given the names that they may refer to.
+  /// Returns the format of plan files, given the names that they may refer to.
   package static func format(_ names: ScenarioNames = ScenarioNames()) -> Record<Self> {
     Record(
       "scenario with apps", "a scenario with several apps, checked by the rules of easim soak: docs/scale.md", Self()

@@ -64,7 +64,7 @@ public struct USBAccessoryShape: Equatable, Sendable {
 
   var interfaceCount: UInt8 { UInt8(1 + nativeProtocols.count) }
 
-  /// The protocol whose sessions an interface carries; nil for the iAP2 interface.
+  /// Returns the protocol whose sessions an interface carries; nil for the iAP2 interface.
   func nativeProtocol(of interface: USBInterface) -> String? {
     interface.kind == .native ? nativeProtocols[Int(interface.number) - 1] : nil
   }

@@ -59,8 +59,8 @@ struct SeedStream {
     Digests.stretched(prefix + Array("\(purpose)\0".utf8) + [attempt], to: count)
   }
 
-  /// A certificate's serial, which must be positive and must not begin with zeros, so that its size is the same for
-  /// every seed.
+  /// Returns a certificate's serial, which must be positive and must not begin with zeros, so that its size is the same
+  /// for every seed.
   func serial(byteCount: Int) -> [UInt8] {
     var serial = bytes("serial", count: byteCount)
     serial[0] = serial[0] & 0x3F | 0x40

@@ -115,7 +115,8 @@ private struct Identity: Sendable {
     "IPA_EASIM_" + Hex.number(seed)
   }
 
-  /// A comment for anyone who opens the certificate, padded so that the certificate is exactly as long as a real one.
+  /// Returns a comment for anyone who opens the certificate, padded so that the certificate is exactly as long as a
+  /// real one.
   private static func comment(for generation: CoprocessorGeneration) -> String {
     let text = "Simulated by easim. Not Apple's, and no Apple device accepts it. "
     let length =
@@ -131,8 +132,8 @@ protocol SigningKey: AnyObject, Sendable {
   /// libcrypto's key object, as needed for X.509. The pointer is valid while this object exists.
   var key: OpaquePointer { get }
 
-  /// The content of AA03 for a digest, which must have the generation's size. The same digest always gives the same
-  /// bytes.
+  /// Returns the content of AA03 for a digest, which must have the generation's size. The same digest always gives the
+  /// same bytes.
   func response(signing digest: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 }
 

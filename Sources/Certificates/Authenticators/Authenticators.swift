@@ -13,7 +13,7 @@ public protocol AccessoryAuthenticator: Sendable {
   /// The content of AA01: a complete PKCS#7 envelope in DER.
   var certificate: [UInt8] { get }
 
-  /// The response to a challenge: the content of AA03.
+  /// Returns the response to a challenge: the content of AA03.
   func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 
   /// Whether computing a response may take a long time, in which case it must be requested on a separate thread and not
@@ -41,7 +41,7 @@ public protocol DeviceAuthenticator: Sendable {
   /// Decides whether to accept (AA05) or refuse (AA04) the response to one challenge.
   func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict
 
-  /// The serial in a certificate, in the form that apps see; nil if the serial cannot be read.
+  /// Returns the serial in a certificate, in the form that apps see; nil if the serial cannot be read.
   func certificateSerial(of certificate: [UInt8]) -> [UInt8]?
 }
 
@@ -121,7 +121,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     }
   }
 
-  /// The serial in a certificate; nil if the serial cannot be read.
+  /// Returns the serial in a certificate; nil if the serial cannot be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     strict.certificateSerial(of: certificate)
   }

@@ -61,7 +61,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return .accepted(warnings: [])
   }
 
-  /// The serial number in a stub's certificate.
+  /// Returns the serial number in a stub's certificate.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     read(certificate).map { Self.serial(seed: $0.seed, $0.generation) }
   }
@@ -74,7 +74,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return head + random.bytes(generation.certificateByteCount - head.count)
   }
 
-  /// The seed and generation in a certificate; nil unless every byte is as the stub with that seed writes it.
+  /// Returns the seed and generation in a certificate; nil unless every byte is as the stub with that seed writes it.
   private func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
     // In a world, both sides are usually stubs with the same seed.
     if certificate.isSame(as: self.certificate) { return (seed, generation) }

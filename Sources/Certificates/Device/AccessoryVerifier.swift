@@ -26,7 +26,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     SecureRandom.bytes(try generation(of: certificate).challengeByteCount)
   }
 
-  /// The generation of a certificate's coprocessor, determined by the type of the certificate's key.
+  /// Returns the generation of a certificate's coprocessor, determined by the type of the certificate's key.
   public func generation(of certificate: [UInt8]) throws(AuthenticatorError) -> CoprocessorGeneration {
     try known(certificate).certificate.generation
   }
@@ -43,7 +43,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     }
   }
 
-  /// The serial in a certificate; nil if the serial cannot be read.
+  /// Returns the serial in a certificate; nil if the serial cannot be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     try? known(certificate).certificate.serial
   }
@@ -83,7 +83,8 @@ public final class AccessoryVerifier: DeviceAuthenticator {
 }
 
 extension AccessoryCertificate {
-  /// Whether `response`, which must have the generation's size, is a signature of `digest` with the certificate's key.
+  /// Returns true if `response`, which must have the generation's size, is a signature of `digest` with the
+  /// certificate's key.
   fileprivate func isSigned(_ digest: [UInt8], _ response: [UInt8]) -> Bool {
     defer { LibraryReasons.take() }
     let key = X509_get0_pubkey(parsed.leaf)
@@ -163,8 +164,8 @@ struct CertificateCache {
 }
 
 extension [UInt8] {
-  /// Whether both arrays contain the same bytes. The comparison uses `memcmp`, because certificates are long and looked
-  /// up several times for each accessory: a loop over the elements took up most of the look-up time.
+  /// Returns true if both arrays contain the same bytes. The comparison uses `memcmp`, because certificates are long
+  /// and looked up several times for each accessory: a loop over the elements took up most of the look-up time.
   func isSame(as other: [UInt8]) -> Bool {
     guard count == other.count else { return false }
     return withUnsafeBufferPointer { own in

@@ -97,7 +97,7 @@ struct DERFault: Equatable {
   /// The limit is deeper than any certificate, yet shallow enough for any stack.
   private static let depthLimit = 24
 
-  /// The first error in `bytes`, which should contain exactly one value; nil if there is no error.
+  /// Returns the first error in `bytes`, which should contain exactly one value; nil if there is no error.
   static func first(in bytes: [UInt8]) -> DERFault? {
     bytes.withUnsafeBufferPointer { buffer in
       guard let start = buffer.baseAddress else { return DERFault(offset: 0, what: "nothing is there") }
@@ -158,8 +158,8 @@ final class TrustedChain: @unchecked Sendable {
     X509_STORE_free(store)
   }
 
-  /// Where the chain of `certificate` ends, after following the other certificates in its envelope; nil if the chain
-  /// leads to the trusted one.
+  /// Returns where the chain of `certificate` ends, after following the other certificates in its envelope; nil if the
+  /// chain leads to the trusted one.
   func problem(of certificate: AccessoryCertificate) -> String? {
     let context = Owned(X509_STORE_CTX_new(), X509_STORE_CTX_free)
     // The stack only borrows the certificates, so freeing the stack does not free them.

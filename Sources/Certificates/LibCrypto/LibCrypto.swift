@@ -65,7 +65,7 @@ func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> 
 }
 
 extension OpaquePointer {
-  /// A BIGNUM as bytes, the most significant first, padded with zeros at the front.
+  /// Returns a BIGNUM as bytes, the most significant first, padded with zeros at the front.
   func bigEndianBytes(_ length: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: length) { output, count in
       let written = BN_bn2binpad(self, output.baseAddress, Int32(length))
@@ -74,7 +74,7 @@ extension OpaquePointer {
     }
   }
 
-  /// The contents of a memory BIO as text, cut after `limit` bytes.
+  /// Returns the contents of a memory BIO as text, cut after `limit` bytes.
   func memoryText(limit: Int) -> String {
     let bytes = [UInt8](unsafeUninitializedCapacity: limit) { output, count in
       count = max(0, Int(BIO_read(self, output.baseAddress, Int32(limit))))

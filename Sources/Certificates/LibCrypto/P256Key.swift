@@ -137,7 +137,7 @@ struct DeterministicNonces: ~Copyable {
     }
   }
 
-  /// The next nonce: 32 bytes, at least 1 and smaller than the order.
+  /// Returns the next nonce: 32 bytes, at least 1 and smaller than the order.
   mutating func next() -> [UInt8] {
     while true {
       if !isFirst {

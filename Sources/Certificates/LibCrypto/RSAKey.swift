@@ -33,8 +33,8 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     return signature
   }
 
-  /// The first prime that suits the public exponent, at or above `start`. The two highest bits of `start` are set
-  /// first, so that the product of two primes has 1024 bits; the lowest bit is set as well.
+  /// Returns the first prime that suits the public exponent, at or above `start`. The two highest bits of `start` are
+  /// set first, so that the product of two primes has 1024 bits; the lowest bit is set as well.
   private static func prime(_ start: [UInt8], _ arithmetic: OpaquePointer) -> Owned<OpaquePointer> {
     var start = start
     start[0] |= 0xC0

@@ -70,7 +70,7 @@ struct ControlStream {
     buffer.append(payload)
   }
 
-  /// The message in a packet that contains exactly one; nil for every other packet.
+  /// Returns the message in a packet that contains exactly one; nil for every other packet.
   private static func onlyMessage(in payload: RawSpan) -> ControlMessage? {
     let count = payload.byteCount
     func word(_ at: Int) -> UInt16 { payload.unsafeLoadUnaligned(fromByteOffset: at, as: UInt16.self).bigEndian }
@@ -94,7 +94,7 @@ struct ControlStream {
     return .message(message)
   }
 
-  /// Whether the bytes at `start` could be the beginning of a message header.
+  /// Returns true if the bytes at `start` could be the beginning of a message header.
   private func canBeginMessage(at start: Int) -> Bool {
     guard buffer[start] == 0x40, start + 1 == buffer.count || buffer[start + 1] == 0x40 else { return false }
     return start + 4 > buffer.count || word(at: start + 2) >= UInt16(ControlMessage.headerSize)

@@ -232,7 +232,7 @@ struct SendQueue {
     var wraps: Bool
   }
 
-  /// Whether a window of `window` packets allows another packet to be sent now.
+  /// Returns true if a window of `window` packets allows another packet to be sent now.
   func canTransmit(window: Int) -> Bool {
     resends > 0 || (inFlight < window && waiting > 0)
   }

@@ -55,8 +55,8 @@ public struct MessageRules: Sendable {
     Set(rules.flatMap { [$0.heard, $0.until].compactMap(\.self) })
   }
 
-  /// Whether any rule has something to send to an end that declares it can receive these messages; nil means all
-  /// messages.
+  /// Returns true if any rule has something to send to an end that declares it can receive these messages; nil means
+  /// all messages.
   public static func concern(_ rules: [MessageRule], declared: [MessageID]?) -> Bool {
     rules.contains { $0.isAllowed(declared) }
   }

@@ -67,7 +67,7 @@ struct SessionTable {
     return nil
   }
 
-  /// The place of the first session with this number, whether or not it has ended.
+  /// Returns the place of the first session with this number, whether or not it has ended.
   private func firstIndex(of id: UInt16) -> Int? {
     guard isConsecutive else { return entries.firstIndex { $0.id == id } }
     guard !entries.isEmpty else { return nil }

@@ -36,7 +36,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       }
     }
 
-    /// Whether the kernel's error only means that the peer has closed the connection.
+    /// Returns true if the kernel's error only means that the peer has closed the connection.
     fileprivate func isClose(_ code: Int32) -> Bool {
       if case .frames = self { [ECONNRESET, ENOTCONN, EPIPE].contains(code) } else { false }
     }

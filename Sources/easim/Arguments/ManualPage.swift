@@ -44,7 +44,7 @@ enum ManualPage {
       """
   }
 
-  /// The title and the line that `apropos` searches.
+  /// Returns the title and the line that `apropos` searches.
   private static func head(_ name: String, _ summary: String) -> String {
     """
     .TH \(escaped(name.uppercased())) 1 "\(Version.date ?? "")" "easim \(Version.current)" "easim"

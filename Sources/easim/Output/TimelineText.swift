@@ -22,7 +22,7 @@ enum TimelineText {
   /// The length at which a message is truncated; `--json` and `--transcript` show all of it.
   private static let messageLimit = 100
 
-  /// Whether a line break in the event's text is part of a name; only a scenario's error has several lines.
+  /// Returns true if a line break in the event's text is part of a name; only a scenario's error has several lines.
   private static func isOneLine(_ event: TimelineEvent) -> Bool {
     if case .result = event.kind { false } else { true }
   }

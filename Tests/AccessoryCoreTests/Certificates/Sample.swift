@@ -20,7 +20,8 @@ enum Sample {
     }
   }
 
-  /// Where the X.509 certificate is in one of easim's envelopes: after 45 bytes of headers, before an empty SET.
+  /// Returns where the X.509 certificate is in one of easim's envelopes: after 45 bytes of headers, before an empty
+  /// SET.
   static func bareRange(_ generation: CoprocessorGeneration) -> Range<Int> {
     45..<generation.certificateByteCount - 2
   }

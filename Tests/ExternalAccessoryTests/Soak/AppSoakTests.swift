@@ -77,23 +77,23 @@ final class SoakRound: @unchecked Sendable {
     }
   }
 
-  /// The number of bytes that remain allocated once the idle threads of the dispatch library are gone. Each thread
-  /// caches up to 1,024 blocks of 80 bytes; a run loop with a limit creates many such threads, which live for five
-  /// seconds. The caches take 22 MB after accessories were plugged in 10,000 times, and up to 1 MB for the dozen
+  /// Returns the number of bytes that remain allocated once the idle threads of the dispatch library are gone. Each
+  /// thread caches up to 1,024 blocks of 80 bytes; a run loop with a limit creates many such threads, which live for
+  /// five seconds. The caches take 22 MB after accessories were plugged in 10,000 times, and up to 1 MB for the dozen
   /// threads that remain.
   static func idleHeap() async -> Int {
     await until { ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []).count < 12 }
     return Int(mallinfo2().uordblks)
   }
 
-  /// The open descriptors, except for timers, which the dispatch library creates when it first needs one. The
+  /// Returns the open descriptors, except for timers, which the dispatch library creates when it first needs one. The
   /// descriptors reveal a run loop or a world that was not released.
   static func descriptors() -> [String] {
     OpenDescriptors.targets.values.filter { !$0.hasPrefix("/proc/") && $0 != "anon_inode:[timerfd]" }.sorted()
   }
 
-  /// The descriptors that are open in addition to `others`. A descriptor that occurs n more times than in `others` is
-  /// listed n times.
+  /// Returns the descriptors that are open in addition to `others`. A descriptor that occurs n more times than in
+  /// `others` is listed n times.
   static func descriptors(beside others: [String]) -> [String] {
     var rest = others
     return descriptors().filter { descriptor in

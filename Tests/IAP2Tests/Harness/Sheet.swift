@@ -36,7 +36,7 @@ enum Sheet {
     UInt8((256 - bytes.reduce(0) { ($0 + Int($1)) % 256 }) % 256)
   }
 
-  /// The payload of a SYN; without arguments, what an accessory with default settings offers.
+  /// Returns the payload of a SYN; without arguments, what an accessory with default settings offers.
   static func parameters(
     version: Int = 1, window: Int = 32, length: Int = 65_535, timeout: Int = 2_000, hold: Int = 22, repeats: Int = 30,
     acks: Int = 3, sessions: String = "010001 020201"

@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  /// A packet of stray External Accessory data: it needs no answer, so only the link itself sends anything.
+  /// Returns a packet of stray External Accessory data: it needs no answer, so only the link itself sends anything.
   private func data(_ sequence: UInt8, ack: UInt8 = 0) -> String {
     Sheet.packet(0x40, sequence, ack, session: 2, "000161")
   }

@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  /// A packet with a message that nothing handles, so that its delivery is reported as an event.
+  /// Returns a packet with a message that nothing handles, so that its delivery is reported as an event.
   private func packet(_ sequence: UInt8) -> String {
     Sheet.packet(0x40, sequence, 0, session: 1, Sheet.message(UInt16(sequence)))
   }

@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  /// A random mix of everything that can be on a wire, mostly packets and damaged packets.
+  /// Returns a random mix of everything that can be on a wire, mostly packets and damaged packets.
   private static func stream(_ random: inout SeededRandom) -> [UInt8] {
     var stream: [UInt8] = []
     for _ in 0..<(1 + random.below(12)) {

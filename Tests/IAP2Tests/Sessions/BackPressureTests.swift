@@ -4,8 +4,9 @@ import Testing
 /// An unread session's packets are no longer acknowledged. Before the device can give up on the link, the accessory
 /// ends only that session.
 @Suite struct BackPressureTests {
-  /// An accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is number 43
-  /// (hex). Packets are retransmitted 4 times, after a second each, so 3 s are three quarters of the device's patience.
+  /// Returns an accessory that acknowledges each packet, with sessions 1 and 2 open; the device's next packet is number
+  /// 43 (hex). Packets are retransmitted 4 times, after a second each, so 3 s are three quarters of the device's
+  /// patience.
   private func accessory(bound: Int = 10) -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory {
       $0.sessionReceiveBound = bound
@@ -224,7 +225,8 @@ import Testing
     #expect(end.reads(1).count == 13)
   }
 
-  /// An accessory on a link without acknowledgements, with session 1 open; the device's next packet is number 42 (hex).
+  /// Returns an accessory on a link without acknowledgements, with session 1 open; the device's next packet is number
+  /// 42 (hex).
   private func silent(bound: Int) -> OneEnd<AccessoryRole> {
     var end = OneEnd.accessory {
       $0.sessionReceiveBound = bound

@@ -15,7 +15,7 @@ import Testing
     return bytes
   }
 
-  /// A capture of packets on one cable, one millisecond apart; `true` marks a packet that the accessory sent.
+  /// Returns a capture of packets on one cable, one millisecond apart; `true` marks a packet that the accessory sent.
   private static func file(_ packets: [(Bool, [UInt8])]) -> [UInt8] {
     var writer = PcapngWriter(program: "tests")
     var bytes = writer.begin() + writer.interface(named: "a", description: "", .iap2)

@@ -2,7 +2,7 @@ import IAP2
 
 /// What other programs record from USB and Bluetooth while the exchange of ``RedactionTests`` takes place.
 extension RedactionTests {
-  /// A USB bus with the accessory's transfers, a keyboard, and descriptors that name the accessory.
+  /// Returns a USB bus with the accessory's transfers, a keyboard, and descriptors that name the accessory.
   static func usbFrames(_ exchange: Exchange) -> [[UInt8]] {
     var frames = [
       Fixture.usb("C", endpoint: 0x81, device: 9, secret(9)),
@@ -34,8 +34,8 @@ extension RedactionTests {
     var h4: [UInt8] { [kind == .command ? 1 : kind == .receivedEvent ? 4 : 2] + bytes }
   }
 
-  /// A controller's frames: names, addresses, keys and another service's data as well as iAP2 in fragments, one of
-  /// which is missing its end.
+  /// Returns a controller's frames: names, addresses, keys and another service's data as well as iAP2 in fragments, one
+  /// of which is missing its end.
   static func bluetoothFrames(_ exchange: Exchange) -> [HCIFrame] {
     func event(_ code: UInt8, _ parameters: [UInt8]) -> HCIFrame {
       HCIFrame(kind: .receivedEvent, bytes: [code, UInt8(parameters.count)] + parameters)

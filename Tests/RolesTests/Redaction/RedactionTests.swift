@@ -209,7 +209,7 @@ import Testing
     }
   }
 
-  /// A capture whose records cut packets anywhere, with comments that name the accessory.
+  /// Returns a capture whose records cut packets anywhere, with comments that name the accessory.
   private static func pcapng(_ exchange: Exchange) -> [UInt8] {
     var writer = PcapngWriter(program: "test")
     var file = writer.begin(comments: ["recorded from Anna's phone"])
@@ -241,7 +241,7 @@ import Testing
     return text
   }
 
-  /// The bytes that each side sent, without the rest of the file.
+  /// Returns the bytes that each side sent, without the rest of the file.
   private static func contents(_ file: [UInt8], _ form: Form) throws -> [UInt8] {
     guard form.isCapture else { return [] }
     var ends: [String: [UInt8]] = [:]

@@ -31,7 +31,8 @@ import Testing
     return (rig, try rig.open())
   }
 
-  /// The open descriptors of this process. Other tests run in parallel, so search this list instead of comparing it.
+  /// Returns the open descriptors of this process. Other tests run in parallel, so search this list instead of
+  /// comparing it.
   private func descriptors() -> [String] { Array(OpenDescriptors.targets.values) }
 
   @Test func aProgramGetsTheBytesAndItsAnswersAreSent() throws {

@@ -16,7 +16,7 @@ public enum DeathSuite {
     public var description: String { "\(factory): \(death.rawValue) while \(situation)" }
   }
 
-  /// All combinations that are possible on these media.
+  /// Returns all combinations that are possible on these media.
   public static func cases(for factories: [DeathFactory]) -> [Case] {
     factories.flatMap { factory in
       Situation.all.flatMap { situation in

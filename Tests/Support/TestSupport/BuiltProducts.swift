@@ -15,7 +15,8 @@ public enum BuiltProducts {
   /// The program under test.
   public static let easim = program("easim")
 
-  /// The path of a built program, which the test target must declare as a dependency, so that it is built first.
+  /// Returns the path of a built program, which the test target must declare as a dependency, so that it is built
+  /// first.
   public static func program(_ name: String) -> String {
     let path = "\(folder)/\(name)"
     precondition(access(path, X_OK) == 0, "\(name) is not beside the tests that are running, in \(folder)")

@@ -12,8 +12,8 @@ public enum CommittedText {
   /// Whether files that differ are rewritten.
   public static let rewrites = ProcessInfo.processInfo.environment["EASIM_REWRITE"] == "1"
 
-  /// The first line in which the file differs from `text`, and instructions for accepting the new text; nil if the file
-  /// and `text` are equal. With `EASIM_REWRITE=1`, the file is rewritten instead.
+  /// Returns the first line in which the file differs from `text`, and instructions for accepting the new text; nil if
+  /// the file and `text` are equal. With `EASIM_REWRITE=1`, the file is rewritten instead.
   public static func difference(_ path: String, from text: String) throws -> String? {
     let committed = (try? Repository.text(path)) ?? ""
     if committed == text { return nil }

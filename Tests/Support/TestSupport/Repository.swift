@@ -16,13 +16,13 @@ public enum Repository {
     try String(contentsOfFile: absolute(path), encoding: .utf8)
   }
 
-  /// All files below a folder, sorted. Links to folders are not followed.
+  /// Returns all files below a folder, sorted. Links to folders are not followed.
   public static func files(under folder: String, suffix: String = "") -> [String] {
     let found = FileManager.default.enumerator(atPath: absolute(folder))?.compactMap { $0 as? String } ?? []
     return found.map { "\(folder)/\($0)" }.filter { $0.hasSuffix(suffix) && !isFolder($0) }.sorted()
   }
 
-  /// Whether a folder exists at this path.
+  /// Returns true if a folder exists at this path.
   public static func isFolder(_ path: String) -> Bool {
     var isFolder: ObjCBool = false
     return FileManager.default.fileExists(atPath: absolute(path), isDirectory: &isFolder) && isFolder.boolValue

@@ -1,13 +1,13 @@
 import AccessoryFormats
 
 extension SeededRandom {
-  /// A number from 0 to `bound`, excluding `bound`.
+  /// Returns a number from 0 to `bound`, excluding `bound`.
   public mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
   /// True with this probability in percent.
   public mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
-  /// A random byte.
+  /// Returns a random byte.
   public mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
 
   /// Returns a copy of the text with up to `most` mistakes: wrong, missing or duplicated bytes, and `tokens` in wrong

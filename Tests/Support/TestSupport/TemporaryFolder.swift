@@ -27,10 +27,10 @@ public final class TemporaryFolder {
 
   // MARK: Reading its contents
 
-  /// The path of a file in the folder.
+  /// Returns the path of a file in the folder.
   public func file(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// Whether something with this name exists, even if it is a broken link.
+  /// Returns true if something with this name exists, even if it is a broken link.
   public func has(_ name: String) -> Bool {
     (try? FileManager.default.attributesOfItem(atPath: file(name))) != nil
   }
@@ -38,12 +38,12 @@ public final class TemporaryFolder {
   /// The names of the contents, sorted.
   public var names: [String] { names("") }
 
-  /// The names of a subfolder's contents, sorted; empty if the subfolder does not exist.
+  /// Returns the names of a subfolder's contents, sorted; empty if the subfolder does not exist.
   public func names(_ folder: String) -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: file(folder))) ?? []).sorted()
   }
 
-  /// A file's bytes; nil if the file does not exist.
+  /// Returns a file's bytes; nil if the file does not exist.
   public func bytes(_ name: String) -> [UInt8]? {
     FileManager.default.contents(atPath: file(name)).map { Array($0) }
   }

@@ -12,8 +12,8 @@ import Testing
 @Suite struct WrongBytesTests {
   private static let size = 320
 
-  /// An accessory that echoes in pieces of `size` bytes, except for the second piece, which is replaced according to
-  /// `wrong`.
+  /// Returns an accessory that echoes in pieces of `size` bytes, except for the second piece, which is replaced
+  /// according to `wrong`.
   private static func accessory(_ wrong: WrongAnswer) -> ClosureBehavior {
     var pieces: [[UInt8]] = [[]]
     return ClosureBehavior { bytes, session, _ in

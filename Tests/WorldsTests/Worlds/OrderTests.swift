@@ -12,8 +12,8 @@ import Testing
 /// Tests accessories that support only one order of authentication and identification, and a device that finds out
 /// which order that is.
 @Suite struct OrderTests {
-  /// A world whose accessory supports only the order with identification first, and rejects the other order in the way
-  /// that `quirk` describes.
+  /// Returns a world whose accessory supports only the order with identification first, and rejects the other order in
+  /// the way that `quirk` describes.
   private func world(_ quirk: String, _ order: HostOrder) throws -> (World, SimulatedAccessory, VirtualLoop) {
     let loop = VirtualLoop(seed: 1)
     var settings = World.Settings()

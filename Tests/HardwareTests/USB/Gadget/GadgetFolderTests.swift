@@ -36,8 +36,8 @@ import Testing
     #expect(GadgetLayout.tooLong(shape) == [])
   }
 
-  /// The folders that configfs creates along with a gadget; the test must create them itself, because its folder is an
-  /// ordinary one.
+  /// Returns the folders that configfs creates along with a gadget; the test must create them itself, because its
+  /// folder is an ordinary one.
   func make(_ layout: GadgetLayout) throws -> [String] {
     let steps: [GadgetLayout.Step] = ["strings", "configs", "functions"].map { .folder($0) } + layout.steps
     return try tree.gadget("g").make(

@@ -68,7 +68,7 @@ final class DescriptorWorld {
     self.random = random
   }
 
-  /// The seed's plan without anything that depends on virtual time (faults, quirks, long pauses), and with link
+  /// Returns the seed's plan without anything that depends on virtual time (faults, quirks, long pauses), and with link
   /// settings that work on a busy machine.
   private static func plan(seed: UInt64, _ random: inout PlanRandom) -> SoakPlan {
     var plan = SoakPlan(seed: seed)
