@@ -416,7 +416,7 @@ def test_plugins_for_asynchronous_tests(pytester: pytest.Pytester, module: str, 
             assert easim_world.app().open("com.example.echo").is_open
         """
     )
-    # In its automatic mode, pytest-asyncio takes the fixtures of every test, also those of anyio's.
+    # In its automatic mode, pytest-asyncio takes over the fixtures of every test, including those that anyio runs.
     mode = ["-o", "asyncio_mode=auto"] if mark == "asyncio" else ["-p", "no:asyncio"]
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *mode)
     result.assert_outcomes(passed=3)

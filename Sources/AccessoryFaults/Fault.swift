@@ -83,7 +83,7 @@ public struct Fault: Equatable, Sendable, CustomStringConvertible {
 
   /// The fault's name, for example `loss`.
   public var name: String {
-    // The format would ask all kinds one after the other, and worlds count their faults by name.
+    // The format would try one kind after another, which is too slow for worlds that count faults by name.
     func name<Kind: FaultKind>(_ kind: Kind) -> String { Kind.format.name }
     return name(effect.kind)
   }

@@ -14,7 +14,7 @@ public enum SecretKind: String, CaseIterable, Sendable {
   case wifi
   /// Geographic positions.
   case location
-  /// Other text, and values that the message catalogue does not describe.
+  /// Other text, and values that the message catalog does not describe.
   case other
   /// Data that apps and accessories sent each other.
   case payload
@@ -34,7 +34,7 @@ public enum SecretKind: String, CaseIterable, Sendable {
   }
 }
 
-/// One parameter in a control message: its position in the message, and its catalogue entry.
+/// One parameter in a control message: its position in the message, and its catalog entry.
 struct ParameterPlace {
   let message: UInt16
   /// The numbers of the groups that contain the parameter, and its own number.
@@ -44,7 +44,7 @@ struct ParameterPlace {
   /// Returns what kind of secret the text or blob in this parameter is; nil if it may be shown.
   ///
   /// Only values known to be harmless are kept. All other values of three or more bytes are replaced, so that
-  /// parameters missing from the catalogue reveal nothing.
+  /// parameters missing from the catalog reveal nothing.
   func kind(count: Int) -> SecretKind? {
     switch message {
     case 0xAA01, 0xAA03, 0xAA06: return .certificate

@@ -105,7 +105,7 @@ public struct ReplayDifference: Error, Equatable, Sendable, CustomStringConverti
     /// The accessory did not connect with its protocols.
     case notConnected(within: Duration)
 
-    /// Whether something expected did not happen, as opposed to something different happening.
+    /// Whether the difference is that something expected did not happen.
     public var isSilence: Bool {
       switch self {
       case .missing, .stayedOpen, .notConnected: true

@@ -204,7 +204,7 @@ extension CheckCase {
   ]
 }
 
-/// How an accessory behaved whose first packet was never acknowledged.
+/// How an accessory behaved when its first packet was never acknowledged.
 struct Surrender {
   let device: CheckDevice
   let copies: [WirePacket]

@@ -34,7 +34,7 @@ public struct CheckResult: Sendable, Equatable {
     case failed
     /// The rule is broken, but the check still passes.
     case warning
-    /// The rule is broken, but this hardly matters.
+    /// The rule is broken, but the effect is minor.
     case note
     case skipped
   }

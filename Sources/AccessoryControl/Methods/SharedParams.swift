@@ -23,14 +23,14 @@ extension Instant {
 }
 
 extension Record {
-  /// An object with a single key, whose value is all of `Root`.
+  /// Describes an object with a single key, whose value is all of `Root`.
   static func only(
     _ name: String, _ key: String, _ format: Format<Root>, _ summary: String, from first: Root, isRequired: Bool = true
   ) -> Record {
     Record(name, "", first) { Field(key, \.self, format, summary, isRequired: isRequired) }
   }
 
-  /// A list under one key.
+  /// Describes a list under one key.
   static func list<Element>(_ key: String, _ element: Format<Element>, _ summary: String) -> Record
   where Root == [Element] {
     Record("list of \(key)", summary, []) { Field(key, \.self, .list(of: element), summary, isRequired: true) }
@@ -38,10 +38,10 @@ extension Record {
 }
 
 extension Record<String> {
-  /// The ID of an object.
+  /// Describes the ID of an object.
   static func id(of kind: String) -> Record { .only("one \(kind)", kind, .text, "the id of the \(kind)", from: "") }
 
-  /// The ID of an object that was created.
+  /// Describes the ID of a newly created object.
   static func new(_ kind: String) -> Record {
     .only("new \(kind)", kind, .text, "the id of the new \(kind)", from: "")
   }

@@ -76,7 +76,7 @@ final class ControlledSession: SessionHandler {
 
   func close(_ reason: String?) { session.close(reason) }
 
-  /// Closes the session when it has accepted so many bytes, also those still in its port's connection.
+  /// Closes the session once it has accepted this many bytes, including those still in its port's connection.
   func close(_ reason: String?, afterWriting count: Int, by call: ControlCall, done: @escaping () -> Void) {
     let isComplete = { [session] in session.bytesWritten >= count || !session.isOpen }
     func finish() {

@@ -6,7 +6,7 @@ import AccessoryFormats
 /// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?","data":{"kind":"method","advice":"…"}}
 /// ```
 public struct RPCError: Error, Equatable, Sendable {
-  /// The kinds of errors, which programs can tell apart. The kind determines the JSON-RPC code.
+  /// The kinds of errors that programs can distinguish. The kind determines the JSON-RPC code.
   public enum Kind: String, CaseIterable, Sendable {
     case parse
     /// The line is JSON, but not a request.

@@ -147,8 +147,8 @@ struct StreamDiagnosis {
     return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
   }
 
-  /// Returns the position in the stream of bytes that are too few to contain a block, if one of the last bursts begins
-  /// with those bytes.
+  /// Finds a short range, which need not contain a whole block, at the beginning of one of the last bursts; returns
+  /// that position in the stream.
   private func recent(_ range: Range<Int>) -> Int? {
     guard cuts != .none, 4..<2 * UniqueStream.blockSize ~= range.count, cuts.isStart(next) else { return nil }
     return cuts.starts(before: next, atMost: 16).first { offset in

@@ -76,7 +76,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
   /// Writes one value, even if it equals the default.
   public func write(_ value: Value) -> JSON5Value { encode(value, nil) ?? .null }
 
-  /// Converts the format to another type to which every value can be converted.
+  /// Converts the format to another type; every value must be convertible.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other, back: @escaping @Sendable (Other) -> Value
   ) -> Format<Other> {
@@ -85,8 +85,8 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Converts the format to another type to which only some values can be converted; `complaint` is the message for
-  /// such values.
+  /// Converts the format to another type, to which some values cannot be converted; `complaint` is the message for
+  /// those.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other?, otherwise complaint: @escaping @Sendable () -> String,
     back: @escaping @Sendable (Other) -> Value

@@ -2,7 +2,7 @@
 /// dark mode and paper; cards; tables; and the lines, symbols and legends of charts. A page adds only what no other
 /// page needs.
 ///
-/// Colors are chosen so that neighboring ones can be distinguished in light mode, dark mode and greyscale.
+/// Colors are chosen so that neighboring ones can be distinguished in light mode, dark mode and grayscale.
 package enum PageLook {
   private static let light = """
     --page: #f4f5f7; --card: #ffffff; --text: #1b1f24; --faint: #57606a; --line: #d5dae0; --focus: #0550ae;

@@ -39,7 +39,7 @@ public struct BurstLane {
     /// The reply is wrong in a way that is not known yet; later bytes are collected until `BurstLane.conclude()` is
     /// called.
     case suspicious
-    /// Unsolicited bytes arrived; the value is how many. `BurstLane.conclude()` identifies the bytes.
+    /// Unsolicited bytes arrived; the value is their number. `BurstLane.conclude()` identifies the bytes.
     case unexpected(Int)
   }
 

@@ -3,7 +3,7 @@ import Glibc
 
 /// One axis of a chart, which determines the position of each value, and the labels.
 ///
-/// Invariants: the range is never empty; at least two values are labelled, and no two labels are equal.
+/// Invariants: the range is never empty; at least two values are labeled, and no two labels are equal.
 package struct Axis {
   /// The kind of value, which determines how values are written.
   package enum Unit {

@@ -14,7 +14,7 @@ import IAP2
 /// side's transfers stay pending. A session that is not read does not affect other sessions, so there is no time limit
 /// for reading. A writer can write as much as the channel accepts.
 final class NativeCarrier: ChannelHandler, SessionCarrier {
-  /// This side's role, which determines how the closing of the channel is described.
+  /// This side's role, which determines the wording when the channel is closed.
   enum Closing {
     case accessory
     case device

@@ -81,7 +81,7 @@ extension Behavior.Program {
 }
 
 private final class ServedProgram: SessionHandler, ChildProcessHandler {
-  /// The session, which lives as long as the program.
+  /// The session, which is retained for as long as the program runs.
   private let session: Session
   private let context: BehaviorContext
   private let grace: Duration

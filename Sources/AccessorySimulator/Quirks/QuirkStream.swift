@@ -3,7 +3,7 @@ import AccessorySessions
 import IAP2
 
 /// Applies session quirks to one session of an accessory: asks ``SessionQuirks`` what should happen to the bytes, and
-/// carries that out.
+/// does it.
 ///
 /// ```
 ///   behavior ─▶ dropped when silent ─▶ queue: held for a touch, cut into pieces ─▶ device
@@ -97,7 +97,7 @@ final class QuirkStream: SessionFilter {
 
   func hasRoom(on session: Session) { pump() }
 
-  /// Sends what may be sent now, and tells the behavior that there is room, though not during the behavior's own write.
+  /// Sends what may be sent now and, except during the behavior's own write, tells the behavior that there is room.
   func pump() {
     send()
     if wasFull, queue.count < Self.queueLimit / 2 {

@@ -1,7 +1,7 @@
 public import AccessoryCore
 public import AccessorySessions
 
-/// Keeps the bytes that an accessory's behavior, whichever it is, has read from sessions.
+/// Keeps the bytes that an accessory's behavior, of any kind, has read from sessions.
 ///
 /// Each session is one stream of bytes, however they were split in transit. Beyond a limit, the oldest bytes are
 /// dropped.

@@ -13,7 +13,7 @@ public struct SoakReport: Equatable, Sendable {
     public var seed: UInt64 = 0
     /// The rules that the world broke.
     public var violations: [SoakViolation] = []
-    /// The shrunken world; nil except for the first few failures.
+    /// The shrunk world; nil except for the first few failures.
     public var shrunk: Shrunk?
   }
 
@@ -21,11 +21,11 @@ public struct SoakReport: Equatable, Sendable {
   public struct Shrunk: Equatable, Sendable {
     /// A description of the original world's size.
     public var before = ""
-    /// A description of the shrunken world's size.
+    /// A description of the shrunk world's size.
     public var after = ""
-    /// How many worlds were played to find the shrunken world.
+    /// How many worlds were played to find the shrunk world.
     public var worlds = 0
-    /// The shrunken world as a scenario file.
+    /// The shrunk world as a scenario file.
     public var scenario = ""
   }
 

@@ -2,8 +2,8 @@ internal import AccessoryCore
 import Foundation
 import Runtime
 
-/// Finds the place where the app called a function whose signature cannot record the location. The place is found on
-/// the stack, in programs with debug information. Capturing a trace is cheap; its text is generated only when a message
+/// Finds where the app called a function whose signature cannot record the location. The location is found on the
+/// stack, in programs with debug information. Capturing a trace is cheap; its text is generated only when a message
 /// needs it.
 ///
 /// The app's calls go through Foundation and Dispatch, which are built without frame pointers, so Swift's own unwinder
@@ -17,17 +17,17 @@ package struct CallTrace: Equatable, Sendable {
   /// All traces are equal, so that two misuses can be equal although they come from different calls.
   package static func == (one: CallTrace, other: CallTrace) -> Bool { true }
 
-  /// The place of the call, for example "App.swift:12 in send()"; nil if the place is unknown.
+  /// The location of the call, for example "App.swift:12 in send()"; nil if it is unknown.
   package var place: String? {
     // Addresses are resolved one at a time, because finding an address's source line can take most of a second in a
     // large program, and the app's frame is among the first.
     addresses.lazy.compactMap(Self.place).first
   }
 
-  /// The places found so far; they are cached, because a message can be generated several times.
+  /// The locations found so far; they are cached, because a message can be generated several times.
   private static let found = Locked<[UInt64: String?]>([:])
 
-  /// Returns the place of a call in the app; nil if the address belongs to other code.
+  /// Returns the location of a call in the app; nil if the address belongs to other code.
   private static func place(_ address: UInt64) -> String? {
     if let known = found.withLock({ $0[address] }) { return known }
     let options: Backtrace.SymbolicationOptions = [.showSourceLocations, .showInlineFrames, .useSymbolCache]
@@ -52,8 +52,8 @@ package struct CallTrace: Equatable, Sendable {
   }
 
   /// Returns a return address as a `Backtrace`. A `Backtrace` can be created only from its encoded form: the byte 0x27,
-  /// which stands for an eight-byte return address, and then the address. If Swift ever changes this encoding, places
-  /// are reported as unknown.
+  /// which stands for an eight-byte return address, and then the address. If Swift ever changes this encoding,
+  /// locations are reported as unknown.
   private static func backtrace(_ address: UInt64) -> Backtrace? {
     guard var encoded = ownEncoding else { return nil }
     var bytes: [UInt8] = [0x02, 0x27]

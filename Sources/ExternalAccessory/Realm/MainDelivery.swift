@@ -38,7 +38,7 @@ package final class MainDelivery: @unchecked Sendable {
     }
   }
 
-  /// How long a running main run loop has for work, before the main queue finds out whether it still runs.
+  /// How long the main run loop may take to do the work before the main queue checks whether the loop is still running.
   private static let patience = DispatchTimeInterval.milliseconds(20)
 
   private static let mainQueueKey: DispatchSpecificKey<Bool> = {

@@ -105,7 +105,7 @@ public struct DecodedParameter: Hashable, Sendable {
 }
 
 extension ControlMessage {
-  /// Decodes the parameters, naming those that the catalogue lists.
+  /// Decodes the parameters, naming those that the catalog lists.
   public func decoded() throws(ParameterError) -> [DecodedParameter] {
     let known = MessageCatalog.entry(id)?.parameters ?? []
     return try ParameterReader.read(body).map { DecodedParameter($0, known) }

@@ -51,7 +51,7 @@ public protocol PeerRole {
   static func stop(_ peer: inout Peer<Self>, _ reason: String)
 }
 
-// Reading control messages, for both roles.
+// Reads control messages for both roles.
 extension PeerCore {
   /// Reports the event that `read` creates from a message; a message that cannot be read is reported as malformed.
   mutating func report(_ message: ControlMessage, _ read: (ControlMessage) throws(ParameterError) -> PeerEvent?) {

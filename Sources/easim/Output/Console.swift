@@ -238,7 +238,7 @@ final class Console {
 
   // MARK: Output with a loop
 
-  /// Ensures that no later output blocks the caller.
+  /// Makes sure that no later output blocks the caller.
   func goLive(on loop: EpollLoop) {
     self.loop = loop
     shared.loop.withLock { $0 = loop }

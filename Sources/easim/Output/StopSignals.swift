@@ -16,7 +16,7 @@ enum StopSignals {
 
   static var count: Int { howMany.load(ordering: .acquiring) }
 
-  /// Starts to receive the signals. Call this before other threads start, because they inherit the signal mask.
+  /// Starts receiving the signals. Call this before other threads start, because they inherit the signal mask.
   ///
   /// - Parameters:
   ///   - secondInterrupt: how long the process may continue if the second signal is a SIGINT.

@@ -11,7 +11,7 @@ import AccessoryProfiles
 ///
 /// Invariant: the matcher never holds more than ``longestRequest`` bytes plus a delimiter.
 struct RequestMatcher {
-  /// The maximum size of a request, also in a fixed framing. Only a request whose delimiter never arrives can be
+  /// The maximum size of a request, even with a fixed framing. Only a request whose delimiter never arrives can be
   /// longer.
   static let longestRequest = 65_536
 
