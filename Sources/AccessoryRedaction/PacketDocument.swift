@@ -2,9 +2,9 @@ import AccessoryCaptures
 import AccessoryCore
 import AccessoryFormats
 
-/// A capture file: what `--capture` writes, or what other programs recorded from USB or Bluetooth. Redaction changes iAP2
-/// packets, native transfers, comments and interface descriptions in place. Of everything else that USB and Bluetooth
-/// carried, only headers stay, and the addresses of Bluetooth devices are replaced.
+/// A capture file: what `--capture` writes, or what other programs recorded from USB or Bluetooth. Redaction changes
+/// iAP2 packets, native transfers, comments and interface descriptions in place. Of everything else that USB and
+/// Bluetooth carried, only headers stay, and the addresses of Bluetooth devices are replaced.
 ///
 /// Files with link types or blocks that easim does not know are refused, because easim does not know what they contain.
 struct PacketDocument: RedactedDocument {

@@ -296,7 +296,7 @@ public final class SimulatedAccessory {
     }
   }
 
-  /// Keeps the accessory plugged in for the next device, in the same state as for the first.
+  /// Keeps the accessory plugged in, in its initial state, until the next device connects.
   private func awaitNextDevice() {
     flicker.deviceLeft()
     offer(isWhole: !flicker.isEmpty)

@@ -125,7 +125,7 @@ public final class World {
   }
 
   private final class Log {
-    // Exclusivity is not checked, because every event writes to this property. A write makes no calls.
+    // Exclusivity is not checked, because every event writes to this property. A write calls no other code.
     @exclusivity(unchecked) private(set) var events: [TimelineEvent] = []
     var lines: [String] = []
     private let report: (TimelineEvent) -> Void

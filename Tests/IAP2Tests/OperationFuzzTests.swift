@@ -167,7 +167,7 @@ private struct Subject<Role: Owned>: ~Copyable {
     settle(after: 100_000)
   }
 
-  /// Makes a call that a peer does not expect from the peer's owner.
+  /// Makes a random call, as no sensible owner of a peer would.
   mutating func whim(_ random: inout SeededRandom) {
     let id = UInt16(random.below(4))
     let bytes = random.bytes(random.below(300))

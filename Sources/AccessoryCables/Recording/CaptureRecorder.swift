@@ -13,7 +13,7 @@ import AccessoryFaults
 public final class CaptureRecorder {
   /// Pauses the cables while the file cannot be written as fast as bytes arrive.
   public let gate: CableGate
-  /// Creates a second observer for each recorded channel, such as a trace.
+  /// Creates an additional observer, such as a trace, for each recorded channel.
   public var companion: Companion?
   private var channels: [Weak<RecordedChannel>] = []
   private let epoch: Int64

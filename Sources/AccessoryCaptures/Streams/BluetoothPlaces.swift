@@ -20,7 +20,7 @@ struct FragmentPlaces {
   }
 }
 
-/// Where HCI's commands and events have the address of a device, and its name after the address.
+/// The position of a device's address in an HCI command or event; the device's name may follow the address.
 struct BluetoothIdentity {
   let address: Int
   var hasName = false

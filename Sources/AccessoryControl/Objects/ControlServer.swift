@@ -34,7 +34,7 @@ public final class ControlServer {
     public var transport = TransportOptions()
     /// The media through which addresses are opened.
     public var media = MediumTable.standard
-    /// The library in which profiles are found.
+    /// The library in which profiles are looked up.
     public var profiles = ProfileLibrary()
     /// Creates the coprocessor for an accessory that is plugged in at an address outside the server.
     public var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }

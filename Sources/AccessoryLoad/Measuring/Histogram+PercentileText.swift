@@ -46,7 +46,7 @@ extension Histogram {
     return levels
   }()
 
-  /// Returns how many lines there would be if the whole distribution had the line density used at `level` per cent.
+  /// Returns how many lines the whole list would have if its lines were as close together as at `level` per cent.
   private static func ticks(at level: Double) -> Double {
     var ticks = 10.0
     var distance = 100.0 / (100 - level)

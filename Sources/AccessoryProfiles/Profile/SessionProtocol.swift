@@ -134,7 +134,7 @@ extension Profile {
     public var id: UInt16
     /// The component's name.
     public var name: String
-    /// The kind of function.
+    /// What the component does.
     public var function: Function
 
     /// Creates a function.

@@ -14,8 +14,8 @@ public final class Session {
   public let id: UInt16
   /// The protocol that the session was opened for.
   public let protocolName: String
-  // Exclusivity is not checked, as in all code that bursts pass through: a session belongs to one loop and makes no
-  // calls while these properties change, and a reader has exclusive use of the buffer.
+  // Exclusivity is not checked, as in all code that bursts pass through: a session belongs to one loop and calls no
+  // other code while these properties change, and a reader has exclusive use of the buffer.
   /// Receives the session's events. The session retains its handler until the session ends.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// Why the session ended; nil while it is open.

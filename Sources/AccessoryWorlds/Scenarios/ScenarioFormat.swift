@@ -53,7 +53,7 @@ extension Scenario {
 }
 
 package struct ScenarioNames: Sendable {
-  /// The library in which profiles are found.
+  /// The library in which profiles are looked up.
   package var profiles = ProfileLibrary()
   /// The names that the file gives to accessories; nil if names are not checked.
   package var accessories: [String]?

@@ -73,7 +73,7 @@ public final class ScenarioPlayer {
   /// The app's client.
   public var client: ScenarioClient { app.client }
 
-  /// Whether every step has been played and the time after the last step has passed.
+  /// Whether every step has been played and the wait after the last step is over.
   public var isOver: Bool { timeline.isOver }
 
   /// Starts the scenario, which then runs on the loop.
@@ -111,7 +111,7 @@ public final class ScenarioPlayer {
 ///   one end     0 ──────── plug-in ‖ waits ‖ release ─ last step ── tail ── over
 /// ```
 package final class ScenarioTimeline {
-  /// Whether every step has been played and the time after the last step has passed.
+  /// Whether every step has been played and the wait after the last step is over.
   package private(set) var isOver = false
   /// The instant that counts as 0 on the scenario's timeline.
   package private(set) var beginning: Instant

@@ -67,7 +67,7 @@ export class PacketDetail {
     this.mark(this.pinned);
   }
 
-  // The smallest field that contains a given byte.
+  // Returns the smallest field that contains a given byte.
   markByte(target) {
     const at = target.dataset?.at;
     if (at === undefined) return;

@@ -11,7 +11,7 @@ export class Schemas {
 
   param(method, name) { return this.methods.get(method)?.params.find((param) => param.name === name); }
 
-  // The kinds of a definition such as quirk or fault, each with a name, a description and properties.
+  // Returns the kinds of a definition such as quirk or fault, each with a name, a description and properties.
   kinds(definition) {
     const definitions = this.definitions;
     return definitions[definition].anyOf.filter((one) => one.$ref).map((one) => {
@@ -161,7 +161,8 @@ export function inSeconds(text) {
   return found ? Number(found[1]) * UNITS[found[2]] : 0;
 }
 
-// The scale for a fault parameter's slider: logarithmic for durations and large numbers, in percent for probabilities.
+// Returns the scale for a fault parameter's slider: logarithmic for durations and large numbers, in percent for
+// probabilities.
 export function sliderScale(schema) {
   if (schema.kind === "Chance") return { min: 0, max: 100, step: 0.5, toText: (x) => `${x}%`, fromText: (t) => t.endsWith("%") ? parseFloat(t) : Number(t) * 100 };
   if (schema.kind === "Duration") {

@@ -253,7 +253,7 @@ export class LanePainter {
   }
 }
 
-// Whether two shapes that were drawn at different times stand for the same bar or mark.
+// Returns true if two shapes that were drawn at different times stand for the same bar or mark.
 export function same(a, b) {
   return Boolean(a && b) && a.number === b.number && a.packet === b.packet && a.lane === b.lane && a.mark === b.mark && a.t0 === b.t0;
 }
@@ -264,7 +264,7 @@ function barText(bar) {
   return bar.protocols?.join(", ") || bar.text;
 }
 
-// The number of bytes that had passed at a given time, from pairs of time and total.
+// Returns the number of bytes that had passed at a given time, from pairs of time and total.
 function totalAt(flow, t) {
   let low = 0;
   let high = flow.length;

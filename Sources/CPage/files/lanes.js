@@ -247,7 +247,7 @@ export class LaneView {
     return this.rows.find((row) => row.canOpen && y >= row.top - 4 && y < row.top + Math.max(row.height, BAR));
   }
 
-  // Opens or closes the lane whose title is at a point.
+  // Opens or closes the lane whose title is at the given point.
   openAt(point) {
     const row = this.titleAt(point);
     if (!row) return false;

@@ -75,7 +75,7 @@ export class Overview {
   }
 }
 
-// A card's position, if the card is visible in its scrolling box.
+// Returns a card's position, if the card is visible in its scrolling box.
 function seen(box, card) {
   if (!card) return null;
   const [outer, inner] = [box.getBoundingClientRect(), card.getBoundingClientRect()];
@@ -202,7 +202,7 @@ class AccessoryCard {
   }
 }
 
-// An accessory's name, with its serial number if another one has the same name.
+// Returns an accessory's name, with its serial number if another one has the same name.
 function unambiguous(name, serial, all) {
   return all.filter((one) => one.name === name).length > 1 ? `${name} ${serial}` : name;
 }

@@ -79,7 +79,7 @@ export class SessionBox {
   }
 }
 
-// The accessory at the other end of an app's session.
+// Returns the accessory at the other end of an app's session.
 export function accessoryOf(world, session) {
   const seen = world.apps.find((app) => app.app === session.app)?.sees?.find((one) => one.connectionID === session.connectionID);
   const all = world.accessories.filter((one) => one.serial === seen?.serialNumber);

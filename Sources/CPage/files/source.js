@@ -19,7 +19,7 @@ export class LivePackets {
     return { packet: { ...packet, bytes: fromHex(packet.hex) }, fields };
   }
 
-  // The given packets including their bytes, if the server still has them.
+  // Returns the given packets including their bytes, if the server still has them.
   async whole(world, packets) {
     const wanted = new Set(packets.map((one) => one.number));
     const found = [];
@@ -79,7 +79,7 @@ class RecordedPacket {
   }
 }
 
-// The data of an External Accessory session in a packet whose bytes are known.
+// Returns the data of an External Accessory session in a packet whose bytes are known.
 export function payloadOf(packet) {
   if (packet.event === "transfer") return packet.bytes;
   return packet.bytes.subarray(HEADER + 2, packet.cut > 0 ? undefined : packet.bytes.length - 1);
@@ -111,7 +111,7 @@ export class RecordedPackets {
   async whole(world, packets) { return packets; }
 }
 
-// The fields of acknowledgements and data packets, computed here because a trace does not store them.
+// Returns the fields of acknowledgements and data packets, computed here because a trace does not store them.
 export function plainFields(packet) {
   const { bytes } = packet;
   if (packet.control === undefined) return [];

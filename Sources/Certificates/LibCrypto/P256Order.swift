@@ -18,7 +18,7 @@ final class P256Order: @unchecked Sendable {
     modulus = Modulus(UInt256(bytes))
   }
 
-  /// Returns the inverse of a number modulo the order, by the binary algorithm of Euclid. The number has 32 bytes, and
+  /// Returns the inverse of a number modulo the order, using Euclid's binary algorithm. The number has 32 bytes, and
   /// is at least 1 and smaller than the order.
   ///
   /// libcrypto does not offer its own fast inverse. `BN_mod_exp_mont`, which raises a number to the power of the order

@@ -158,7 +158,7 @@ import Testing
     end.receives(data(1, "6161", sequence: 0x42) + stop(1, sequence: 0x43))
     #expect(end.reads(1) == [0x61, 0x61])
     end.opens(1, sequence: 0x44)
-    // A late reader of the old session's bytes does not disturb the new session's count.
+    // Reading the old session's bytes late does not affect the new session's count.
     end.peer.core.consume(100, of: 1)
     end.receives(data(1, "62", sequence: 0x45))
     #expect(end.told() == [.sessionReadable(1)])

@@ -95,7 +95,7 @@ import Testing
         // Each transfer is split, and the halves for the two devices are interleaved.
         frames.append(
           Fixture.usb(isFromAccessory ? "C" : "S", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, vector))
-        // The transfer's other half, its completion or submission, carries no data.
+        // A transfer is recorded twice, when it is submitted and when it is completed; one of the two records has no data.
         frames.append(
           Fixture.usb(isFromAccessory ? "S" : "C", endpoint: isFromAccessory ? 0x81 : 0x02, device: device, []))
       }

@@ -37,7 +37,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   }
 
   private static let probeCount = 2
-  /// How long the host may read nothing before probes are queued; the host then has the same time to read one.
+  /// How long the host may read nothing before probes are queued, and how long it then has to read a probe.
   static let silence = Duration.seconds(5)
 
   private let queue: any TransferQueue

@@ -55,7 +55,7 @@ public final class ScenarioAccessories {
     }
   }
 
-  /// Whether every step has been played and the time after the last step has passed.
+  /// Whether every step has been played and the wait after the last step is over.
   public var isOver: Bool { timeline.isOver }
   /// Whether a device is connected to a cable.
   public var hasDevice: Bool { ports.values.contains(where: \.hasCable) }

@@ -59,7 +59,7 @@ public final class ScenarioDevice {
 
   /// The app's client.
   public var client: ScenarioClient { player.client }
-  /// Whether all steps have been played and the time after the last step has passed.
+  /// Whether every step has been played and the wait after the last step is over.
   public var isOver: Bool { player.isOver }
   /// Whether there has been a cable; the first cable starts the scenario's clock.
   public private(set) var hasBegun = false

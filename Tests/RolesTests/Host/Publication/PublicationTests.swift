@@ -23,7 +23,7 @@ import Testing
         .early, nil, "identify 0, authenticate 1, identify 2, authenticate 3",
         ["0 + 1 []", "1 - 1 []", "1 + 2 [com.a, com.b]"]
       ),
-      // The device's flicker takes the times of the quirk. If authentication takes longer than the empty phase, the
+      // The device's own flicker uses the times in the quirk. If authentication takes longer than the empty phase, the
       // empty phase ends immediately after authentication.
       (
         .ready, "flicker,device,empty=250ms,gap=300ms", "identify 0, authenticate 40, timers",
