@@ -15,7 +15,7 @@ protocol PacketFault {
   /// When to call ``release(all:_:)`` even if no packet arrives.
   var deadline: Instant? { get }
 
-  /// Handles a packet. `isStruck` is true if the packet was selected. Whatever this function passes on replaces the packet.
+  /// Handles a packet, and replaces it with whatever it passes on. `isStruck` is true if the packet was selected.
   mutating func act(_ packet: RawSpan, _ header: PacketHeader?, isStruck: Bool, _ step: inout FaultStep)
 
   /// Passes on the held packets that are due, or all held packets if `all` is set.
