@@ -1,30 +1,30 @@
 // swift-tools-version: 6.2
-// The number beside each library is its floor; Scripts/check-house checks that dependencies only go down.
+// Each library has a floor number; Scripts/check-house checks that libraries depend only on lower floors.
 import PackageDescription
 
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
 
 /// For targets that call C without importing it. An imported C module would be needed by every target that can see
-/// ExternalAccessory, even by one that only asks `#if canImport(ExternalAccessory)` and does not depend on easim.
+/// ExternalAccessory, even by one that only tests `#if canImport(ExternalAccessory)` and does not depend on easim.
 let callingC = settings + [.enableExperimentalFeature("Extern")]
 
-/// Names with spaces between them.
+/// Creates dependencies from names that are separated by spaces.
 func targets(_ names: String) -> [Target.Dependency] {
   names.split(separator: " ").map { .init(stringLiteral: "\($0)") }
 }
 
-/// A library target and what it depends on. `floor` is read by Scripts/check-house, not by SwiftPM.
+/// Creates a library target with its dependencies. `floor` is read by Scripts/check-house, not by SwiftPM.
 func library(
   _ name: String, floor: Int, _ dependencies: String = "", exclude: [String] = [], embedded: Bool = false,
   swift: [SwiftSetting] = settings, linker: [LinkerSetting] = []
 ) -> Target {
-  // Library is a folder, or a link to one, whose files are compiled into the code.
+  // `Library` is a folder, or a link to a folder, whose files are embedded in the code.
   .target(
     name: name, dependencies: targets(dependencies), exclude: exclude,
     resources: embedded ? [.embedInCode("Library")] : [], swiftSettings: swift, linkerSettings: linker)
 }
 
-/// What several test targets share.
+/// Creates a target with code that several test targets share.
 func support(_ name: String, _ dependencies: String = "") -> Target {
   .target(
     name: name, dependencies: targets(dependencies), path: "Tests/Support/\(name)", swiftSettings: settings)
@@ -38,7 +38,7 @@ func tests(_ name: String, _ dependencies: String, exclude: [String] = []) -> Ta
   .testTarget(name: name, dependencies: targets(dependencies), exclude: exclude, swiftSettings: settings)
 }
 
-/// The commit and its day, for `easim --version`. Scripts give them to release builds: EASIM_COMMIT and EASIM_DATE.
+/// The commit and its date, for `easim --version`; scripts pass them to release builds in EASIM_COMMIT and EASIM_DATE.
 let origin: [CSetting] = ["EASIM_COMMIT", "EASIM_DATE"].compactMap { name in
   guard let value = Context.environment[name], !value.isEmpty,
     value.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" })
@@ -48,7 +48,7 @@ let origin: [CSetting] = ["EASIM_COMMIT", "EASIM_DATE"].compactMap { name in
 
 let package = Package(
   name: "easim",
-  // docs/dev/public-api.md says what each promises.
+  // docs/dev/public-api.md describes what each product promises.
   products: [
     .executable(name: "easim", targets: ["easim"]),
     .library(name: "ExternalAccessoryHardware", targets: ["AccessoryHardware"]),
@@ -70,28 +70,27 @@ let package = Package(
     .target(name: "CLinux"),
     // The files of the live page, embedded by the compiler.
     .target(name: "CPage", exclude: ["files"]),
-    // Functions of the system that tests of apps hear of first.
+    // Intercepts system functions that an app calls, for tests.
     .target(name: "CAppCalls"),
-    // What only the program needs: which commit it is, and libmicrohttpd, which is loaded when it is needed.
+    // Needed only by the program: the commit that it was built from, and libmicrohttpd, which is loaded on demand.
     .target(name: "CEasim", dependencies: ["CLinux"], cSettings: origin),
-    // sd-bus of libsystemd, which is loaded when it is needed; CLinux loads zlib.
+    // libsystemd's sd-bus, which is loaded on demand (CLinux loads zlib in the same way).
     .target(name: "CSystemd", dependencies: ["CLinux"]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev", "libudev-dev"])]),
 
-    // Below all floors: what the protocol and everything else are written with;
-    // files and options, described once.
+    // Below all floors: basic types for everything else, and the descriptions of file formats and options.
     library("WireBasics", floor: -2),
     library("AccessoryFormats", floor: -1, "WireBasics"),
 
-    // The protocol; loops, channels and addresses.
+    // The iAP2 protocol; loops, channels and addresses.
     library("IAP2", floor: 0, "WireBasics"),
     library("AccessoryCore", floor: 0, "AccessoryFormats WireBasics"),
 
-    // What all runs have: verdicts, shards, reports and their writers.
+    // Common to all runs: verdicts, shards, reports and their writers.
     library("AccessoryRuns", floor: 1, "AccessoryCore AccessoryFormats"),
 
-    // The system's sockets, terminals and processes; faults of cables; what an accessory is; captures; certificates.
+    // Sockets, terminals and processes; cable faults; accessory profiles; captures; USB; certificates.
     library("LinuxIO", floor: 1, "AccessoryCore AccessoryFormats CLinux", swift: callingC),
     library("AccessoryFaults", floor: 1, "AccessoryCore AccessoryFormats IAP2"),
     library(
@@ -104,7 +103,7 @@ let package = Package(
       "Certificates", floor: 1, "AccessoryCore AccessoryFormats", swift: callingC,
       linker: [.linkedLibrary(":libcrypto.so.3")]),
 
-    // The shared session layer; from an address to a cable; Bluetooth.
+    // The session layer of both roles; how an address becomes a cable; Bluetooth.
     library("AccessorySessions", floor: 2, "AccessoryCore AccessoryFormats IAP2"),
     library(
       "AccessoryCables", floor: 2,
@@ -112,7 +111,7 @@ let package = Package(
       swift: callingC),
     library("AccessoryBluetooth", floor: 2, "LinuxIO AccessoryCore AccessoryFormats CLinux CSystemd"),
 
-    // The two roles, as a user thinks of them; what only programs with hardware link.
+    // The two roles, accessory and host; the media that only programs that use hardware link.
     library(
       "AccessorySimulator", floor: 3,
       "AccessoryCables AccessorySessions AccessoryProfiles LinuxIO Certificates AccessoryCore AccessoryFormats "
@@ -124,17 +123,17 @@ let package = Package(
       "AccessoryHardware", floor: 3,
       "AccessoryBluetooth AccessoryUSB AccessoryCables AccessoryProfiles LinuxIO AccessoryCore"),
 
-    // Files without names and serial numbers.
+    // Removes names and serial numbers from files.
     library(
       "AccessoryRedaction", floor: 2, "AccessoryCaptures Certificates AccessoryCore AccessoryFormats IAP2"),
 
-    // The files of the live page, what it shows of packets, and traces: the page with a run inside.
+    // The live page's files, the packets that it shows, and traces, which are copies of the page that contain a run.
     library(
       "AccessoryPages", floor: 3,
       "AccessoryCables AccessorySessions AccessoryFaults Certificates AccessoryCore AccessoryFormats IAP2 CPage",
       swift: callingC),
 
-    // Both ends in one process; either end of a recording, played to the live other end.
+    // Worlds with both ends in one process; recordings that play either end to a live peer.
     library(
       "AccessoryWorlds", floor: 4,
       "AccessorySimulator AccessoryHost AccessoryCables AccessorySessions AccessoryProfiles AccessoryFaults "
@@ -144,7 +143,7 @@ let package = Package(
       "AccessorySimulator AccessoryHost AccessoryCables AccessorySessions AccessoryProfiles AccessoryCaptures "
         + "Certificates AccessoryCore AccessoryFormats IAP2"),
 
-    // Seeded worlds and their rules; Apple's API, and what apps of Apple's systems have beside it and Linux has not.
+    // Seeded worlds and their rules; Apple's API, and stand-ins for other APIs that Linux lacks.
     library(
       "AccessorySoak", floor: 5,
       "AccessoryWorlds AccessorySimulator AccessoryHost AccessoryCables AccessorySessions AccessoryProfiles "
@@ -155,7 +154,7 @@ let package = Package(
         + "AccessoryFormats IAP2"),
     library("ExternalAccessoryAppStandIns", floor: 5),
 
-    // What tests hold in their hands; load tests; is an accessory right?
+    // The worlds that app tests control; load tests; the check of an accessory.
     library(
       "ExternalAccessorySimulation", floor: 6,
       "ExternalAccessoryAppStandIns ExternalAccessory AccessoryWorlds AccessorySimulator AccessoryHost "
@@ -168,7 +167,7 @@ let package = Package(
       "AccessoryCheck", floor: 6,
       "AccessoryCables AccessoryProfiles LinuxIO Certificates AccessoryRuns AccessoryCore AccessoryFormats IAP2"),
 
-    // Worlds for XCTest; the control protocol; the command line.
+    // Worlds for XCTest; the control protocol; the command-line program.
     library("ExternalAccessoryXCTest", floor: 7, "ExternalAccessorySimulation"),
     library(
       "AccessoryControl", floor: 7,
@@ -181,12 +180,12 @@ let package = Package(
         + "AccessorySimulator AccessoryHost AccessoryHardware AccessoryBluetooth AccessoryUSB AccessoryCables "
         + "AccessorySessions AccessoryProfiles AccessoryCaptures AccessoryFaults LinuxIO Certificates AccessoryPages "
         + "AccessoryRedaction AccessoryRuns AccessoryCore AccessoryFormats IAP2 CEasim CLinux"),
-    // An app of its own, as it would be on iOS: EADemo's session controller. Tests run it against `easim run`.
+    // A separate app, as on iOS, with EADemo's session controller. Tests run the app with `easim run`.
     program("EADemoClient", "ExternalAccessory AccessoryHardware"),
 
-    // What several test targets share; ChannelsOnHardware is the suite of all channels on USB and Bluetooth, for a guest
-    // of the kernel lane, and RealTimeSoak two processes for minutes and hours, and what becomes of them: Scripts/soak.
-    // The guest has no Swift Testing, so what runs there does not depend on TestSupport.
+    // Code that several test targets share. ChannelsOnHardware runs the channel suite on USB and Bluetooth in a guest
+    // of the kernel lane, which has no Swift Testing, so it does not depend on TestSupport. RealTimeSoak runs pairs of
+    // processes for minutes or hours (Scripts/soak).
     support("TestSupport", "AccessoryCore AccessoryFormats"),
     support("ChannelSuite", "AccessoryCore AccessoryFormats CLinux"),
     support(
@@ -237,7 +236,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// One test target at a time builds in a fraction of the time: EASIM_TESTS=IAP2Tests swift test
+// Building a single test target takes a fraction of the time: EASIM_TESTS=IAP2Tests swift test
 if let wanted = Context.environment["EASIM_TESTS"] {
   package.targets.removeAll { $0.type == .test && $0.name != wanted }
 }

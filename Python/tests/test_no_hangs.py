@@ -77,7 +77,7 @@ def test_a_server_that_is_stopped_is_given_up(hasty: easim.Server) -> None:
 def test_a_server_that_died_between_calls_is_noticed_at_once() -> None:
     with easim.Server() as server:
         os.kill(server.pid, signal.SIGKILL)
-        # The socket ends with the process, so writing already fails.
+        # The socket is gone along with the process, so a write fails immediately.
         os.waitid(os.P_PID, server.pid, os.WEXITED | os.WNOWAIT)
         for _ in range(2):
             with pytest.raises(easim.ProgramError, match="ended with exit code -9"):

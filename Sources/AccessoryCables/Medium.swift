@@ -2,10 +2,9 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// A medium: the kinds of addresses that it covers, and how to open them in either role, such as the local directory,
-/// sockets and terminals, USB.
+/// A medium, such as USB or a local directory: which kinds of addresses it covers, and how to open them in either role.
 ///
-/// A new medium needs one conformance and one line in a ``MediumTable``. Commands, worlds and apps do not change. A
+/// A new medium needs one conformance and one line in a ``MediumTable``. Commands, worlds and apps need no changes. A
 /// medium implements only what it supports; the default implementations throw a ``TransportError``.
 ///
 /// ```swift
@@ -73,10 +72,10 @@ extension Medium {
   /// The default is true, because there is nothing to release.
   public var isIdle: Bool { true }
 
-  /// The default is no capacity, for media on which simulated accessories cannot appear.
+  /// The default is no capacity, because simulated accessories cannot appear on such a medium.
   public var capacity: PortCapacity { .none }
 
-  /// The default implementation throws, for media on which simulated accessories cannot appear.
+  /// The default implementation throws, because simulated accessories cannot appear on such a medium.
   public func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
     throw TransportError.hostsOnly(address)
   }

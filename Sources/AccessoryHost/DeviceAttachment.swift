@@ -216,7 +216,8 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func handleResponse(_ response: [UInt8]) {
-    // The next response is preceded by another certificate, so neither of the two is needed any longer.
+    // The next response is preceded by another certificate, so this challenge and this certificate are no longer
+    // needed.
     defer { (challenge, certificate) = ([], []) }
     switch device.authenticator.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted where refusesSignatures:

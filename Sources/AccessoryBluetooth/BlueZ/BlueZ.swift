@@ -36,7 +36,7 @@ package final class BlueZ {
     }
   }
 
-  /// How far the connection to BlueZ has come.
+  /// The progress of the connection to BlueZ.
   package enum State: Equatable, Sendable {
     /// The connection was not started, or is still waiting for the first answer.
     case starting
@@ -199,8 +199,8 @@ package final class BlueZ {
     }
   }
 
-  /// Sets a property. While BlueZ is still changing it, for example for another program, BlueZ refuses to change it
-  /// again, so the call is repeated for two seconds.
+  /// Sets a property. While BlueZ is still changing the property, for example for another program, BlueZ refuses to
+  /// change it again, so the call is repeated for two seconds.
   func set(
     _ path: String, _ interface: String, _ name: String, _ value: BusValue, tries: Int = 20,
     completion: @escaping (Result<Void, BluetoothError>) -> Void = { _ in }

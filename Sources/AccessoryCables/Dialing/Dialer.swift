@@ -77,7 +77,7 @@ public final class Dialer {
     try finder.start { [unowned self] change in happened(change) }
   }
 
-  /// Stops connecting. Cables that are plugged in stay until they end.
+  /// Stops connecting. Cables that are plugged in stay open until they end on their own.
   public func stop() {
     isStopped = true
     finder.stop()

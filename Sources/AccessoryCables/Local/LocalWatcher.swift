@@ -282,8 +282,8 @@ final class OwnerWatch {
 
 /// The last known card of each recent accessory, used when an accessory reappears too briefly for its card to be read.
 ///
-/// To limit memory, cards are kept in two halves: when the newer half is full, it replaces the older half. At least the
-/// cards of the last `room` accessories are therefore kept, and at most twice as many cards.
+/// To limit memory, cards are kept in two halves; when the newer half is full, it replaces the older one. This keeps
+/// the cards of at least the last `room` accessories, and of at most twice as many.
 struct RecentCards<Accessory> {
   private var newer: [Substring: Accessory] = [:]
   private var older: [Substring: Accessory] = [:]

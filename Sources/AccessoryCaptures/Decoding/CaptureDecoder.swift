@@ -174,7 +174,7 @@ public final class CaptureDecoder {
   ) {
     let name = form == .hex ? dump.names[stream] : form == .log ? logNames[stream] : ""
     for piece in pieces {
-      // An entry's line number is that of its last byte. A log's directions all count as one cable.
+      // An entry's line number is that of its last byte. All directions in a log count as one cable.
       let place = logRun.map {
         CaptureEntry.Place.packet($0.line, time: .origin + $0.time, cable: 1, offset: piece.range.lowerBound)
       }

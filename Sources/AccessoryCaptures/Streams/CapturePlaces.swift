@@ -1,7 +1,7 @@
 import AccessoryCore
 
-/// The positions of what a capture file's frames carry: the bytes of iAP2, the headers around them, and the names of
-/// devices. All other bytes of frames belong to other devices and services.
+/// The positions of everything that a capture file's frames carry: the bytes of iAP2, the headers around them, and the
+/// names of devices. All other bytes of frames belong to other devices and services.
 package struct CapturePlaces {
   /// The bytes that one side of a connection sent, in order.
   package struct Stream {

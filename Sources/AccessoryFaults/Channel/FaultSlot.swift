@@ -46,7 +46,7 @@ final class FaultSlot {
   var isIdle: Bool { !isOpen && inStage == 0 && step.output.isEmpty && waiting.isEmpty }
 
   /// Whether the fault has output that has not been accepted yet. Until that output has been accepted, the fault
-  /// accepts and does nothing.
+  /// accepts nothing and does nothing.
   var isBlocked: Bool { !step.output.isEmpty }
 
   var held: Int { step.output.count + inStage + waiting.count }

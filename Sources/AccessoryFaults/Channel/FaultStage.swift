@@ -112,7 +112,7 @@ struct FaultStep {
 public struct FaultCount: Equatable, Sendable {
   /// The number of effects: packets lost, chunks split, chunks delayed, cuts.
   public var hits = 0
-  /// How many bytes were affected.
+  /// How many bytes the fault affected.
   public var bytes = 0
 
   /// Creates a count of zero.

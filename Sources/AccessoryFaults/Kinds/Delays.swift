@@ -116,7 +116,7 @@ extension Fault {
   public struct Collapse: FaultKind {
     /// The largest write that is still fast, in bytes.
     public var above = 2_048
-    /// How many bytes per second pass if a write is larger.
+    /// The rate of larger writes in bytes per second.
     public var rate = 2_000
     /// How many bytes may be held before the sender has to wait.
     public var capacity = 65_536

@@ -38,7 +38,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public var audioRate = 48_000
   /// Whether the device begins with authentication or with identification.
   public var order = HostOrder.auto
-  /// How the device phrases its answers.
+  /// Whether the device sends the requested power attributes together or separately.
   public var powerUpdates = PowerUpdates.combined
   /// Whether the device automatically answers every message that it understands.
   public var answers = true

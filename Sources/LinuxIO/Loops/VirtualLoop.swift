@@ -38,7 +38,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
   }
 
   // Overlapping access is not checked, because this runs for every packet: the state belongs to the one thread that is
-  // inside a step, and no calls are made while the state is written.
+  // inside a step, and no other code is called while the state is written.
 
   /// The virtual time, which starts at 0.
   @exclusivity(unchecked) public private(set) var now = Instant.origin
