@@ -179,8 +179,8 @@ package final class BluetoothAccessory {
       waiting = new
       // A host has only one connection to a service at a time. If the host connects again, the earlier connection is
       // dead, even if the kernel has not noticed. When the host's radio is switched off with rfkill, for example, the
-      // other end is not notified. If each end opened one of the two connections, both are alive, and the earlier one
-      // is kept.
+      // other end is not notified. If each end opened one of the two connections, both are alive, and the first is
+      // kept.
       if live.isMadeByHost == new.isMadeByHost { channel.hangUp() }
       return
     }
@@ -234,8 +234,7 @@ package final class BluetoothAccessory {
   }
 }
 
-/// Changes an adapter's settings so that it is visible and pairable under the accessory's name, and restores them
-/// later.
+/// Makes an adapter visible and pairable under the accessory's name, and restores its settings later.
 ///
 /// The original settings are kept while the adapter is off and while BlueZ restarts. Reading the settings again would
 /// return the changed ones, because BlueZ remembers the accessory's name.

@@ -1,8 +1,8 @@
 import AccessoryCore
 import LinuxIO
 
-/// Bluetooth for the Apple device's role: lists the paired accessories, connects to them, and accepts connections from
-/// them.
+/// Bluetooth for the Apple device's role: lists the paired accessories, connects to them, and accepts their
+/// connections.
 ///
 /// When both ends connect at the same time, the host keeps the first connection and closes the other. The accessory
 /// keeps both connections open until one of them ends, so both sides end up with the one that the host kept. When a

@@ -29,8 +29,7 @@ public protocol Medium: Sendable {
   ) throws
     -> any AccessoryFinder
 
-  /// Lists the accessories currently at an address without connecting to them; nil if they cannot be listed without a
-  /// connection.
+  /// Lists the accessories currently at an address without connecting to them; nil if that is impossible.
   func look(at address: Address) throws -> Sighting?
 
   /// Whether serial numbers are known before a connection is made, as in a local directory.
@@ -102,8 +101,7 @@ public struct Sighting {
   }
 }
 
-/// Finds the accessories at one address and connects to them, one attempt at a time. A ``Dialer`` decides when to
-/// connect.
+/// Finds the accessories at one address and connects to them, one attempt at a time. A ``Dialer`` decides when.
 public protocol AccessoryFinder: AnyObject {
   /// Whether the finder itself reports arrivals and departures. If the finder does not report them, only a connection
   /// shows whether an accessory is present.

@@ -6,8 +6,7 @@ import LinuxIO
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
-/// A program's media, looked up by the kinds of addresses that they open. No other type decides how an address becomes
-/// a cable.
+/// A program's media, looked up by kinds of addresses. No other type decides how an address becomes a cable.
 ///
 /// ```swift
 /// let media = MediumTable.linked
@@ -66,8 +65,7 @@ public struct MediumTable: Sendable {
     return Dialer(finder, for: owner, on: loop, wanted: wanted, wrap: wrap)
   }
 
-  /// Lists the accessories currently at an address without connecting to them; nil if they cannot be listed without a
-  /// connection.
+  /// Lists the accessories currently at an address without connecting to them; nil if that is impossible.
   public func look(at address: Address) throws -> Sighting? {
     try self[address].look(at: address)
   }

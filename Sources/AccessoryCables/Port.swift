@@ -2,8 +2,7 @@ import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
-/// The place where a simulated accessory is plugged in: an address that it listens on, or one end of an in-memory
-/// cable.
+/// The place where a simulated accessory is plugged in: an address, or one end of an in-memory cable.
 ///
 /// Opening the port plugs the accessory in, and closing it unplugs it. Each device that connects brings its own cable.
 public protocol Port: AnyObject {

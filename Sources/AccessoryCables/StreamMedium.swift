@@ -37,8 +37,7 @@ private final class StreamHub: PortHub {
 /// Assumes that there is an accessory at the address; every attempt to connect tests this assumption.
 private final class StreamFinder: AccessoryFinder {
   let seesArrivals = false
-  // The pauses are short, because these media do not report arrivals, and an accessory that reconnects quickly must not
-  // be missed.
+  // The pauses are short, because these media do not report arrivals, and a quick reconnect must not be missed.
   let pauses = RedialPauses(shortest: .milliseconds(20), longest: .milliseconds(500))
 
   private let address: Address

@@ -7,8 +7,7 @@ import AccessoryFormats
 /// let chain = try LinkPreset.faults("bluetooth-scanning")   // also accepts any fault: "loss,chance=5%"
 /// ```
 ///
-/// The rates were reported from the field. Delays for which there is no report are our own choice, as noted at each
-/// preset.
+/// The rates were reported from the field. Delays without a report are our own choice, as noted at each preset.
 public struct LinkPreset: Equatable, Sendable {
   /// The preset's name in `--fault`.
   public let name: String

@@ -153,7 +153,7 @@ public final class Device {
     formerLinks += attachment.linkCounters
   }
 
-  /// Returns a link's limits as text. The most recent text is cached, because an accessory that reconnects has the same
+  /// Returns a link's limits as text. The latest text is cached, because an accessory that reconnects has the same
   /// limits.
   func terms(of agreement: LinkAgreement) -> String {
     let (length, window) = (agreement.peerMaximumPacketLength, agreement.peerMaximumOutstandingPackets)

@@ -216,8 +216,7 @@ final class DeviceAttachment: ConnectionOwner {
   }
 
   private func handleResponse(_ response: [UInt8]) {
-    // The next response is preceded by another certificate, so this challenge and this certificate are no longer
-    // needed.
+    // The next response is preceded by another certificate, so this challenge and certificate are not needed any more.
     defer { (challenge, certificate) = ([], []) }
     switch device.authenticator.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted where refusesSignatures:

@@ -119,8 +119,8 @@ package final class BlueZ {
       let bus = try MessageBus(place, on: loop) { [weak self] error in self?.busEnded(error) }
       let objectsRule = "type='signal',sender='\(Self.service)',interface='\(Self.managerInterface)'"
       let propertiesRule = "type='signal',sender='\(Self.service)',interface='\(Self.propertiesInterface)'"
-      // The reference is weak, because the handler of one signal may release this object before the next signal is
-      // delivered.
+      // The reference is weak, because the handler of one signal may release this object before the next signal
+      // arrives.
       try bus.onSignal(objectsRule) { [weak self] in self?.changed($0) }
       try bus.onSignal(propertiesRule) { [weak self] in self?.changed($0) }
       try bus.onSignal(

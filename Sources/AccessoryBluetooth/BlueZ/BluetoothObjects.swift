@@ -110,8 +110,7 @@ enum BlueZPath {
   }
 }
 
-/// The adapters and devices that BlueZ knows, updated from BlueZ's answers and signals. This type uses no bus and no
-/// clock.
+/// The adapters and devices that BlueZ knows, updated from BlueZ's answers and signals. The type needs no bus or clock.
 ///
 /// Signals may arrive in any order: the change or removal of an unknown device is ignored.
 package struct BluetoothObjects: Equatable, Sendable {

@@ -40,8 +40,7 @@ package final class MessageBus: TimerHandler {
   /// The maximum number of messages handled in one turn of the loop.
   private static var turnLimit: Int { 64 }
 
-  /// Connects to the bus. The connection is established in later turns of the loop, but calls can be made
-  /// immediately.
+  /// Connects to the bus. The connection comes up in later turns of the loop, but calls can be made immediately.
   ///
   /// - Parameter ended: called once, when the connection to the bus ends.
   /// - Throws: ``BusError`` if there is no such bus.

@@ -55,8 +55,7 @@ final class RFCOMMDial: Connecting, DescriptorHandler {
     self.remote = remote
     self.completion = completion
     limit = loop.schedule(after: Self.timeout) { [unowned self] in finish(.failure(.timedOut)) }
-    // The attempt starts in a later turn, so that even an immediate failure is reported only after this function has
-    // returned.
+    // The attempt starts in a later turn, so that this function returns before even an immediate failure is reported.
     pause = loop.schedule(after: .zero) { [unowned self] in open(.serviceDiscovery, .connectingSDP) }
   }
 

@@ -52,8 +52,7 @@ public struct Line: Equatable, Sendable {
     }
   }
 
-  /// Requests a cable now, because the accessory is wanted or has changed. Returns true if an attempt should be
-  /// started.
+  /// Requests a cable now, because the accessory is wanted or has changed. Returns true if an attempt should start.
   public mutating func dial() -> Bool {
     switch state {
     case .dialling, .connected: return false
@@ -85,8 +84,7 @@ public struct Line: Equatable, Sendable {
     return isNews
   }
 
-  /// Records that the cable has ended. `reason` explains why the accessory never became ready; nil if the accessory
-  /// became ready.
+  /// Records that the cable has ended. `reason` explains why the accessory never became ready; nil if it did.
   public mutating func ended(_ reason: TransportError?, now: Instant) {
     guard state == .connected else { return }
     trouble = reason

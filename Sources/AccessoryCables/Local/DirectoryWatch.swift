@@ -69,8 +69,7 @@ public final class DirectoryWatch {
 
   private func readEvents() {
     while source.number >= 0 {
-      // The event is copied out of the loop's buffer before the handler is called, because the handler may borrow the
-      // same buffer.
+      // The event is copied out of the loop's buffer before the handler is called, because it may borrow that buffer.
       let events = loop.withReadBuffer { buffer -> [(directory: Int32, event: Event)]? in
         let count = read(source.number, buffer.baseAddress, buffer.count)
         return count > 0 ? Self.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil

@@ -3,8 +3,7 @@ import AccessoryFormats
 import Glibc
 import LinuxIO
 
-/// An attached accessory's description of itself in the local directory. Hosts can read this card before claiming a
-/// cable.
+/// An attached accessory's description of itself in the local directory. Hosts can read it before claiming a cable.
 ///
 /// The card is only a hint. Everything that apps see comes from the identification.
 ///
@@ -24,13 +23,11 @@ public struct LocalCard: Equatable, Sendable {
   public var manufacturer: String
   /// The model number.
   public var model: String
-  /// The protocols that the accessory currently offers. In the first half of a flicker, the accessory offers no
-  /// protocols.
+  /// The protocols that the accessory currently offers. In the first half of a flicker, it offers none.
   public var protocols: [String]
   /// The process that plays the accessory.
   public var process: ProcessIdentity
-  /// When the accessory was attached, in microseconds since 1970, which is precise enough to preserve the order of
-  /// arrival.
+  /// When the accessory was attached, in microseconds since 1970, precise enough to preserve the order of arrival.
   public var attachedAt: Int
 
   /// Creates a card.
@@ -55,8 +52,7 @@ public struct LocalCard: Equatable, Sendable {
     String(JSON5Writer.write(CardFile.format.tree(CardFile(card: self, socket: socket)), as: .jsonLine).dropLast())
   }
 
-  /// Reads a card from the local directory. Unknown keys are ignored, because a later version may have written the
-  /// card.
+  /// Reads a card from the local directory. Unknown keys are ignored, because a later version may have written it.
   ///
   /// - Throws: ``LocalCardError``, which names the card and its problem.
   public init(reading bytes: [UInt8], of entry: LocalEntry) throws(LocalCardError) {

@@ -131,8 +131,7 @@ public enum LocalError: Error, Equatable, Sendable, CustomStringConvertible {
   case oldVariable
   case notADirectory(String)
   case notOwned(String, by: UInt32)
-  /// Other users can write to the directory. easim suggests changing the directory's mode only if it serves no other
-  /// purpose.
+  /// Other users can write to the directory. easim suggests changing its mode only if it serves no other purpose.
   case writable(String, by: Others, holdsOnlyOwnFiles: Bool)
   case noParent(String)
   /// The path is too long for sockets in the directory.

@@ -66,8 +66,7 @@ final class LocalPort: Port {
   /// Makes the accessory appear in the local directory.
   func open(_ onEvent: @escaping (PortEvent) -> Void) throws {
     guard let appearance else { preconditionFailure("show() must be called before open() in the local directory") }
-    // The directory is created at every attachment, because the directory may have been removed while the accessory was
-    // unplugged.
+    // The directory is created at every attachment, because it may have been removed in the meantime.
     try directory.make()
     let (entry, listener) = try listen(onEvent)
     let plugged = Plugged(entry: entry, listener: listener, attachedAt: Self.microseconds(), onEvent: onEvent)

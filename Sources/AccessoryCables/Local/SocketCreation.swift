@@ -2,8 +2,7 @@ import Glibc
 import LinuxIO
 
 extension LocalDirectory {
-  /// Runs `body`, which creates a socket in this directory, while the directory is marked as having one under
-  /// construction.
+  /// Runs `body`, which creates a socket in this directory, while a mark on the directory says so.
   ///
   /// A socket's file exists for a moment before the process can be reached through the socket. The mark keeps
   /// ``sweep()`` from removing the file in that moment. A file without a mark was left by a process that has ended. The

@@ -114,8 +114,7 @@ private final class RecordedChannel: CableWitness {
 }
 
 extension Cable {
-  /// Returns a version of the cable that is recorded at this end. Each of the cable's channels becomes a separate
-  /// interface.
+  /// Returns a version of the cable that is recorded at this end. Each of its channels becomes a separate interface.
   public func recorded(
     by recorder: CaptureRecorder, at end: Cable.End, named name: String, description: String,
     on loop: any EventLoop

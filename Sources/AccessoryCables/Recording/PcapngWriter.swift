@@ -10,7 +10,7 @@ import AccessoryCore
 /// write(writer.packet(bytes, on: cable, at: nanoseconds, from: .accessory))
 /// ```
 ///
-/// Times are in nanoseconds. Directions are from the device's point of view: whatever the accessory sends counts as
+/// Times are in nanoseconds. Directions are from the device's point of view: what the accessory sends counts as
 /// received.
 public struct PcapngWriter: Sendable {
   private let program: String

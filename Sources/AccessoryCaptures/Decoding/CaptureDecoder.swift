@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Decodes a capture of any size packet by packet as its bytes arrive. The entries are the lines that `easim decode`
+/// Decodes a capture of any size packet by packet as bytes arrive. The entries are the lines that `easim decode`
 /// prints.
 ///
 /// ```swift

@@ -17,8 +17,7 @@ public struct CaptureEntry: Equatable, Sendable {
     /// A control message outside a packet.
     case message
     case skipped
-    /// A comment in a capture file, or a transcript line about something other than a packet, for example that one side
-    /// was closed.
+    /// A comment in a capture file, or a transcript line about something other than a packet, such as one side closing.
     case note
     case transfer
     /// A cable in a capture file, reported before the cable's first packet.

@@ -136,8 +136,7 @@ final class CaptureFileDecoder {
         bytes: Array(frame.bytes), on: channel(frame, interface)))
   }
 
-  /// Returns the native channel that an interface carries, if its name consists of a cable and a protocol, as easim
-  /// writes it.
+  /// Returns the native channel that an interface carries, if easim named it after a cable and a protocol.
   private func channel(_ frame: CaptureFrame, _ interface: CaptureInterface) -> CaptureEntry.NativeChannel? {
     guard interface.linkType == .nativeTransport else { return nil }
     let ending = " \(interface.description)"

@@ -147,7 +147,7 @@ package enum ByteOrder {
 }
 
 extension RandomAccessCollection<UInt8> where Index == Int {
-  /// Returns the integer in the `count` bytes at `position`, counted from the first byte. The array must contain those
+  /// Returns the integer in the `count` bytes at `position`, counted from the first byte. The array must have those
   /// bytes.
   package func number(at position: Int, _ count: Int, _ order: ByteOrder) -> UInt64 {
     var value: UInt64 = 0

@@ -46,8 +46,8 @@ struct RecordFileReader<Format: RecordFormat>: CaptureFileReader {
     }
     while !file.isOver, file.window.count >= Format.recordHeaderSize {
       let offset = file.window.offset
-      // The changed format is stored only when the record is complete, because an incomplete record's header will be
-      // read again.
+      // The changed format is stored only when the record is complete, because the header of an incomplete one is read
+      // again.
       var next = format
       guard let header = next.record(file.window.all.prefix(Format.recordHeaderSize)) else {
         return file.stop("a record with an impossible length; the rest is not read", emit)
@@ -171,7 +171,7 @@ struct PacketLoggerFormat: RecordFormat {
   private static func order(of bytes: ArraySlice<UInt8>) -> ByteOrder? {
     let type = bytes[bytes.startIndex + 12]
     return [ByteOrder.big, .little].first { order in
-      // After the length, a record's header has 9 bytes. The fraction of a second is in microseconds, and so below a
+      // A record's header has 9 bytes after the length. The fraction of a second is in microseconds, and so below a
       // million.
       (9...65_600).contains(bytes.u32(at: 0, order)) && bytes.u32(at: 8, order) < 1_000_000
         && (type <= 0x0D || type >= 0xF7)

@@ -50,8 +50,7 @@ public struct Recording: Equatable, Sendable {
     public var opened: Instant
     /// The number of the captured packet that opened the session.
     public var packet: Int
-    /// Whether the session used a native channel. For such a session, a capture shows nothing before the first
-    /// transfer.
+    /// Whether the session used a native channel. If so, a capture shows nothing before the first transfer.
     public var isNative = false
     /// The session's bytes.
     public var steps: [Step] = []
@@ -73,8 +72,7 @@ public struct Recording: Equatable, Sendable {
     public var cable: Int
     /// The time of the attachment's first packet.
     public var begin: Instant
-    /// The time of the attachment's last packet, or the time at which the cable was unplugged, if the capture contains
-    /// it.
+    /// The time of the attachment's last packet, or the time at which the cable was unplugged if the capture shows it.
     public var end: Instant
     /// The accessory's identification; nil if the capture does not contain it.
     public var identification: Identification?

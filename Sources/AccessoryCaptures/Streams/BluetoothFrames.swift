@@ -154,7 +154,7 @@ struct BluetoothFrames {
     }
     if isContinued {
       guard half.isOpen else {
-        // Bytes before the first start fragment belong to a payload that began before the capture, which is not a
+        // Bytes before the first start fragment belong to a payload that began before the capture; this is not a
         // problem.
         if half.hasBegun { emit(.problem(key, "a fragment whose beginning is missing")) }
         return

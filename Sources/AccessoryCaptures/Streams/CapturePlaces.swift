@@ -38,8 +38,8 @@ package struct CapturePlaces {
       throw CaptureProblem(offset: 0, message: "this is not a file of packets", isFinal: true)
     }
     var items: [CaptureFileItem] = []
-    // The reader gets the whole file as one array and keeps that array, so the indexes of a frame's bytes are offsets
-    // in the file.
+    // The reader gets the whole file as one array and keeps it, so the indexes of a frame's bytes are offsets in the
+    // file.
     reader.append(bytes) { items.append($0) }
     reader.finish { items.append($0) }
     for item in items {

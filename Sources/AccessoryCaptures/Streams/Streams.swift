@@ -11,8 +11,7 @@ struct ConnectionKey: Hashable {
     ConnectionKey(interface: interface, place: place, channel: channel)
   }
 
-  /// Returns true if the end of another connection, or of all connections at that connection's address, also ends this
-  /// one.
+  /// Whether the end of another connection, or of all connections at that connection's address, also ends this one.
   func isEnded(by other: ConnectionKey, isWholePlace: Bool) -> Bool {
     other.interface == interface && other.place == place && (isWholePlace || other.channel == channel)
   }

@@ -328,8 +328,7 @@ extension CheckRun {
     }
   }
 
-  /// Returns a ready attachment after 5 s of silence, and the index in the attachment's record at which the silence
-  /// began.
+  /// Returns a ready attachment after 5 s of silence, and the index in its record at which the silence began.
   func idle() throws -> (CheckDevice, Int) {
     if let knownIdle { return knownIdle }
     let device = try device(at: .ready)

@@ -346,8 +346,7 @@ enum CheckBytes {
 }
 
 extension CheckRun {
-  /// Returns an attachment on which the accessory has sent many packets: echoes or, if it does not echo, at least its
-  /// certificate.
+  /// Returns an attachment on which the accessory has sent many packets: echoes or at least its certificate.
   fileprivate func busyDevice(_ manner: CheckDevice.Manner) throws -> CheckDevice {
     let session: OpenedSession
     do { session = try echoSession(1, manner) } catch is CheckSkip { return try device(at: .authenticated, manner) }

@@ -130,8 +130,7 @@ extension CheckDevice {
     if wanted.contains(.deviceLanguageUpdate) { try send(ControlMessage(.deviceLanguageUpdate) { $0.text(0, "en") }) }
   }
 
-  /// Opens a session, and returns whether the accessory confirmed it (EA03 with 0) or closed it immediately (EA03 with
-  /// 1).
+  /// Opens a session, and returns whether the accessory confirmed it (EA03 with 0) or closed it at once (EA03 with 1).
   @discardableResult
   func openSession(
     _ declared: ExternalAccessoryProtocol, _ id: UInt16, waitingForStatus limit: Duration

@@ -20,8 +20,8 @@ public struct CheckSettings {
   public var isStrict = false
   /// Whether cases about undeclared parts of the accessory are omitted instead of skipped.
   public var leavesOutUndeclared = false
-  /// The step with which the device begins. With ``HostOrder/auto``, the device tries identification first if AA00 is
-  /// not answered.
+  /// The step with which the device begins. With ``HostOrder/auto``, identification is tried first if AA00 is not
+  /// answered.
   public var order = HostOrder.auto
   /// The authenticator that verifies signatures.
   public var verifier: any DeviceAuthenticator

@@ -3,8 +3,7 @@ import AccessoryHost
 import AccessoryWorlds
 
 extension ControlMethods {
-  /// The methods for the Bluetooth picker: an app shows the picker, and a test, a script or a person chooses an
-  /// accessory.
+  /// The methods for the Bluetooth picker: an app shows the picker, and a test, script or person chooses an accessory.
   static let picker = [
     ControlMethod(
       later: "app.showPicker",

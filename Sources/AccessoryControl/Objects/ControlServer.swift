@@ -8,8 +8,7 @@ import Certificates
 import IAP2
 import LinuxIO
 
-/// The server of the control protocol, which owns simulated worlds of accessories and apps, and the clients that
-/// control them.
+/// The server of the control protocol, which owns simulated worlds of accessories and apps, and their clients.
 ///
 /// The server does no I/O for its clients: ``DescriptorDoor``, ``ControlPort`` and others connect the server to stdin
 /// and stdout, to sockets and to HTTP. All work is done on the server's loop.
@@ -93,8 +92,7 @@ public final class ControlServer {
     return client
   }
 
-  /// Adds an accessory to the world `main` and plugs it in at a port that the caller provides. Clients can control the
-  /// accessory.
+  /// Adds an accessory to the world `main` and plugs it in at the given port. Clients can control the accessory.
   ///
   /// - Returns: the accessory's ID.
   /// - Throws: an error if the accessory cannot be plugged in there.

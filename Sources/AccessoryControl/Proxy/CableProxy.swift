@@ -84,8 +84,7 @@ public final class CableProxy: CableOwner {
   /// Whether a device is connected to the accessory.
   public var hasDevice: Bool { plugged?.cable.hasDevice ?? false }
 
-  /// The error from the last attempt to reach the accessory; nil if there was no error, or while the accessory is
-  /// connected.
+  /// The error from the last attempt to reach the accessory; nil if there was none, or while it is connected.
   public var trouble: TransportError? { plugged == nil ? dialer?.trouble : nil }
 
   // MARK: The accessory

@@ -33,8 +33,7 @@ package protocol ByteStreamHandler: AnyObject {
   /// until ``ByteStream/resumeReading()``.
   func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int
 
-  /// Called when there is no more input and all received bytes have been accepted. The reason is nil after an orderly
-  /// end.
+  /// Called when the input is over and all received bytes have been accepted. The reason is nil after an orderly end.
   func stream(_ stream: any ByteStream, inputEndedBecause reason: String?)
 
   /// Called when there is room again after a partial send.

@@ -1,5 +1,4 @@
-/// Observes one channel of a cable at one end without changing anything, for a transcript, a capture or a check of the
-/// traffic.
+/// Observes one channel of a cable at one end without changing anything, for a transcript, a capture or a check.
 public protocol CableWitness: AnyObject {
   /// Called when this end's owner has started to receive bytes.
   func began(_ owner: any ChannelHandler)

@@ -18,8 +18,7 @@
 /// - the peer is lost through a reset, a hang-up or an unplugged device; - the peer is gone and a `send` was partial,
 /// so the owner would wait for room forever.
 ///
-/// An end that drops unread bytes is never ``ChannelEnd/closedByPeer``, and its text contains the number of unread
-/// bytes.
+/// An end that drops unread bytes is never ``ChannelEnd/closedByPeer``, and its text says how many there were.
 ///
 /// Faults and transcripts are channels that wrap another channel.
 public protocol Channel: AnyObject {

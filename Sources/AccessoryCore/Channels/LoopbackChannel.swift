@@ -143,8 +143,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Whether the owner would wait forever: the other end is gone, the owner is waiting for room to send, and reading is
-  /// paused.
+  /// Whether the owner would wait forever: the other end is gone, the owner is waiting for room to send, and
+  /// reading is paused.
   private var isForsaken: Bool { isPaused && outbound.senderWaits && !outbound.isOpen }
 
   /// Handles a send to an end that is gone.
@@ -155,8 +155,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
 
   /// Delivers the bytes that are due, or reports that the channel has ended.
   public func timerFired(_ timer: LoopTimer) {
-    // Bytes that handlers send during this delivery are delivered in the next turn, so that one cable cannot monopolize
-    // a turn.
+    // Bytes that handlers send during this delivery are delivered in the next turn, so that no cable monopolizes a
+    // turn.
     var left = inbound.arrived(at: loop.now)
     while left > 0, !isPaused, let handler {
       let block = inbound.nextBlock(limit: left)

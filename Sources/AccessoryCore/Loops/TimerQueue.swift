@@ -70,8 +70,7 @@ public final class TimerQueue {
     siftUp(heap.count - 1)
   }
 
-  /// Brings an active entry to the top: drops cancelled entries, and moves entries with a new time to their new
-  /// positions.
+  /// Brings an active entry to the top: drops cancelled entries, and moves entries with a new time to their places.
   private func settle() {
     while !heap.isEmpty {
       let queued = heap[0].deadline
@@ -145,8 +144,7 @@ public final class LoopTimer {
   /// timer's owner.
   @exclusivity(unchecked) var isOneShot = false
   @exclusivity(unchecked) private var work: (() -> Void)?
-  /// Called when the timer fires. The handler is not retained, so it must cancel the timer before being released
-  /// itself.
+  /// Called when the timer fires. The handler is not retained, so it must cancel the timer before it is released.
   @exclusivity(unchecked) public unowned var handler: (any TimerHandler)?
   private unowned let queue: TimerQueue
 

@@ -104,7 +104,7 @@ package final class ReportLimit {
   }
 }
 
-/// Keeps the first thousand sentences in order, but only counts later ones, because a program may repeat a mistake
+/// Keeps the first thousand sentences in order, but only counts later ones, because a mistake may be repeated
 /// endlessly.
 package struct BoundedLog: Sendable {
   static let most = 1_000

@@ -207,8 +207,7 @@ struct StreamSegments {
   private func source(at index: Int) -> (UniqueStream, Int)? {
     let place = UniqueStream.place(of: bytes.span.bytes, at: index)
     if place.seed == stream.seed { return (UniqueStream(seed: place.seed, session: place.session), place.offset) }
-    // Any 16 bytes are a valid block for some seed; they are attributed to another run only if that run's next block
-    // follows.
+    // Any 16 bytes are a valid block for some seed; they count as another run's only if its next block follows.
     let next = index + UniqueStream.blockSize
     guard next + UniqueStream.blockSize <= bytes.count else { return nil }
     let following = UniqueStream.place(of: bytes.span.bytes, at: next)
@@ -235,8 +234,7 @@ struct StreamSegments {
     return index + count / UniqueStream.blockSize * UniqueStream.blockSize
   }
 
-  /// Returns how many bytes, starting at `index`, continue the same stream; the comparison proceeds in increasingly
-  /// large steps.
+  /// Returns how many bytes, starting at `index`, continue the same stream; compares in increasingly large steps.
   private func length(of found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     var buffer = UniqueBuffer()
     var (count, step) = (0, 4 * UniqueStream.blockSize)

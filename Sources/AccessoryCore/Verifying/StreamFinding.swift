@@ -51,8 +51,7 @@ public struct StreamWords {
     number = { _ in nil }
   }
 
-  /// Describes positions as byte offsets in bursts; `number` maps a burst's index in the stream to its number, if
-  /// known.
+  /// Describes positions as byte offsets in bursts; `number` maps a burst's index in the stream to its number.
   public init(_ cuts: StreamCuts, number: @escaping (Int) -> Int?) {
     self.cuts = cuts
     self.number = number
@@ -113,8 +112,7 @@ public enum StreamCuts: Equatable, Sendable {
   /// the first of these bursts.
   case at([Int], first: Int)
 
-  /// Returns the burst that contains a position: its index in the stream, and where it begins; nil if that is not
-  /// known.
+  /// Returns the burst that contains a position: its index in the stream, and where it begins; nil if unknown.
   func burst(at place: Int) -> (number: Int, start: Int)? {
     switch self {
     case .none: return nil
@@ -141,8 +139,7 @@ public enum StreamCuts: Equatable, Sendable {
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 
-  /// Returns true if a burst begins at a position. For a stream without bursts, returns true if the stream begins
-  /// there.
+  /// Returns true if a burst begins at a position. Without bursts, returns true if the stream begins there.
   func isStart(_ place: Int) -> Bool { self == .none ? place == 0 : burst(at: place)?.start == place }
 
   /// Returns where the bursts before a position begin, latest first, up to a maximum count.

@@ -176,7 +176,7 @@ final class FaultLane {
     case .whole:
       let taken = push(chunk, to: index + 1, now)
       if taken < count, !isDiscarded {
-        // The fault had no pending output before this chunk, so the chunk has passed the fault and must not pass it
+        // The fault had no pending output before this chunk, so the chunk has passed the fault and must not do so
         // again.
         slots[index].step.output.append(chunk.extracting(taken..<count))
         isTouched = true

@@ -1,8 +1,8 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in a lane: the fault's stage, the output that has not been accepted yet, and the time window in which the
-/// fault acts.
+/// One fault in a lane: the fault's stage, the output that has not been accepted yet, and the time window in which it
+/// acts.
 ///
 /// ```
 ///   waiting ──`after` has passed──▶ open ──`for` has passed──▶ closed
@@ -12,8 +12,7 @@ import AccessoryFormats
 /// will pass on the held bytes without further input, later bytes wait in the slot; otherwise a stage on a line that is
 /// always busy would always hold something, and its window would never close.
 ///
-/// The type is a class because it is large and is used several times for every chunk. Only the slot's lane uses the
-/// slot.
+/// The type is a class because it is large and used several times for every chunk. Only the slot's lane uses the slot.
 final class FaultSlot {
   private enum Window {
     case waiting(until: Instant)
@@ -137,8 +136,7 @@ final class FaultSlot {
     var lent = ChunkQueue()
     swap(&lent, &waiting)
     lent.drain { bytes in
-      // A stage that holds bytes but has no deadline is waiting for the rest of a packet, which these bytes may
-      // contain.
+      // A stage that holds bytes but has no deadline is waiting for the rest of a packet that those bytes may contain.
       if stage.held == 0 || stage.take(bytes, &step) == .whole { step.pass(bytes) }
       return bytes.byteCount
     }

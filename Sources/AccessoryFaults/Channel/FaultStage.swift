@@ -1,8 +1,7 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// One fault in one direction, as a pure state machine. A stage is given chunks and times, and returns the bytes to
-/// pass on.
+/// One fault in one direction, as a pure state machine. It is given chunks and times, and returns the bytes to pass on.
 ///
 /// A stage has no timer and no channel. The lane gives a stage a chunk only if all of its earlier output has been
 /// accepted, calls the stage at its deadline, and tells it when its window opens and closes.
@@ -11,8 +10,7 @@ import AccessoryFormats
 /// most its capacity plus one chunk; and the stage passes on bytes in the order in which they should arrive at the
 /// other end.
 protocol FaultStage {
-  /// The number of held bytes that the stage will still pass on. The stream cannot end until these bytes have been
-  /// passed on.
+  /// The number of held bytes that the stage will still pass on. The stream cannot end until they have been passed on.
   var held: Int { get }
 
   /// The maximum number of bytes that the stage currently accepts; 0 makes the sender wait.

@@ -43,7 +43,7 @@ extension Fault {
   }
 
   /// Random bytes before a packet, as from a serial line with a bad contact. The receiver must find the packet after
-  /// these bytes.
+  /// them.
   public struct Noise: FaultKind, PacketFault {
     /// Which packets are affected.
     public var packets = StruckPackets()
@@ -173,8 +173,7 @@ extension Fault {
         }
         step.pass(packet)
         for index in waiting.indices { waiting[index].left -= 1 }
-        // A packet that was released because the time limit expired was not overtaken, so it does not count as
-        // affected.
+        // A packet released because the time limit expired was not overtaken, so it does not count as affected.
         for late in waiting where late.left == 0 { step.hit(bytes: late.packet.count) }
         release(&step) { $0.left == 0 }
       }

@@ -85,8 +85,7 @@ public struct Format<Value: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Converts the format to another type, to which some values cannot be converted; `complaint` is the message for
-  /// those.
+  /// Converts the format to another type; `complaint` is the message for values that cannot be converted.
   public func map<Other>(
     _ other: @escaping @Sendable (Value) -> Other?, otherwise complaint: @escaping @Sendable () -> String,
     back: @escaping @Sendable (Other) -> Value

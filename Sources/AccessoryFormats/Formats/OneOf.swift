@@ -91,15 +91,13 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
 
   // MARK: Writing
 
-  /// Returns the value as a tree: just the kind's name if all keys have default values, otherwise an object or a
-  /// string.
+  /// Returns the value as a tree: just the kind's name if all keys have default values, otherwise an object or string.
   public func tree(_ root: Root) -> JSON5Value {
     if isWrittenAsText || written(root).members.isEmpty { return .text(text(root)) }
     return .object(object(root))
   }
 
-  /// Returns the value as an object: the key that contains the kind, and every key whose value differs from the
-  /// default.
+  /// Returns the value as an object: the key that contains the kind, and each key whose value differs from the default.
   public func object(_ root: Root) -> [JSON5Member] {
     let (kind, members) = written(root)
     return [JSON5Member(key, .text(kind.name))] + members

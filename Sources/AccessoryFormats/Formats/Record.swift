@@ -80,8 +80,7 @@ public struct Record<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Returns the keys of this record, for use in an outer type that stores this type in a property and adds further
-  /// keys.
+  /// Returns the keys of this record, for an outer type that stores this type in a property and adds keys.
   public func fields<Outer>(at path: Property<Outer, Root>) -> [Field<Outer>] { fields.map { Field($0, at: path) } }
 
   // MARK: Reading
@@ -226,8 +225,7 @@ public struct Field<Root: Equatable & Sendable>: Sendable {
     }
   }
 
-  /// Returns keys that are rejected here because they belong to another object; `only` names that object in the
-  /// message.
+  /// Returns keys that are rejected here because they belong to another object, which `only` names.
   public static func refused(_ keys: [String], _ only: String) -> [Field] {
     keys.map { Field(refused: $0, "\(only) has '\($0)'") }
   }

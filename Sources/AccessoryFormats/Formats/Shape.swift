@@ -181,8 +181,7 @@ extension Shape {
     }
   }
 
-  /// Returns the value that a word stands for. A word that matches no shape becomes a string, and the reader reports
-  /// it.
+  /// Returns the value that a word stands for. A word that fits no shape becomes a string, and the reader reports it.
   public func content(of word: String) -> JSON5Value.Content {
     switch self {
     case .boolean:

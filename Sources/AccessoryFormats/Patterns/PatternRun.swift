@@ -191,8 +191,7 @@ struct PatternCompiler {
     isLazy ? .split(past, into) : .split(into, past)
   }
 
-  /// Returns the index of the new instruction. `.match` serves as a placeholder for a jump whose target is not known
-  /// yet.
+  /// Returns the index of the new instruction. `.match` is a placeholder for a jump whose target is not known yet.
   @discardableResult
   private mutating func add(_ instruction: PatternInstruction) throws(OptionError) -> Int {
     if program.count >= BytePattern.mostInstructions {

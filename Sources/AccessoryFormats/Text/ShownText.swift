@@ -45,7 +45,7 @@ extension Unicode.Scalar {
   /// Whether the character is a zero-width joiner or non-joiner, which several scripts and many emoji need.
   fileprivate var isJoiner: Bool { value == 0x200C || value == 0x200D }
 
-  /// Whether a joiner may follow this character. After a Latin letter, for example, a joiner would only be an invisible
+  /// Whether a joiner may follow this character. After a Latin letter, for example, it would only be an invisible
   /// character.
   fileprivate var takesJoiner: Bool {
     properties.isEmoji && value > 0x7F || properties.isVariationSelector || properties.isEmojiModifier

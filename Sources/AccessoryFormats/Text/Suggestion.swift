@@ -7,8 +7,7 @@
 /// Suggestion.nearest(to: "printer", in: ["echo", "lawk-view"])    // nil
 /// ```
 public enum Suggestion {
-  /// The longest word that is compared. Comparing longer words would take too long, and such words are not typing
-  /// mistakes.
+  /// The longest word that is compared. Longer words would take too long to compare, and are not typing mistakes.
   private static let longestWord = 64
 
   /// Returns the candidate that differs from `word` by the fewest typing mistakes (a letter missing, added, wrong, or

@@ -179,8 +179,7 @@ public protocol AppHandler: AnyObject {
   func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// An accessory disconnected. The value is the accessory's last state, with its connection ID.
   func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
-  /// Calls the accessory's own delegate, right after the notification; the delegate is called even if no notification
-  /// was posted.
+  /// Calls the accessory's own delegate, right after the notification or, if none was posted, without one.
   func delegateDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView)
   /// The app was suspended, or is running again. Called only for apps that keep their accessories while suspended.
   func appRuns(_ isRunning: Bool, _ app: AppView)

@@ -36,8 +36,7 @@ public struct BurstLane {
     case different(Flight, ReplyDifference)
     /// The reply is wrong; the text gives the reason. The session becomes unusable.
     case wrong(Flight, String)
-    /// The reply is wrong in a way that is not known yet; later bytes are collected until `BurstLane.conclude()` is
-    /// called.
+    /// The reply is wrong in a way not known yet; later bytes are collected until `BurstLane.conclude()` is called.
     case suspicious
     /// Unsolicited bytes arrived; the value is their number. `BurstLane.conclude()` identifies the bytes.
     case unexpected(Int)
@@ -117,8 +116,8 @@ public struct BurstLane {
     if judging != .stream { echo?.skip(size) }
   }
 
-  /// Prepares to check the reply to a request. If replies are checked in different ways, only one request is in flight
-  /// at a time.
+  /// Prepares to check the reply to a request. If replies are checked in different ways, only one is in flight at a
+  /// time.
   private mutating func prepare(_ request: BurstRequest, _ now: Instant) {
     collector = nil
     switch request.reply {
