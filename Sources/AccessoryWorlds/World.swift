@@ -71,7 +71,7 @@ public final class World {
     public var deviceProfile = DeviceProfile()
     /// The artwork of the current track; nil for none.
     public var artwork: [UInt8]?
-    /// Whether every control message is reported as an event, and undeclared ones as warnings.
+    /// Whether every control message is reported as an event, and every undeclared one as a warning.
     public var tellsMessages = false
     /// Whether the transcript is kept; it costs time and memory.
     public var keepsTranscript = false

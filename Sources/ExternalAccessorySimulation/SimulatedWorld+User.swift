@@ -49,7 +49,7 @@ extension SimulatedWorld {
   }
 
   /// Sets how the user answers the Bluetooth picker. The picker offers the accessories of the world that are not
-  /// plugged in, and `answer` receives their names. A chosen name that was not offered fails with `resultNotFound`.
+  /// plugged in, and `answer` receives their names. Choosing any other name fails with `resultNotFound`.
   public func answerPicker(_ answer: @escaping @Sendable (_ names: [String]) -> PickerAnswer) {
     let user = PickerUser(self, answer)
     perform { [realm] _ in realm.picker = user }

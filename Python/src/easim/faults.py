@@ -19,7 +19,7 @@ def latency(
     after: Optional[Duration] = None,
     for_: Optional[Duration] = None,
 ) -> str:
-    """Return the fault that delays bytes, in order.
+    """Return the fault that delays bytes without reordering them.
 
     - ``delay``: delay of each byte
     - ``jitter``: maximum additional random delay (default: 0ms)
@@ -230,7 +230,7 @@ def stale(
 
     - ``kind``: tail: the end of a packet; packets: whole packets of an earlier link; noise: random bytes (default:
     tail)
-    - ``bytes``: number of bytes; `packets` rounds up to whole packets (default: 64)
+    - ``bytes``: number of bytes, with `packets` rounded up to whole packets (default: 64)
     - ``direction``: in: what this end receives; out: what it sends (default: in)
     - ``after``: time from the start of the connection until the fault begins (default: 0ms)
     - ``for_``: how long the fault lasts; 0ms means forever (default: 0ms)

@@ -20,7 +20,7 @@ def flicker(
     auth: Optional[Literal["answer", "never"]] = None,
 ) -> str:
     """Return the quirk that connects with no protocols, disconnects, and connects again with all of them; the
-    default times are easim's choice.
+    default times are arbitrary.
 
     - ``maker``: what causes the flicker: the accessory, by detaching, or the device (default: wire)
     - ``cycles``: number of connects with no protocols before the connect with all of them (default: 1)
@@ -134,7 +134,8 @@ def wedges_after(
     """Return the quirk that stops answering in all sessions, open and new, once too many have been opened in a
     short time; a power cycle resets it.
 
-    - ``opens``: how many opens within that window wedge the accessory; from then on, no session gets an answer (default: 8)
+    - ``opens``: how many opens within that window wedge the accessory; from then on, no session gets an answer
+    (default: 8)
     - ``within``: the time window in which opens are counted (default: 30s)
     - ``rest``: how long the accessory must stay unplugged to count as power-cycled, which resets the quirk
     (default: 10s)
@@ -200,8 +201,8 @@ def phantom_session(
     """Return the quirk that does not notice that a session was cut off mid-transfer, and ends every new session
     until it is power-cycled.
 
-    - ``within``: a session counts as cut off mid-transfer if its last byte arrived less than this long before the session ended
-    (default: 1s)
+    - ``within``: a session counts as cut off mid-transfer if its last byte arrived less than this long before the
+    session ended (default: 1s)
     - ``ends``: maximum time until the accessory ends a new session; the actual time is random (default: 1s)
     - ``rest``: how long the accessory must stay unplugged to count as power-cycled, which resets the quirk
     (default: 30s)
@@ -267,7 +268,7 @@ def fails_after_first_transaction(
 
     - ``transactions``: number of transactions that succeed (default: 1)
     - ``answer``: how later transactions fail; silence: no reply; close: the session ends (default: silence)
-    - ``pause``: a request begins a new transaction if it follows a pause of at least this length or arrives in another session
-    (default: 500ms)
+    - ``pause``: a request begins a new transaction if it follows a pause of at least this length or arrives in
+    another session (default: 500ms)
     """
     return described("fails-after-first-transaction", transactions=transactions, answer=answer, pause=duration(pause))

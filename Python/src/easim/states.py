@@ -122,7 +122,7 @@ class FaultState:
     fault: str
     """The fault's id."""
     text: str
-    """The fault, as for --fault."""
+    """The fault, in the notation of --fault."""
     hits: int
     """Number of times the fault took effect on the current cable."""
     bytes: int
@@ -168,7 +168,7 @@ class ProxyState:
     from_device: int
     """Number of bytes that the device sent."""
     faults: list[str]
-    """The faults, as for --fault."""
+    """The faults, in the notation of --fault."""
     trouble: Optional[str] = None
     """Why no accessory or no device can be connected."""
 

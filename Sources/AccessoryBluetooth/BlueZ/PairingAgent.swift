@@ -7,9 +7,9 @@ package final class PairingAgent {
     case authorization(device: String, answer: (Bool) -> Void)
     /// The user is asked whether both devices show this number.
     case confirmation(device: String, number: UInt32, answer: (Bool) -> Void)
-    /// The user is asked which PIN (1 to 16 characters) the other device expects; the answer nil refuses.
+    /// The user is asked which PIN (1 to 16 characters) the other device expects; nil refuses the pairing.
     case pin(device: String, answer: (String?) -> Void)
-    /// The user is asked which number the other device shows; the answer nil refuses.
+    /// The user is asked which number the other device shows; nil refuses the pairing.
     case passkey(device: String, answer: (UInt32?) -> Void)
     /// The user is asked whether the device may use this service.
     case service(device: String, uuid: String, answer: (Bool) -> Void)

@@ -69,7 +69,7 @@ extension CheckCase {
     _ number: Int, _ name: String, _ phase: String, _ script: @escaping @Sendable (CheckRun) throws -> Void
   ) -> CheckCase {
     CheckCase(
-      number, name, "After being unplugged \(phase), the accessory works again once it is plugged back in.",
+      number, name, "An accessory that is unplugged \(phase) works again once it is plugged back in.",
       [.inferred],
       fix: "When the cable is pulled, discard the link, its sessions and incomplete packets, and start with detection."
     ) { run in

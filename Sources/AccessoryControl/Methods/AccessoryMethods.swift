@@ -182,7 +182,8 @@ private struct AddingAccessory: Equatable, Sendable {
       "behavior", \.behavior, .optional(Behavior.format.format),
       "how the accessory behaves in sessions, instead of the profile's behavior")
     Field(
-      "faults", \.faults, .list(of: .text), "faults on the accessory's cables, or names of link presets, as for --fault"
+      "faults", \.faults, .list(of: .text),
+      "faults on the accessory's cables, or names of link presets, in the notation of --fault"
     )
     Field(
       "on", \.on, .optional(.text),

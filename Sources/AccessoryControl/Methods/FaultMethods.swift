@@ -85,7 +85,7 @@ enum FaultMethods {
 
     static let format = Record("adding a fault", "", Adding()) {
       Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-      Field("fault", \.fault, .text, "the fault or link preset, as for --fault", isRequired: true)
+      Field("fault", \.fault, .text, "the fault or link preset, in the notation of --fault", isRequired: true)
     }
   }
 
@@ -107,7 +107,7 @@ enum FaultMethods {
 
     static let format = Record("fault state", "a fault and its effects so far", State()) {
       Field("fault", \.fault, .text, "the fault's id", isRequired: true)
-      Field("text", \.text, .text, "the fault, as for --fault", isRequired: true)
+      Field("text", \.text, .text, "the fault, in the notation of --fault", isRequired: true)
       Field(
         "hits", \.hits, .integer(0...Int.max), "number of times the fault took effect on the current cable",
         isRequired: true)

@@ -73,7 +73,8 @@ private struct AddingProxy: Equatable, Sendable {
     Field("device", \.device, .text, "where the device connects: any address of `easim run --on`", isRequired: true)
     Field(
       "accessory", \.accessory, .text, "where the accessory is: any address that hosts connect to", isRequired: true)
-    Field("faults", \.faults, .list(of: .text), "faults on the cable, or names of link presets, as for --fault")
+    Field(
+      "faults", \.faults, .list(of: .text), "faults on the cable, or names of link presets, in the notation of --fault")
     Field("world", \.world, .text, "the id of the world whose packets and captures include the relayed bytes")
   }
 }
@@ -86,6 +87,6 @@ private struct ProxyFaults: Equatable, Sendable {
     Field("proxy", \.proxy, .text, "the id of the proxy", isRequired: true)
     Field(
       "faults", \.faults, .list(of: .text),
-      "the complete list of faults, written as for --fault; it replaces the earlier list", isRequired: true)
+      "the complete list of faults, in the notation of --fault; it replaces the earlier list", isRequired: true)
   }
 }

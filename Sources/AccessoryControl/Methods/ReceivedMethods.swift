@@ -61,7 +61,7 @@ private struct Found: Equatable, Sendable {
     Field("met", \.isMet, .optional(.boolean), "whether the bytes were received that many times")
     Field(
       "text", \.text, .optional(.text),
-      "the result in words; if they were never received, with the nearest bytes and the first byte that differs")
+      "the result in words; if the bytes were never received, also the most similar ones and the first difference")
   }
 }
 

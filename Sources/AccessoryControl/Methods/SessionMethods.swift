@@ -180,8 +180,8 @@ private struct ReadBytes: Equatable, Sendable {
     Field("reason", \.reason, .optional(.text), "why the session has ended")
     Field(
       "stopped", \.stopped, .optional(.text),
-      "why no bytes arrived: `limit`: the wait timed out; `attention`: a session that this client has taken over needs "
-        + "the client; `cancelled`: `client.cancel` ended the wait"
+      "why no bytes arrived: `limit` if the wait timed out, `attention` if a session that this client has taken over "
+        + "needs the client, `cancelled` if `client.cancel` ended the wait"
     )
     Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
   }

@@ -103,7 +103,7 @@ struct ProxyState: Equatable, Sendable {
       isRequired: true)
     Field(
       "fromDevice", \.fromDevice, .integer(0...Int.max), "number of bytes that the device sent", isRequired: true)
-    Field("faults", \.faults, .list(of: .text), "the faults, as for --fault", isRequired: true)
+    Field("faults", \.faults, .list(of: .text), "the faults, in the notation of --fault", isRequired: true)
     Field("trouble", \.trouble, .optional(.text), "why no accessory or no device can be connected")
   }
 }

@@ -217,7 +217,7 @@ extension Fault {
       Field(
         "kind", \.kind, .choice,
         "tail: the end of a packet; packets: whole packets of an earlier link; noise: random bytes")
-      Field("bytes", \.bytes, .integer(1...65_536), "number of bytes; `packets` rounds up to whole packets")
+      Field("bytes", \.bytes, .integer(1...65_536), "number of bytes, with `packets` rounded up to whole packets")
     }.example("stale,noise,bytes=200")
 
     func makeStage(_ unit: FaultUnit) -> any FaultStage { Stage(fault: self) }

@@ -51,7 +51,7 @@ package struct CallTrace: Equatable, Sendable {
     var backtrace: String
   }
 
-  /// Returns a return address as a `Backtrace`. A `Backtrace` can be created only from its encoded form: the byte 0x27,
+  /// Converts a return address to a `Backtrace`, which can be created only from its encoded form: the byte 0x27,
   /// which stands for an eight-byte return address, and then the address. If Swift ever changes this encoding,
   /// locations are reported as unknown.
   private static func backtrace(_ address: UInt64) -> Backtrace? {

@@ -4,7 +4,7 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   case readWithoutBytes(String)
   /// The app called `write` on a stream that had no room.
   case writeWithoutSpace(String)
-  /// The app did not write the remaining bytes of a write that accepted only some of its bytes.
+  /// A write accepted only some of its bytes, and the app did not write the rest.
   case shortWrite(String, LostRest)
   /// A stream object was released while it was open.
   case sessionNotClosed(String)

@@ -58,8 +58,8 @@ final class SocketListener: Listener, DescriptorHandler {
   }
 
   func descriptorReady(_ readiness: Readiness) {
-    // One connection in each turn: a flood of new ones leaves time for existing ones, and finding that there is no
-    // other would delay this one's first bytes.
+    // Each turn accepts only one connection: a flood of new ones then leaves time for existing ones, and a check for
+    // another would delay this one's first bytes.
     let (accepted, from) = SocketAddress.filled { clinux_accept(descriptor, $0, $1) }
     guard accepted >= 0 else { return acceptFailed(errno) }
     cannotAccept = false

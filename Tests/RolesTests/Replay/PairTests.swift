@@ -127,8 +127,8 @@ import Testing
 
   // MARK: Every shipped profile
 
-  /// For every behavior, a replay of the recording satisfies the app that was recorded, and that app, when replayed,
-  /// finds a single changed byte in any answer.
+  /// For every behavior, a replay of the accessory satisfies the recorded app, and a replay of the app finds a single
+  /// changed byte in any answer.
   @Test(arguments: ProfileLibrary().names.map(\.name).sorted())
   func everyShippedProfileIsReplayedAndEachMutantIsFound(name: String) throws {
     let profile = try ProfileLibrary().profile(name)

@@ -17,7 +17,7 @@ public final class ChannelRecorder: ChannelHandler {
   /// Called when the channel has ended.
   public var onEnd: (() -> Void)?
 
-  /// Creates a recorder, with which a channel is then started as its handler.
+  /// Creates a recorder; start a channel with the recorder as its handler.
   public init() {}
 
   /// The received bytes as text.
