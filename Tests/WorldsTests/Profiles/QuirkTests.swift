@@ -10,7 +10,7 @@ import Testing
     #expect((flicker.maker, flicker.cycles, flicker.jitter) == (.wire, 1, .zero))
     #expect((flicker.empty, flicker.gap) == (.milliseconds(250), .milliseconds(300)))
     #expect(flicker.answersAuthentication)
-    #expect(Flicker.format.summary.contains("easim's choice"))
+    #expect(Flicker.format.summary.contains("arbitrary"))
   }
 
   @Test func parametersAreGivenAfterTheName() throws {
