@@ -1,9 +1,9 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 import AccessoryCore
 import AccessoryProfiles
 import LinuxIO
 
 // This function is declared by hand, like those in LinuxIO/LinuxCalls.swift.
-// swift-format-ignore: AlwaysUseLowerCamelCase
 @_extern(c) private func clinux_add_hardware_media(_ table: UnsafeMutableRawPointer?)
 
 /// A program's media, looked up by kinds of addresses. No other type decides how an address becomes a cable.

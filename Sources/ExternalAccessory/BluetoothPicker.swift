@@ -1,7 +1,7 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 internal import AccessoryCore
 import Foundation
 
-// swift-format-ignore: AlwaysUseLowerCamelCase
 /// The domain of ``EABluetoothAccessoryPickerError``.
 public let EABluetoothAccessoryPickerErrorDomain: String = "EABluetoothAccessoryPickerErrorDomain"
 

@@ -1,9 +1,9 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 internal import AccessoryCore
 internal import AccessoryHost
 internal import AccessoryProfiles
 @_exported import Foundation
 
-// swift-format-ignore: AlwaysUseLowerCamelCase
 /// The connection ID that stands for no connection.
 public var EAConnectionIDNone: Int { 0 }
 

@@ -1,19 +1,16 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 import Foundation
 
 extension NSNotification.Name {
-  // swift-format-ignore: AlwaysUseLowerCamelCase
   /// An accessory connected. If the accessory has no protocols yet, it is not ready; it connects again when it is
   /// ready.
   public static let EAAccessoryDidConnect = NSNotification.Name("EAAccessoryDidConnectNotification")
-  // swift-format-ignore: AlwaysUseLowerCamelCase
   /// An accessory disconnected.
   public static let EAAccessoryDidDisconnect = NSNotification.Name("EAAccessoryDidDisconnectNotification")
 }
 
-// swift-format-ignore: AlwaysUseLowerCamelCase
 /// The user info key for the `EAAccessory` in both notifications.
 public let EAAccessoryKey: String = "EAAccessoryKey"
-// swift-format-ignore: AlwaysUseLowerCamelCase
 /// The user info key for the `EAAccessory` in a connect notification, if the user chose the accessory in a picker.
 public let EAAccessorySelectedKey: String = "EAAccessorySelectedKey"
 
