@@ -137,8 +137,7 @@ public struct SecretNames: Sendable {
     for count in stride(from: bytes.count, through: 3, by: -1) {
       let tail = bytes.suffix(count)
       let key = UInt16(tail[tail.startIndex]) << 8 | UInt16(tail[tail.startIndex + 1])
-      // If several secrets begin with these bytes, the longest is taken; of equally long ones, the one that was found
-      // first.
+      // If several secrets begin with these bytes, the longest is taken; of equally long ones, the one found first.
       guard let value = index[key]?.first(where: { $0.count > count && $0.starts(with: tail) }),
         let name = name(of: value)
       else { continue }

@@ -7,8 +7,7 @@ public struct ReportCase: Equatable, Sendable {
     case passed
     /// The check could not be evaluated; the value is the reason.
     case skipped(String)
-    /// The check failed; the values are a sentence, a word for the kind of failure, and text to show below the
-    /// sentence.
+    /// The check failed; the values are a sentence, a word for the kind of failure, and text to show below.
     case failed(String, kind: String? = nil, details: String = "")
   }
 

@@ -39,8 +39,7 @@ public final class FileTransfers {
   /// Returns true if this side is still sending a file: one that has been neither delivered nor cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { sender.isUnderWay(id) }
 
-  /// Sends a file. Returns the file's number, by which messages can refer to the file; nil if too many files are being
-  /// sent.
+  /// Sends a file. Returns the file's number, by which messages can refer to the file; nil if too many are being sent.
   public func begin(_ bytes: [UInt8], type: UInt16?) -> UInt8? {
     guard let (id, setup) = sender.begin(bytes, type: type) else { return nil }
     send(setup)

@@ -9,8 +9,7 @@ import LinuxIO
 /// The accessory's end of one cable, which answers authentication and sessions according to the profile and its quirks.
 final class AccessoryAttachment: ConnectionOwner {
   enum News {
-    /// The device will receive nothing more: identification and authentication have finished, or a quirk is holding
-    /// them up.
+    /// The device will receive nothing more: identification and authentication are over, or a quirk holds them up.
     case deviceIsDone
     case wantsToDetach
     case ended(String)

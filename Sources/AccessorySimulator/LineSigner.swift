@@ -64,8 +64,7 @@ public final class LineSigner: AccessoryAuthenticator {
   }
 }
 
-/// The connection to a signer. The connection's loop runs only while a caller waits for an answer, on the caller's
-/// thread.
+/// The connection to a signer. The connection's loop runs only while a caller waits, on the caller's thread.
 private final class SignerLine: ChildProcessHandler, ChannelHandler {
   private let place: String
   private let loop: EpollLoop
@@ -143,8 +142,7 @@ private final class SignerLine: ChildProcessHandler, ChannelHandler {
     throw .signer("\(place) answered '\(word)' with an empty line")
   }
 
-  /// Sends a request; returns false if only part of it was accepted. Pipes and sockets have room for hundreds of
-  /// requests.
+  /// Sends a request; returns false if only part of it was accepted. Pipes and sockets hold hundreds of requests.
   private func send(_ text: String) -> Bool {
     guard end == nil else { return false }
     let bytes = Array(text.utf8)

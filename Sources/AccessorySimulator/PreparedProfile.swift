@@ -28,8 +28,7 @@ final class PreparedProfile: Sendable {
 
   private static let last = Locked<PreparedProfile?>(nil)
 
-  /// Reuses the most recently prepared profile if it is the same one, which is common among the accessories of a large
-  /// test.
+  /// Reuses the most recently prepared profile if it is the same one, which is common in a large test.
   static func prepared(_ profile: Profile) -> PreparedProfile {
     // Equal programs may come from different files, of which only some are trusted to run programs.
     guard profile.programs.isEmpty else { return PreparedProfile(profile) }

@@ -216,8 +216,7 @@ public final class SimulatedAccessory {
       do { try perform(action, "as the script says") } catch { log(.warning("cannot be plugged in: \(error)")) }
     }
     guard action.needsPlug != nil else { return work() }
-    // Unplugging is deferred to a later turn, because the script is running in a call from the cable that is about to
-    // end.
+    // Unplugging is deferred to a later turn, because the script runs in a call from the cable that is about to end.
     absenceTimers.removeAll { $0.deadline == nil }
     absenceTimers.append(loop.schedule(after: .zero, work))
   }

@@ -18,8 +18,7 @@ import AccessoryProfiles
 struct WireFlickerMachine {
   enum State: Equatable {
     case unplugged
-    /// The accessory is attached without protocols; `leavesAt`, set once the device is done, is when the accessory is
-    /// unplugged.
+    /// The accessory is attached without protocols; `leavesAt`, set once the device is done, is when it is unplugged.
     case empty(cycle: Int, leavesAt: Instant?)
     case away(cycle: Int, until: Instant)
     case whole

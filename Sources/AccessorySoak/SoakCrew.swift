@@ -19,8 +19,7 @@ public final class SoakCrew: Sendable {
     results = Locked(SoakReport(recipe))
   }
 
-  /// The results so far, which ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)`` turns into the run's
-  /// report.
+  /// The results so far, which ``SoakReport/complete(first:seeds:shard:stoppedBy:program:)`` turns into a report.
   public var report: SoakReport { results.withLock { $0 } }
 
   /// How many worlds have been played, and how many of them failed.

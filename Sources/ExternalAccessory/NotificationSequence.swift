@@ -13,8 +13,7 @@ extension NotificationCenter {
     named name: Notification.Name, object: (any AnyObject & Sendable)? = nil
   ) -> Notifications { Notifications(self, name, object) }
 
-  /// Notifications in the order in which they are posted. Each notification is kept until the loop over the sequence
-  /// reaches it.
+  /// Notifications in the order in which they are posted. Each is kept until the loop over the sequence reaches it.
   public final class Notifications: AsyncSequence, @unchecked Sendable {
     private let stream: AsyncStream<Posted>
 

@@ -1,7 +1,6 @@
 public import ExternalAccessory
 
-/// A session for async code: write with `await`, read with `for try await`. Reading and writing wait for the accessory
-/// if necessary.
+/// A session for async code: write with `await`, read with `for try await`. Both wait for the accessory if necessary.
 ///
 /// ```swift
 /// let connection = try AccessoryConnection(to: accessory, for: "com.example.protocol")

@@ -42,8 +42,7 @@ extension SimulatedWorld {
     /// How long, in real time, a wait in virtual time continues when nothing happens in the world, but the app's
     /// threads or tasks may still be working. The wait never continues beyond its own limit.
     public var patience = Duration.seconds(5)
-    /// The protocols that the app's Info.plist declares. Nil means an app with no Info.plist, which sees all
-    /// accessories.
+    /// The protocols that the app's Info.plist declares. Nil means no Info.plist; the app then sees all accessories.
     public var declaredProtocols: [String]?
     /// The background modes in the app's Info.plist.
     public var backgroundModes: [String] = []

@@ -14,8 +14,7 @@ public struct BurstPlan: Equatable, Sendable {
   public enum Extent: Equatable, Sendable {
     /// The run ends after the given number of measured bursts across all sessions.
     case bursts(Int)
-    /// After this time, counted from the end of the warm-up, no more bursts start, and the run waits for those in
-    /// flight.
+    /// After this time, counted from the end of the warm-up, no more bursts start, and the run awaits those in flight.
     case time(Duration)
   }
 

@@ -225,8 +225,7 @@ extension Format<Int> {
 }
 
 extension Format<String> {
-  /// easim never writes strings longer than this. The limit exists because strings from many reports are shown
-  /// together.
+  /// easim never writes strings longer than this. The limit exists because strings of many reports are shown together.
   static let bounded = Format(.text(TextShape(length: 0...longest))) { value, place in
     guard case .text(let text) = value.content else { return place.expected("text", value) }
     if text.utf8.count <= longest { return text }

@@ -35,8 +35,7 @@ package struct LoggedPacket: Equatable, Sendable {
 
   enum Told: Equatable {
     case text(String)
-    /// Few packets are ever displayed, so the text is made only when it is needed. The narrator has seen the link's
-    /// SYN.
+    /// Few packets are ever displayed, so the text is made only when needed. The narrator has seen the link's SYN.
     case packet(PacketNarrator, PacketHeader)
   }
 }

@@ -56,8 +56,7 @@ public struct DeviceProfile: Equatable, Sendable {
   public enum PowerUpdates: String, CaseIterable, Sendable {
     /// The device sends all requested attributes in one AE01.
     case combined
-    /// The device sends each attribute in a separate AE01, in ascending order, as Apple devices have been observed to
-    /// do.
+    /// The device sends each attribute in a separate AE01, in ascending order, as observed on Apple devices.
     case separate
   }
 

@@ -127,8 +127,7 @@ enum PropertyListText {
     return String(decoding: units, as: UTF16.self)
   }
 
-  /// Returns the character for the escape whose backslash precedes `rest`, and how many units of `rest` the escape
-  /// takes up.
+  /// Returns the character for the escape whose backslash precedes `rest`, and how many units of `rest` it takes up.
   private static func escape(_ rest: ArraySlice<UInt16>) -> (value: UInt16, length: Int)? {
     switch rest.first {
     case 0x22: return (0x22, 1)

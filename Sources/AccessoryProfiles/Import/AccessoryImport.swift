@@ -172,8 +172,7 @@ struct DumpProfile {
     self.taken = taken
   }
 
-  /// Returns the accessory. If the description lacks a field that every accessory has, reports a problem and returns
-  /// nil.
+  /// Returns the accessory. If the dump lacks a field that every accessory has, reports a problem and returns nil.
   mutating func accessory() -> AccessoryImport.Accessory? {
     let needed = ["name", "manufacturer", "modelNumber", "serialNumber", "firmwareRevisionActive", "hardwareRevision"]
     let missing = needed.filter { draft.fields[$0] == nil }

@@ -8,8 +8,7 @@ enum DumpLines {
 
   static let opening = "<EAAccessory: 0x"
 
-  /// The maximum number of bytes read. A whole day's log may be larger, but the lines about an accessory fit on one
-  /// screen.
+  /// The maximum number of bytes read. A day's log may be larger, but the lines about an accessory fit on one screen.
   static let limit = 16 << 20
 
   static func split(_ bytes: [UInt8], file: String, _ problems: ProblemCollector) -> [Line] {

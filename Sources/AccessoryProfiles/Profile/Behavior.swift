@@ -8,8 +8,7 @@ import AccessoryFormats
 public enum Behavior: Equatable, Sendable {
   /// Sends back the bytes it receives.
   case echo
-  /// Counts and discards the bytes it receives; optionally checks that they are those that `easim burst` or EADemo
-  /// sends.
+  /// Counts and discards the bytes it receives; optionally checks that they are what `easim burst` or EADemo sends.
   case sink(check: Bool)
   /// Sends data without being asked.
   case source(Source)

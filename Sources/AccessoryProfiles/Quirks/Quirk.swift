@@ -194,8 +194,7 @@ extension [Quirk] {
   /// How many bytes from the previous session may be sent at the start of a session; nil for none.
   public var staleBytes: Int? { first { if case .staleBytes(let count) = $0 { count } else { nil } } }
 
-  /// Whether one of the quirks loses or changes bytes during a session, in which case a reply may not match its
-  /// request.
+  /// Whether one of the quirks loses or changes bytes during a session, so a reply may not match its request.
   public var spoilsBytes: Bool {
     contains { quirk in
       switch quirk {

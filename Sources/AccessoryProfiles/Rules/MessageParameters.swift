@@ -145,8 +145,7 @@ public struct MessageParameters {
     return [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
   }
 
-  /// Encodes a number in the width that the parameter's kind requires; nil if the number does not fit or the width is
-  /// unknown.
+  /// Encodes a number in the width that the parameter's kind requires; nil if it does not fit or the width is unknown.
   private static func bytes(of number: Int64, _ kind: MessageCatalog.ValueKind?) -> [UInt8]? {
     let (width, range): (Int, ClosedRange<Int64>) =
       switch kind {

@@ -37,8 +37,7 @@ public struct ScriptTemplate: Equatable, Sendable {
     case time(String)
     case unixTime(NumberForm)
     case state
-    /// The place where lengths and checksums begin to count; if this placeholder is missing, they begin at the start of
-    /// the answer.
+    /// The place where lengths and checksums begin to count; if it is missing, they begin at the start of the answer.
     case begin
     /// The place where lengths and checksums stop counting; if this placeholder is missing, a checksum stops where it
     /// is written, and a length stops at the end of the answer.

@@ -63,8 +63,7 @@ public final class Session {
   /// Whether bytes can be written.
   public var isOpen: Bool { end == nil }
 
-  /// The number of written bytes that the other side has not acknowledged; after the session has ended, the number at
-  /// that time.
+  /// The number of written bytes that the other side has not acknowledged; after the end, the number at that time.
   public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : unacknowledgedAtEnd }
 
   /// Called with the bytes that are read on this side; nil if nothing observes the reads.

@@ -139,8 +139,7 @@ public struct EchoBehavior: AccessoryBehavior {
   }
 }
 
-/// Runs work that may be requested again while it is running; the work then runs once more afterwards instead of
-/// recursively.
+/// Runs work that may be requested again while it is running; the work then runs once more instead of recursively.
 ///
 /// A write to a session can report room before it returns. A handler that wrote again, inside its own write, would send
 /// the same bytes twice.

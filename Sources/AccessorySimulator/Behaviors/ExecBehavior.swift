@@ -29,8 +29,7 @@ public struct ExecBehavior: AccessoryBehavior {
   private let grace: Duration
   private let places: ProgramPlaces
 
-  /// Creates a behavior that runs a program, given by path or by a name that is searched for next to its profile and on
-  /// PATH.
+  /// Creates a behavior that runs a program, given by path or by a name to search for next to its profile and on PATH.
   public init(
     _ program: Behavior.Program, grace: Duration = Self.grace, places: ProgramPlaces = ProgramPlaces.ofThisProcess
   ) {
@@ -198,8 +197,7 @@ private final class ServedProgram: SessionHandler, ChildProcessHandler {
   }
 }
 
-/// Retains the programs that an accessory's sessions started until the programs exit, which may be long after the
-/// sessions end.
+/// Retains the programs that an accessory's sessions started until the programs exit, which may be long afterwards.
 final class ProgramKeeper {
   private var programs: [ObjectIdentifier: AnyObject] = [:]
 

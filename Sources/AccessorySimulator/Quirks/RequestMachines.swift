@@ -14,8 +14,7 @@ import AccessoryProfiles
 ///     └─────────────── (cancelled) busy ───────────────▶ owing ──────────────────────▶ free
 /// ```
 ///
-/// While the accessory waits or is busy, the requests of other sessions are ignored. Unplugging makes the accessory
-/// free again.
+/// While the accessory waits or is busy, the requests of other sessions are ignored. Unplugging makes it free again.
 struct TouchMachine {
   private enum State: Equatable {
     case free

@@ -89,8 +89,7 @@ struct SilenceMachine {
   }
 }
 
-/// Applies the quirk `phantom-session`. Invariant: only a session that the accessory did not end itself leaves a
-/// phantom.
+/// Applies the quirk `phantom-session`. Invariant: only sessions that the accessory did not end itself leave a phantom.
 struct PhantomMachine {
   private let quirk: PhantomSession
   private var random: SeededRandom

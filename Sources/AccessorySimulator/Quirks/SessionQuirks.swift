@@ -79,8 +79,7 @@ final class SessionQuirks {
 
   // MARK: The plug
 
-  /// Records that the accessory was plugged in. An accessory plugged in for the first time has never been without
-  /// power.
+  /// Records that the accessory was plugged in. When first plugged in, an accessory has never been without power.
   func pluggedIn() {
     guard let unpluggedAt else { return }
     let rest = loop.now - unpluggedAt

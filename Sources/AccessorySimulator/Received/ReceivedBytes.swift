@@ -3,8 +3,7 @@ public import AccessorySessions
 
 /// Keeps the bytes that an accessory's behavior, of any kind, has read from sessions.
 ///
-/// Each session is one stream of bytes, however they were split in transit. Beyond a limit, the oldest bytes are
-/// dropped.
+/// Each session is one stream of bytes, however they were split in transit. Beyond a limit, the oldest are dropped.
 public final class ReceivedBytes {
   /// The maximum number of bytes kept in total.
   public static let most = 1 << 20

@@ -29,8 +29,7 @@ public enum ScenarioFile: Equatable, Sendable {
 }
 
 extension ScenarioLibrary {
-  /// Reads the file that a reference names. The reference is a name, or a path if it contains a `/` or has an
-  /// extension.
+  /// Reads the file that a reference names: a name, or a path if it contains a `/` or has an extension.
   public func file(_ reference: String) throws(SourceProblems) -> ScenarioFile {
     try ScenarioFile(source(reference), profiles: profiles)
   }

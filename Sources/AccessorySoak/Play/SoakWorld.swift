@@ -26,8 +26,7 @@ final class SoakWorld {
   private var sessions: [SoakAccount] = []
   private var streams: [SoakStream] = []
   private var isSettling = false
-  /// How many loop steps the world has taken so far. This number measures the cost of a world independently of the
-  /// machine.
+  /// How many loop steps the world has taken so far. This measures a world's cost independently of the machine.
   private(set) var stepCount = 0
 
   /// The maximum number of steps. A world that takes more steps than this is considered stuck.

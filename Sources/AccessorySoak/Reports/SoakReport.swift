@@ -120,8 +120,7 @@ public struct SoakReport: Equatable, Sendable {
     return isWhole && worlds >= Self.enoughForEveryCorner ? coverage.missing : []
   }
 
-  /// The verdict: passed if every world of the run was played, every rule held in every world, and no corner case was
-  /// missed.
+  /// The verdict: passed if every world of the run was played, every rule held in each, and no corner case was missed.
   public var verdict: Verdict {
     var reasons = failureCount > 0 ? ["\(failureCount.counted("world")) failed"] : []
     if !missing.isEmpty { reasons.append("never reached: \(missing.joined(separator: ", "))") }

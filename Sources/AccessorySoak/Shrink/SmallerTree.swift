@@ -110,8 +110,7 @@ extension JSON5Value {
 }
 
 extension Duration {
-  /// Half this duration, and this duration rounded down to one digit and to milliseconds, omitting values that are not
-  /// shorter.
+  /// Half this duration, and this duration rounded down to one digit and to milliseconds, but only if shorter.
   fileprivate var shorter: [Duration] {
     let time = wholeNanoseconds
     let units: [Int64] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000]

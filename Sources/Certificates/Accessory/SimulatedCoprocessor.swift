@@ -170,8 +170,7 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
 /// How a coprocessor computes its signature for a challenge. The specification is not public and the sources disagree,
 /// so both simulated coprocessors and verifiers can be set to either reading.
 public enum ChallengeReading: Equatable, Sendable {
-  /// The challenge is the digest to be signed. The challenge's size suggests a digest: 32 bytes for SHA-256, 20 for
-  /// SHA-1.
+  /// The challenge is the digest to be signed. Its size suggests a digest: 32 bytes for SHA-256, 20 for SHA-1.
   case digest
   /// The challenge is a message, which is hashed first.
   case hashed

@@ -1,8 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// The device's side of authentication: reads an accessory's certificate, creates the challenge, and verifies the
-/// response.
+/// The device's side of authentication: reads a certificate, creates the challenge, and verifies the response.
 ///
 /// ```swift
 /// let verifier = AccessoryVerifier()

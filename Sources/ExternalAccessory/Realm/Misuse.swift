@@ -15,8 +15,7 @@ package enum Misuse: Equatable, Sendable, CustomStringConvertible {
   case secondSession(String, first: SessionOpening, second: SessionOpening)
   case stream(String, StreamMisuse)
 
-  /// An explanation of what the app did and for which protocol, what happens on Apple's systems, and what to do
-  /// instead.
+  /// An explanation of what the app did and for which protocol, what happens on Apple's systems, and what to do.
   package var description: String {
     switch self {
     case .readWithoutBytes(let name):

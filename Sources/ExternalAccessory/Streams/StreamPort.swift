@@ -17,8 +17,7 @@ final class StreamPort: @unchecked Sendable {
   }
 
   private enum Listener {
-    /// The stream itself receives the events, because no delegate was set or the delegate was set to nil, as on Apple's
-    /// systems.
+    /// The stream itself receives the events, because no delegate was set or it was set to nil, as on Apple's systems.
     case stream
     case app
     /// The app's delegate has been deallocated.

@@ -18,8 +18,7 @@ import Foundation
 /// - `endEncountered` once (on an input stream, only after everything has been read), or `errorOccurred` once;
 /// - nothing before `open()` and nothing after `close()`.
 ///
-/// An event stays pending until ``take(_:)`` is called, however late the app sets a delegate, or schedules or opens the
-/// stream.
+/// An event stays pending until ``take(_:)`` is called, however late the app sets a delegate or opens the stream.
 struct StreamState {
   enum Direction { case input, output }
 
@@ -53,8 +52,7 @@ struct StreamState {
 
   init(_ direction: Direction) { self.direction = direction }
 
-  /// The status as `Stream` reports it. The status changes when the stream ends, whether or not the stream has a
-  /// delegate.
+  /// The status as `Stream` reports it. The status changes when the stream ends, with or without a delegate.
   var status: Stream.Status {
     switch phase {
     case .notOpen: .notOpen

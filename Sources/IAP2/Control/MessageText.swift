@@ -16,8 +16,7 @@ public enum MessageText {
     return whole.count <= limit ? whole : whole.prefix(limit - 1) + "…"
   }
 
-  /// Formats every parameter on a separate line: number, name and value. The parameters of a group are indented below
-  /// it.
+  /// Formats every parameter on a separate line: number, name and value. A group's parameters are indented below it.
   ///
   /// ```
   /// 0 name = "LAWK View"

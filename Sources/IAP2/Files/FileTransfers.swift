@@ -49,8 +49,7 @@ public struct FileReceiver: Sendable {
     case 0x04: return setUp(id, data)
     case 0x80, 0x00, 0x40, 0xC0: return take(id, data, isLast: packet[1] & 0x40 != 0)
     case 0x02: return drop(id, "the sender cancelled it")
-    // A pause needs no answer, and the other two operations concern files that this end sends, so all three are
-    // ignored.
+    // A pause needs no answer, and the others concern files that this end sends, so all three are ignored.
     case 0x01, 0x03, 0x05: return []
     default:
       return [

@@ -78,8 +78,7 @@ public struct IdentificationReading: Hashable, Sendable {
 
   private var hasLanguages = false
 
-  /// Normally each parameter contains one language, but some accessories put several zero-terminated languages into
-  /// one.
+  /// Normally each parameter contains one language, but some accessories put several zero-terminated ones into it.
   private mutating func takeLanguages(_ parameter: Parameter) throws(ParameterError) {
     var languages: [String] = []
     let parts = parameter.value.split(separator: 0, omittingEmptySubsequences: true)

@@ -71,8 +71,7 @@ extension Link {
     return (session, payload)
   }
 
-  /// Handles a packet with a wrong payload checksum. The packet is not acknowledged, so the other end will retransmit
-  /// it.
+  /// Handles a packet with a wrong payload checksum. The packet is not acknowledged, so the other end retransmits it.
   public mutating func handleSpoiled() {
     counters.spoiled += 1
   }
@@ -82,8 +81,7 @@ extension Link {
     guard role == .accessory else { return .nothing }
     switch phase {
     case .synchronizing where end == .reset:
-      // The device rejected this SYN. The next SYN has a new sequence number and is sent at the usual time, not
-      // immediately.
+      // The device rejected this SYN. The next SYN has a new sequence number and is sent at the usual time.
       takeFreshSequence()
       settlingRoundsLeft = Self.settlingRounds
       pending.remove(.synchronization)

@@ -99,8 +99,7 @@ extension Link {
       let longest = min(allowance?.length ?? .max, Int(agreement.peerMaximumPacketLength))
       isUp = true
       isZeroAcknowledgement = agreement.isZeroAcknowledgement
-      // The window is 0 when the device declined a link without acknowledgements; even then, one packet must be
-      // allowed.
+      // The window is 0 when the device declined a link without acknowledgements; even then, one packet is allowed.
       sendWindow =
         agreement.isZeroAcknowledgement
         ? .max : max(1, min(Int(agreement.peerMaximumOutstandingPackets), allowance?.packets(of: longest) ?? .max))

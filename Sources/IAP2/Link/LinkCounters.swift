@@ -1,5 +1,4 @@
-/// Counts what a link has done since it was created, for reports and for tests that check whether a seed reached a rare
-/// case.
+/// Counts what a link has done since it was created, for reports and for tests of whether a seed reached a rare case.
 public struct LinkCounters: Hashable, Sendable {
   /// Packets sent, including retransmissions and bare acknowledgements.
   public var packetsSent = 0

@@ -53,8 +53,7 @@ public final class PacketCapture {
   /// Creates an empty capture.
   public init() {}
 
-  /// Appends bytes and returns the pieces that are now complete. The bytes of these pieces are available until the next
-  /// call.
+  /// Appends bytes and returns the pieces that are now complete. Their bytes are available until the next call.
   public func append(_ more: [UInt8]) -> [Piece] {
     forget()
     let base = end

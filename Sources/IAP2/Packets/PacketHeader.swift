@@ -19,8 +19,7 @@ public struct PacketHeader: Hashable, Sendable {
   public var length: UInt16
   /// The control bits, which determine the packet's kind.
   public var control: ControlBits
-  /// The packet's sequence number. A header-only packet repeats the last number sent, so receivers do not check that
-  /// number.
+  /// The packet's sequence number. A header-only packet repeats the last number sent, so receivers do not check it.
   public var sequence: UInt8
   /// The last sequence number that the sender received in order, if ``ControlBits/ack`` is set.
   public var acknowledgement: UInt8
@@ -39,8 +38,7 @@ public struct PacketHeader: Hashable, Sendable {
     self.session = session
   }
 
-  /// The size of the payload. A packet of length 10 has an empty payload and a checksum; such packets are accepted but
-  /// never sent.
+  /// The size of the payload. A packet of length 10 has an empty payload and a checksum; it is accepted but never sent.
   public var payloadCount: Int { max(0, Int(length) - Self.overhead) }
 
   /// Decodes a header from at least nine bytes that start with FF 5A. Returns nil if the checksum is wrong or the

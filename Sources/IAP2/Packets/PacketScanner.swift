@@ -213,8 +213,7 @@ extension PacketScanner {
     offset += taken
   }
 
-  /// Classifies `bytes`, which start with FF. The function is static because a method call would copy the whole
-  /// scanner.
+  /// Classifies `bytes`, which start with FF. A method call would copy the whole scanner, so this is static.
   private static func judge(_ bytes: UnsafeRawBufferPointer, _ maximumLength: UInt16) -> Verdict {
     guard bytes.count >= 2 else { return .needsMore(2) }
     switch bytes[1] {

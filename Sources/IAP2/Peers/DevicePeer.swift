@@ -24,8 +24,7 @@ extension Peer where Role == DeviceRole {
   /// Whether the accessory is identified and authenticated.
   public var isReady: Bool { core.isLinkUp && role.progress == .ready }
 
-  /// Where the accessory stopped on the current or the last link, before becoming ready; nil once the accessory is
-  /// ready.
+  /// Where the accessory stopped on the current or the last link, before becoming ready; nil once it is ready.
   public var unfinished: DeviceRole.Unfinished? { role.unfinishedNow }
 
   /// Uses this startup order from the next link on, without falling back to the other order. The time already spent

@@ -296,8 +296,7 @@ public struct PeerCore: ~Copyable {
     sessions.isOpen(session)
   }
 
-  /// Swaps a session's received bytes with an empty buffer. Bytes count as unread until ``consume(_:of:)`` is called
-  /// for them.
+  /// Swaps a session's received bytes with an empty buffer. They count as unread until ``consume(_:of:)`` is called.
   public mutating func takeInbox(_ session: UInt16, _ buffer: inout [UInt8]) {
     sessions.takeInbox(session, &buffer)
   }

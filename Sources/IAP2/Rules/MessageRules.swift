@@ -43,8 +43,7 @@ public struct MessageRules: Sendable {
   /// The number of answers that were dropped because too many were waiting.
   public private(set) var dropped = 0
 
-  /// Creates the state in which no rule applies yet. `epoch` is the time at which the clock was 0, in seconds since
-  /// 1970.
+  /// Creates the state in which no rule applies yet. `epoch` is when the clock was 0, in seconds since 1970.
   public init(_ rules: [MessageRule], epoch: UInt64 = 0) {
     self.rules = rules
     self.epoch = epoch
@@ -55,8 +54,7 @@ public struct MessageRules: Sendable {
     Set(rules.flatMap { [$0.heard, $0.until].compactMap(\.self) })
   }
 
-  /// Returns true if any rule has something to send to an end that declares it can receive these messages; nil means
-  /// all messages.
+  /// Returns true if any rule has something to send to an end that can receive these messages; nil means all messages.
   public static func concern(_ rules: [MessageRule], declared: [MessageID]?) -> Bool {
     rules.contains { $0.isAllowed(declared) }
   }
@@ -225,8 +223,7 @@ public struct MessageRule: Hashable, Sendable {
   public var trigger: Trigger
   /// The delay after the trigger.
   public var after: Milliseconds = 0
-  /// The interval at which the message repeats until the connection ends or ``until`` arrives; nil means that it is
-  /// sent once.
+  /// The interval at which the message repeats until the connection ends or ``until`` arrives; nil means once.
   public var every: Milliseconds?
   /// The message from the other end that stops the rule; nil for none.
   public var until: MessageID?

@@ -11,8 +11,7 @@ struct SessionTable {
     /// The device requested the session, and the accessory has not answered. Arriving bytes are kept until the
     /// accessory accepts the session.
     case requested
-    /// The session is open, but nothing has arrived from the other end; an EA03 "close" in this state counts as a
-    /// refusal.
+    /// The session is open, but nothing has arrived from the other end; an EA03 "close" then counts as a refusal.
     case open
     /// The session is open, and the other end has either confirmed it or sent bytes.
     case heard

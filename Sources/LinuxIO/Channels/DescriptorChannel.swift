@@ -254,8 +254,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end)
   }
 
-  /// Counts the unread bytes, which are lost. With frames, the kernel counts only the first one, so all of them are
-  /// read.
+  /// Counts the unread bytes, which are lost. With frames, the kernel counts only the first, so all are read.
   private func discard(atLeast count: Int) -> Int {
     guard case .frames = medium else { return count }
     return loop.withReadBuffer { buffer in

@@ -143,8 +143,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
         return code
       }
       thread = made
-      // The new thread also sets this property when it starts; until then, the caller must not count as the loop's
-      // thread.
+      // The new thread also sets this property; until then, the caller must not count as the loop's thread.
       runner.store(made, ordering: .releasing)
       return 0
     }

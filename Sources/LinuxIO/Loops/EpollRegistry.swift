@@ -11,8 +11,7 @@ import Glibc
 final class EpollRegistry {
   /// The token that identifies the loop's own wake-up event.
   private static let wakeUp = WatchTable.Token.max
-  /// The maximum number of events per turn. Further events are reported in the next turn; the kernel orders them
-  /// fairly.
+  /// The maximum number of events per turn. Further ones are reported in the next turn; the kernel orders them fairly.
   private static let eventsPerTurn = 256
 
   private let epoll: Int32
@@ -90,8 +89,7 @@ final class EpollRegistry {
     case .epoll(let token):
       table.release(token)
       unchanged.removeAll { $0 === watch }
-      // After any other failure, the watch ends when the descriptor is closed, and the watch's token stays reserved
-      // until then.
+      // After any other failure, the watch ends when the descriptor is closed, and its token stays reserved until then.
       let done = control(EpollEvent.delete, watch.descriptor, 0, token)
       precondition(
         done || errno != EBADF && errno != ENOENT,

@@ -42,8 +42,7 @@ public final class ChildProcess {
   private var output: WatchedDescriptor?
   private var errors: WatchedDescriptor?
   private var ending: WatchedDescriptor?
-  /// A pipe to the guardian that carries signals for the program and keeps the program alive; nil once the program has
-  /// ended.
+  /// A pipe to the guardian that carries signals for the program and keeps the program alive; nil once it has ended.
   private var leash: WatchedDescriptor?
   private var ticker: LoopTimer?
   private var terminator: LoopTimer?

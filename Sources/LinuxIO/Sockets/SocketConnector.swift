@@ -1,8 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// Connects a stream socket: looks up the name if needed, tries each address in turn without blocking, and reports one
-/// result.
+/// Connects a stream socket: looks up the name if needed, tries each address without blocking, and reports one result.
 final class SocketConnector: Connecting, DescriptorHandler {
   typealias Completion = (Transports.Answer) -> Void
 

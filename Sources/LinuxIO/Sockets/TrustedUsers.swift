@@ -74,8 +74,7 @@ extension TrustedUsers {
 package enum TCPPeer: Hashable, Sendable {
   /// The other socket is on this machine, and a process of this user created it.
   case user(UInt32)
-  /// The other socket is on this machine and belongs to no process, because it has not been accepted yet or is already
-  /// closed.
+  /// The other socket is on this machine and belongs to no process, because it is not accepted yet or already closed.
   case unknown
   case remote
 
@@ -154,8 +153,7 @@ struct TCPEndpoint: Hashable, Sendable {
   /// Returns true if the address belongs to the machine at the other end of the connection.
   func isHere(for near: TCPEndpoint) -> Bool { isLoopback || host == near.host }
 
-  /// Uses `sock_diag` to find the owner of the socket at this end; nil if there is none or the kernel lacks this
-  /// interface.
+  /// Uses `sock_diag` to find the owner of the socket at this end; nil if there is none or the kernel lacks it.
   func owner(connectedTo other: TCPEndpoint) -> TCPSocketTable.Owner? {
     guard host.count == other.host.count else { return nil }
     var (user, inode): (UInt32, UInt32) = (0, 0)

@@ -11,8 +11,7 @@ import AccessoryProfiles
 ///
 /// Invariant: the matcher never holds more than ``longestRequest`` bytes plus a delimiter.
 struct RequestMatcher {
-  /// The maximum size of a request, even with a fixed framing. Only a request whose delimiter never arrives can be
-  /// longer.
+  /// The maximum size of a request, even with a fixed framing. Only a request without a delimiter can be longer.
   static let longestRequest = 65_536
 
   enum Request: Equatable {

@@ -91,8 +91,7 @@ struct ScriptMemory {
   }
 }
 
-/// Writes a script's reports to the timeline, up to a maximum number of lines of each kind; further lines are only
-/// counted.
+/// Writes a script's reports to the timeline, up to a maximum number of lines of each kind; others are only counted.
 struct ScriptNotes {
   enum Kind: String, CaseIterable {
     case unanswered = "requests without an answer"

@@ -152,8 +152,7 @@ struct ScriptMachine {
         if due == now { enter(next, now, &memory) } else { answers.add(.enter(next), at: due) }
       }
       if let quirk = answer.quirk { answers.add(.accessory(.quirk(quirk)), at: due) }
-      // The accessory is unplugged in the loop's next turn, so the session is closed first and nothing is sent after
-      // that.
+      // The accessory is unplugged in the loop's next turn, so the session is closed first and nothing more is sent.
       if let absence = answer.unplug { answers.add(.accessory(.unplug(absence)), at: due) }
       if let reason = answer.close { answers.add(.close(reason), at: due) }
     }

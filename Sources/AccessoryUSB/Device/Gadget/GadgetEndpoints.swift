@@ -54,8 +54,7 @@ final class GadgetEndpoints: BulkCarrier, TransferHandler {
   private var writesUnderWay = 0
   /// Bytes that were taken from the channel but did not fit into a write.
   private var held: (bytes: ArraySlice<UInt8>, endsTransfer: Bool)?
-  /// The empty packets to write before anything else: such a packet either ends a transfer of full packets or is a
-  /// probe.
+  /// The empty packets to write before anything else: each ends a transfer of full packets or is a probe.
   private var emptyPacketsOwed = 0
   /// The number of probes that the host has not read.
   private var probes = 0
