@@ -285,7 +285,7 @@ function latencies(map) {
   });
 }
 
-// A line chart over seconds. Errors are marked on the time axis.
+// A line chart whose horizontal axis shows seconds. Errors are marked on the time axis.
 function chart(title, unit) {
   const picture = svg("svg", { class: "chart", viewBox: "0 0 480 200", role: "img", "aria-label": `${title} in ${unit} over time` });
   const legend = h("p", { class: "legend" });

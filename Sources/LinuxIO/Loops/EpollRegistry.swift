@@ -11,7 +11,8 @@ import Glibc
 final class EpollRegistry {
   /// The token that identifies the loop's own wake-up event.
   private static let wakeUp = WatchTable.Token.max
-  /// The maximum number of events per turn. Further ones are reported in the next turn; the kernel orders them fairly.
+  /// The maximum number of events per turn. Further events are reported in the next turn; the kernel orders them
+  /// fairly.
   private static let eventsPerTurn = 256
 
   private let epoll: Int32

@@ -122,7 +122,7 @@ private final class USBIPClient: ChannelHandler {
   private let peer: String
   private unowned let server: USBIPServer
   private let loop: any EventLoop
-  // Overlapping access is not checked: a client belongs to one loop and calls no other code while this changes.
+  // Overlapping access is not checked: a client belongs to one loop and calls no other code while its state changes.
   @exclusivity(unchecked) private var state = State.asking([])
   private var timer: LoopTimer?
 
