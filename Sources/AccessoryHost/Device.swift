@@ -320,9 +320,6 @@ public struct DeviceSettings {
   /// provides the accessory's name.
   var peerSettings: DevicePeer.Settings {
     var settings = peer
-    // The profile's rules send these messages; see `DeviceAttachment+Messages`.
-    settings.news = []
-    settings.answersPowerUpdates = false
     if authentication == .skip { settings.asksForAuthentication = false }
     settings.order = order == .identification || isPublishedEarly ? .identificationFirst : settings.order
     return settings

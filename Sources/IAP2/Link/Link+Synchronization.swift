@@ -98,10 +98,6 @@ extension Link {
       parameters = try LinkParameters(reading: payload)
       // A SYN with ACK contains the device's answer rather than the accessory's own offer.
       adjusted = parameters.valuesOutOfRange(isOffer: role == .device && !header.control.contains(.ack))
-      if settings.outOfRange == .refuse, let value = adjusted.first {
-        throw LinkParametersError(
-          .outOfRange(value.field.rawValue, value: value.value, allowed: value.allowed), in: payload)
-      }
     } catch {
       return refuse(error, now: now)
     }
@@ -161,7 +157,7 @@ extension Link {
     adjustments = adjusted
     let own = settings.parameters
     var answer = settings.deviceAnswer == .echo ? own.adoptingRecovery(of: offer) : own
-    if offer.isZeroAcknowledgement { answer = settings.acceptsZeroAcknowledgement ? own.withoutAcknowledgements : own }
+    if offer.isZeroAcknowledgement { answer = own.withoutAcknowledgements }
     answer.sessions = offer.sessions
     if let allowance = settings.allowance(timeout: Milliseconds(Int64(answer.retransmissionTimeout))) {
       answer = allowance.limiting(answer)
@@ -258,8 +254,9 @@ extension Link {
     takeFreshSequence()
     restart(now: now)
     switch end {
-    case .unanswered, .unsynchronized:
-      if role == .device, settings.resetsWhenGivingUp { pending.insert(.reset) }
+    // No source says whether a device must reset a link that it gives up. Without a reset, an idle accessory would keep
+    // a dead link, because iAP2 has no keep-alive.
+    case .unanswered, .unsynchronized: if role == .device { pending.insert(.reset) }
     default: break
     }
     return .down(end)
@@ -268,10 +265,6 @@ extension Link {
   mutating func handlePhaseTimeout(now: Instant) -> Reaction {
     switch phase {
     case .detecting(let attempts, let next) where next <= now:
-      if let limit = settings.detectionLimit, attempts >= limit {
-        stop()
-        return .down(.undetected(attempts: attempts))
-      }
       detect(attempts: attempts, now: now)
     case .synchronizing(let offer, let attempts, let next) where next <= now:
       // The SYN is repeated unchanged: with another sequence number it would be a new SYN.

@@ -52,7 +52,6 @@ public enum LinkEnd: Error, Equatable, Sendable {
   case reset
   case asleep
   case restarted
-  case undetected(attempts: Int)
   case unsynchronized(attempts: Int)
   /// The device supports only iAP1 and answered with this frame.
   case legacyDevice(frame: [UInt8])
@@ -68,7 +67,6 @@ extension LinkEnd: CustomStringConvertible {
     case .reset: "the device reset the link"
     case .asleep: "the device put the link to sleep"
     case .restarted: "the other end restarted the link"
-    case .undetected(let attempts): "no answer to \(attempts) detection sequences"
     case .unsynchronized(let attempts): "no answer to \(attempts) SYN packets"
     case .legacyDevice(let frame): "the device speaks iAP1 only (it answered \(Hex.spaced(frame)))"
     case .unusable(let error): error.description

@@ -14,9 +14,6 @@ public struct LinkSettings: Hashable, Sendable {
   /// The interval at which the accessory sends the detection sequence until it is answered; 1 s in six of seven
   /// sources.
   public var detectionPeriod: Milliseconds = 1_000
-  /// How many detection sequences the accessory sends before it gives up; nil means no limit. One source stops after
-  /// thirty detection sequences.
-  public var detectionLimit: Int?
   /// The interval at which an unanswered SYN is repeated; about 1 s in three sources.
   public var synchronizationPeriod: Milliseconds = 1_000
   /// How many SYNs are sent before the accessory returns to detection; a device stops at the eleventh.
@@ -32,16 +29,6 @@ public struct LinkSettings: Hashable, Sendable {
   /// How conflicting recovery values are reconciled. Sources disagree; every stack understands `adopt`.
   public var settling = Settling.adopt
 
-  /// The reaction to a SYN that contains out-of-range numbers.
-  public enum OutOfRange: Hashable, Sendable {
-    /// Use the nearest allowed value, and report it. Apple devices answer link versions 2 and 3 with version 1.
-    case clamp
-    case refuse
-  }
-  /// What to do about out-of-range numbers in a SYN. Some accessories send out-of-range numbers, and Apple devices
-  /// accept these accessories.
-  public var outOfRange = OutOfRange.clamp
-
   /// The content of the device's SYN+ACK.
   public enum DeviceAnswer: Hashable, Sendable {
     /// The answer combines the accessory's recovery values and sessions with the device's own window and length, as on
@@ -52,8 +39,6 @@ public struct LinkSettings: Hashable, Sendable {
   }
   /// How the device answers a SYN.
   public var deviceAnswer = DeviceAnswer.echo
-  /// Whether the device accepts a link without acknowledgements (iOS 9 and later do).
-  public var acceptsZeroAcknowledgement = true
   /// The iAP1 frame with which the device answers detection, to simulate a device that does not support iAP2.
   public var legacyAnswer: LegacyAnswer?
 
@@ -86,10 +71,6 @@ public struct LinkSettings: Hashable, Sendable {
   }
   /// Which packets are retransmitted after a timeout.
   public var retransmission = Retransmission.everyExpired
-
-  /// Whether a device sends a reset when it gives up on a link. No source says whether a device must. Without a reset,
-  /// an idle accessory would keep a dead link, because iAP2 has no keep-alive.
-  public var resetsWhenGivingUp = true
 
   /// When the timer that delays an acknowledgement starts.
   public enum AcknowledgementTimer: Hashable, Sendable {

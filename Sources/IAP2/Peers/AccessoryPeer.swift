@@ -115,11 +115,6 @@ extension Peer where Role == AccessoryRole {
     core.send(ControlMessage(.cancelIdentification))
   }
 
-  /// Asks the device to launch an app.
-  public mutating func requestAppLaunch(_ request: AppLaunchRequest) {
-    core.send(request.message)
-  }
-
   // MARK: Requests
 
   fileprivate mutating func handle(_ message: ControlMessage) {
@@ -147,10 +142,6 @@ extension Peer where Role == AccessoryRole {
       core.events.append(.authenticationFailed)
     case .startExternalAccessorySession: handleSessionRequest(message)
     case .stopExternalAccessorySession: handleSessionStop(message)
-    case .deviceInformationUpdate, .deviceLanguageUpdate, .deviceTimeUpdate, .deviceUUIDUpdate:
-      core.report(message) { message throws(ParameterError) in try DeviceUpdate(message).map(PeerEvent.deviceUpdate) }
-    case .powerUpdate:
-      core.report(message) { message throws(ParameterError) in try PowerUpdate(message).map(PeerEvent.powerUpdate) }
     default: core.events.append(.message(message))
     }
   }

@@ -72,9 +72,6 @@ extension Peer where Role == DeviceRole {
     role.progress = .ready
     core.answerDeadline = nil
     core.events.append(.ready)
-    // An accessory subscribes to one of these messages simply by declaring that it can receive the message.
-    guard let wanted = role.accepted?.identification.messagesReceived, !wanted.isEmpty else { return }
-    for news in role.settings.news where wanted.contains(news.messageID) { core.send(news.message) }
   }
 
   private mutating func refuse() {
@@ -151,9 +148,6 @@ extension Peer where Role == DeviceRole {
     case .identificationInformationUpdate: handleUpdate(message)
     case .cancelIdentification: core.events.append(.identificationCancelled)
     case .externalAccessorySessionStatus: handleStatus(message)
-    case .startPowerUpdates: handlePowerSubscription(message)
-    case .powerSourceUpdate:
-      core.report(message) { message throws(ParameterError) in try PowerSource(message).map(PeerEvent.powerSource) }
     case .requestAppLaunch:
       core.report(message) { message throws(ParameterError) in
         try AppLaunchRequest(message).map(PeerEvent.appLaunchRequested)
@@ -194,17 +188,6 @@ extension Peer where Role == DeviceRole {
       refuse()
     } else {
       core.answerDeadline = now + role.answerTimeout
-    }
-  }
-
-  private mutating func handlePowerSubscription(_ message: ControlMessage) {
-    do throws(ParameterError) {
-      guard let subscription = try PowerSubscription(message) else { return }
-      core.events.append(.powerSubscription(subscription))
-      guard role.settings.answersPowerUpdates else { return }
-      core.send(role.settings.power.selecting(subscription.parameters).message)
-    } catch {
-      core.events.append(.malformed("\(message.id): \(error)"))
     }
   }
 

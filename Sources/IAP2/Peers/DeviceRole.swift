@@ -25,24 +25,6 @@ public struct DeviceRole: PeerRole {
     public var answerTimeout: Milliseconds = 30_000
     /// How many refused identifications end the link; one Apple device was seen to stop after the second.
     public var rejectionLimit = 2
-    /// The updates that are sent to a ready accessory if the accessory declares that it can receive them; Apple devices
-    /// send them too.
-    public var news: [DeviceUpdate] = [
-      .uuid("00000000-0000-4000-8000-00000000EA51"), .language("en"), .name("easim"),
-    ]
-    /// The power update that is sent to a subscribed accessory, limited to the parameters that it requested.
-    public var power: PowerUpdate = {
-      var power = PowerUpdate()
-      power.maximumCurrentDrawn = 100
-      power.willCharge = false
-      power.accessoryPowerMode = 0
-      power.isExternalChargerConnected = false
-      power.charging = .no
-      power.batteryPercent = 80
-      return power
-    }()
-    /// Whether the device answers requests for power updates automatically; if not, its owner answers them.
-    public var answersPowerUpdates = true
     /// How long a session's first data waits after EA00, unless the accessory confirms the session earlier with EA03.
     /// Some accessories lose bytes that arrive in the same read as the message that opens the session.
     public var firstWriteDelay: Milliseconds = 0

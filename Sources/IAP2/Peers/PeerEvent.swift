@@ -48,14 +48,8 @@ public enum PeerEvent: Equatable, Sendable {
   /// `AccessoryPeer.refuseSession(_:)` or `AccessoryPeer.ignoreSession(_:)`.
   case sessionRequested(id: UInt16, protocolID: UInt8)
 
-  indirect case deviceUpdate(DeviceUpdate)
-  indirect case powerUpdate(PowerUpdate)
-
   // MARK: The device's
 
-  /// The accessory subscribed to power updates; the device has answered according to its settings.
-  indirect case powerSubscription(PowerSubscription)
-  indirect case powerSource(PowerSource)
   indirect case appLaunchRequested(AppLaunchRequest)
 
   /// The accessory sent its certificate; the owner answers with `DevicePeer.challenge(_:now:)` or

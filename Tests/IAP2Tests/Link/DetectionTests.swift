@@ -25,23 +25,6 @@ import Testing
     #expect(end.peer.core.deadline == .milliseconds(4_500))
   }
 
-  @Test func theAccessoryGivesUpAfterItsLimitAndStaysSilent() {
-    var end = accessory { $0.detectionLimit = 3 }
-    end.start()
-    #expect(end.passes(60_000) == ["1000 \(Sheet.detection)", "2000 \(Sheet.detection)"])
-    #expect(end.told() == [.linkDown(.undetected(attempts: 3))])
-    #expect(end.peer.core.deadline == nil)
-    #expect(LinkEnd.undetected(attempts: 3).description == "no answer to 3 detection sequences")
-    #expect(end.receives(Sheet.detection) == [])
-  }
-
-  @Test func anAccessoryThatGaveUpCanBeStartedAgain() {
-    var end = accessory { $0.detectionLimit = 1 }
-    end.start()
-    end.passes(1_000)
-    #expect(end.start() == [Sheet.detection])
-  }
-
   @Test func moreDetectionBeforeTheAnswerToSynIsIgnored() {
     var end = accessory()
     end.start()

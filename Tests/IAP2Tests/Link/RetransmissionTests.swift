@@ -88,15 +88,6 @@ import Testing
     #expect(end.receives(Sheet.detection) == [Sheet.detection])
   }
 
-  @Test func byTheOtherSettingItGivesUpInSilence() {
-    var end = OneEnd.device(offer: Sheet.parameters(timeout: 100, repeats: 2)) {
-      $0.answerTimeout = 1_000_000
-      $0.link.resetsWhenGivingUp = false
-    }
-    #expect(end.passes(10_000).map { String($0.prefix(3)) } == ["100", "200"])
-    #expect(end.peer.core.deadline == nil)
-  }
-
   @Test func anAckInTimeBeginsTheCountAnew() {
     var end = accessory(repeats: 1)
     for sequence: UInt8 in 1...20 {

@@ -20,12 +20,22 @@ import Testing
     Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0),
   ]
 
-  static let refused = [
+  static let unreadable = [
     Case(payload: "", problem: "it has 0 bytes but needs at least 13"),
     Case(payload: "01 20 ffff 07d0 0016 1e", problem: "it has 9 bytes but needs at least 13"),
     Case(
       payload: Sheet.parameters(sessions: "010001 02"),
       problem: "its session table has 4 bytes, not a multiple of 3"),
+    Case(payload: Sheet.parameters(sessions: ""), problem: "its session table is empty"),
+    Case(
+      payload: Sheet.parameters(sessions: "000001"),
+      problem: "a session has the number 0, which belongs to the link itself"),
+    Case(payload: Sheet.parameters(sessions: "010001 010201"), problem: "two sessions have the number 1"),
+    Case(payload: Sheet.parameters(sessions: "010201"), problem: "it needs exactly one control session"),
+    Case(payload: Sheet.parameters(sessions: "010001 020001"), problem: "it needs exactly one control session"),
+  ]
+
+  static let outOfRange = [
     Case(payload: Sheet.parameters(version: 2), problem: "link version is 2; it must be 1 to 1"),
     Case(payload: Sheet.parameters(version: 0), problem: "link version is 0; it must be 1 to 1"),
     Case(payload: Sheet.parameters(window: 0), problem: "maximum outstanding packets is 0; it must be 1 to 127"),
@@ -47,13 +57,6 @@ import Testing
     Case(
       payload: Sheet.parameters(window: 127, acks: 128),
       problem: "maximum cumulative acknowledgements is 128; it must be 0 to 127"),
-    Case(payload: Sheet.parameters(sessions: ""), problem: "its session table is empty"),
-    Case(
-      payload: Sheet.parameters(sessions: "000001"),
-      problem: "a session has the number 0, which belongs to the link itself"),
-    Case(payload: Sheet.parameters(sessions: "010001 010201"), problem: "two sessions have the number 1"),
-    Case(payload: Sheet.parameters(sessions: "010201"), problem: "it needs exactly one control session"),
-    Case(payload: Sheet.parameters(sessions: "010001 020001"), problem: "it needs exactly one control session"),
   ]
 
   private func text(_ one: Case) -> String {
@@ -68,14 +71,9 @@ import Testing
     #expect(end.told().count == 1)
   }
 
-  /// A count of cumulative acknowledgements above the window could never be reached, so only the timer would send any.
-  static let refusedAsOffer = Case(
-    payload: Sheet.parameters(window: 5, acks: 6),
-    problem: "maximum cumulative acknowledgements is 6; it must be 0 to 5")
-
-  @Test(arguments: refused + [refusedAsOffer])
+  @Test(arguments: unreadable)
   func theDeviceRefusesAndShowsTheBytes(_ one: Case) throws {
-    var end = OneEnd.listening { $0.link.outOfRange = .refuse }
+    var end = OneEnd.listening()
     #expect(end.receives(Sheet.packet(0x80, 0, 0, one.payload)) == [])
     let reason = try #require(end.told().first?.linkEnd)
     #expect(reason.description == text(one))
@@ -83,13 +81,21 @@ import Testing
     #expect(end.receives(Sheet.packet(0x80, 1, 0, Sheet.parameters())).count == 1)
   }
 
-  @Test(arguments: refused)
+  @Test(arguments: unreadable)
   func theAccessoryRefusesAndShowsTheBytes(_ one: Case) throws {
-    var end = OneEnd.detected { $0.outOfRange = .refuse }
+    var end = OneEnd.detected()
     end.receives(Sheet.packet(0xC0, 0x40, 0, one.payload))
     let reason = try #require(end.told().first?.linkEnd)
     #expect(reason.description == text(one))
     #expect(end.peer.core.isLinkUp == false)
+  }
+
+  @Test(arguments: unreadable + outOfRange)
+  func strictDecodingNamesTheField(_ one: Case) {
+    let error = #expect(throws: LinkParametersError.self) {
+      try LinkParameters(decoding: Sheet.unhex(one.payload).span.bytes)
+    }
+    #expect(error?.description == text(one))
   }
 
   /// In an answer, the window is the device's own and the other values are the accessory's, so they need not be

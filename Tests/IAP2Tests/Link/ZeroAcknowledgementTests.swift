@@ -86,20 +86,6 @@ import Testing
     #expect(end.receives(data[0], data[1], data[2]) == [Sheet.packet(0x40, 0, 0x43)])
   }
 
-  @Test func aDeviceMayDecline() {
-    var end = OneEnd.device(offer: Self.zero) { $0.link.acceptsZeroAcknowledgement = false }
-    #expect(end.peer.core.isLinkUp == true)
-    // An unanswered AA00 is retransmitted after two seconds, the device's own timeout.
-    #expect(end.passes(2_000) == ["2000 \(Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00"))"])
-  }
-
-  /// A window of 0 is allowed without acknowledgements. With acknowledgements, such a window would block everything.
-  @Test func aWindowOfZeroCountsAsOneWhenTheDeviceDeclines() {
-    var end = OneEnd.listening { $0.link.acceptsZeroAcknowledgement = false }
-    end.receives(Sheet.packet(0x80, 0, 0, Sheet.parameters(window: 0, timeout: 0, hold: 0, repeats: 0, acks: 0)))
-    #expect(end.receives(Sheet.packet(0x40, 0, 0)) == [Sheet.packet(0x40, 1, 0, session: 1, "40400006aa00")])
-  }
-
   @Test func aSpoiledPacketIsToldBecauseItWillNotComeAgain() {
     var end = OneEnd.accessory { $0 = Self.offer }
     var packet = Sheet.bytes(0x40, 0x41, 0, session: 2, [0, 1, 0x61])

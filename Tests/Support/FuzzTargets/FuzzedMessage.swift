@@ -15,10 +15,6 @@ public enum FuzzedMessage {
       let again = IdentificationReading(reading.identification.message)
       precondition(again.identification.protocols == reading.identification.protocols)
     }
-    _ = try? DeviceUpdate(message)
-    _ = try? PowerUpdate(message)
-    _ = try? PowerSubscription(message)
-    _ = try? PowerSource(message)
     _ = try? AppLaunchRequest(message)
     _ = try? LinkParameters(decoding: bytes.span.bytes)
   }
