@@ -16,7 +16,7 @@ extension ControlMethods {
   private static let adding = [
     ControlMethod(
       "accessory.add", "Create one or more simulated accessories, not yet plugged in.", AddingAccessory.format,
-      .list("accessories", .text, "the ids, in order"),
+      .list("accessories", "the ids, in order"),
       errors: [.unknown, .gone, .limit, .time, .address, .notAllowed],
       example: "{\"profile\":\"lawk-view\",\"quirks\":[\"flicker\"]}"
     ) { call, params in try add(params, call) }
@@ -24,25 +24,24 @@ extension ControlMethods {
 
   private static let others: [ControlMethod] = [
     ControlMethod(
-      "accessory.remove", "Unplug an accessory and remove it.", .id(of: "accessory"), Nothing.result,
+      "accessory.remove", "Unplug an accessory and remove it.", .id(of: "accessory"),
       errors: [.unknown, .gone], example: "{\"accessory\":\"a2\"}"
     ) { call, id in
       try call.server.accessories.find(id).remove()
-      return Nothing()
     },
     ControlMethod(
       "accessory.list", "List accessories and their state.", .world,
-      .list("accessories", AccessoryState.format.format, "in order of creation"),
+      .list("accessories", ControlledAccessory.answer, "in order of creation"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
-      if let world = params { return try call.server.world(world).accessories.map(\.state) }
-      return call.server.accessories.all.map(\.state)
+      if let world = params { return try call.server.world(world).accessories }
+      return call.server.accessories.all
     },
     ControlMethod(
       "accessory.quirk",
       "Add or remove an accessory's quirks. If the accessory is plugged in, the change takes effect the next time it "
         + "is plugged in.",
-      ChangingQuirks.format, Applied.format, errors: [.unknown, .gone],
+      ChangingQuirks.format, changedQuirks, errors: [.unknown, .gone],
       example: "{\"accessory\":\"a1\",\"add\":[\"no-status\"],\"remove\":[\"flicker\"]}"
     ) { call, params in
       let accessory = try call.server.accessories.find(params.accessory)
@@ -54,39 +53,44 @@ extension ControlMethods {
         profile.quirks.removeAll { params.remove.contains($0.name) }
         for quirk in params.add { profile.apply(quirk) }
       }
-      return Applied(isNow: isNow, quirks: accessory.profile.quirks)
+      return (isNow, accessory.profile.quirks)
     },
     ControlMethod(
       "accessory.behavior", "Choose how an accessory behaves in sessions opened from now on.",
-      ChangingBehavior.format, Nothing.result, errors: [.unknown, .gone, .notAllowed],
+      ChangingBehavior.format, errors: [.unknown, .gone, .notAllowed],
       example: "{\"accessory\":\"a1\",\"behavior\":\"source,rate=500,text=tick\"}"
     ) { call, params in
       let accessory = try call.server.accessories.find(params.accessory)
       if case .exec? = params.behavior { try admitPrograms(call) }
       try accessory.set(params.behavior, for: params.protocolName)
-      return Nothing()
     },
     ControlMethod(
       "accessory.take",
       "Let this client take over an accessory's sessions opened from now on, reading and writing as the accessory. A "
         + "`session` notification with the event `opened` announces each session.",
-      Taking.format, Nothing.result, errors: [.unknown, .gone, .state],
+      Taking.format, errors: [.unknown, .gone, .state],
       example: "{\"accessory\":\"a1\",\"protocols\":[\"com.lawaken.iap2\"]}"
     ) { call, params in
       try call.server.accessories.find(params.accessory).take(params.protocols, by: call.client)
-      return Nothing()
     },
     received,
     ControlMethod(
       "accessory.release",
       "Undo `accessory.take`: close the sessions that were taken over, and let the accessory's behavior handle new "
         + "ones.",
-      .id(of: "accessory"), Nothing.result, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
+      .id(of: "accessory"), errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, id in
       try call.server.accessories.find(id).release()
-      return Nothing()
     },
   ]
+
+  private static let changedQuirks = Answer<(isNow: Bool, all: [Quirk])>("applied") {
+    Key(
+      "now", .boolean,
+      "whether the change takes effect now; if not, it takes effect the next time the accessory is plugged in"
+    ) { $0.isNow }
+    Key("quirks", .list(of: Quirk.format.format), "all of the accessory's quirks after the change") { $0.all }
+  }
 
   private static func admitPrograms(_ call: ControlCall) throws(RPCError) {
     guard !call.server.settings.allowsExec else { return }
@@ -216,21 +220,6 @@ private struct ChangingQuirks: Equatable, Sendable {
     Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
     Field("add", \.add, .list(of: Quirk.format.format), "quirks to add; each replaces a quirk of the same kind")
     Field("remove", \.remove, .list(of: .text), "names of quirks to remove")
-  }
-}
-
-private struct Applied: Equatable, Sendable {
-  var isNow = true
-  var quirks: [Quirk] = []
-
-  static let format = Record("applied", "", Applied()) {
-    Field(
-      "now", \.isNow, .boolean,
-      "whether the change takes effect now; if not, it takes effect the next time the accessory is plugged in",
-      isRequired: true)
-    Field(
-      "quirks", \.quirks, .list(of: Quirk.format.format), "all of the accessory's quirks after the change",
-      isRequired: true)
   }
 }
 

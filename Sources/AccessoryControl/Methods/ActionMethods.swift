@@ -18,8 +18,8 @@ extension ControlMethods {
     let errors: [RPCError.Kind] =
       [.unknown, .gone] + (needsPlug == nil ? [] : [.state]) + (needsPlug == false ? [.address] : [])
     let example = "{\"accessory\":\"a1\"}"
-    func answering<Answer>(
-      _ result: Record<Answer>, _ answer: @escaping @Sendable (ControlledAccessory) -> Answer
+    func answering<Source>(
+      _ result: Answer<Source>, _ answer: @escaping @Sendable (ControlledAccessory) -> Source
     ) -> ControlMethod {
       ControlMethod(name, kind.summary, .id(of: "accessory"), result, errors: errors, example: example) {
         call, id in
@@ -32,16 +32,16 @@ extension ControlMethods {
     case .app: return nil
     case .pull:
       return ControlMethod(
-        later: name, kind.summary, Pulling.format, AccessoryState.format, errors: errors, example: example
+        later: name, kind.summary, Pulling.format, ControlledAccessory.answer, errors: errors, example: example
       ) { call, params, answer in
         let accessory = try call.server.accessories.find(params.accessory)
         try accessory.perform(.pull(accessory.id, unnoticed: params.isUnnoticed))
         // The answer is deferred, because the accessory notices the end of its cable only in the next turn of the loop.
-        call.server.later { answer(.success(accessory.state)) }
+        call.server.later { answer(.success(accessory)) }
       }
-    case .accessory(.plugIn, _), .accessory(.unplug, _): return answering(AccessoryState.format) { $0.state }
+    case .accessory(.plugIn, _), .accessory(.unplug, _): return answering(ControlledAccessory.answer) { $0 }
     case .accessory, .faults, .resetLink, .noticeCables, .deviceMessage:
-      return answering(Nothing.result) { _ in Nothing() }
+      return answering(.nothing) { _ in }
     }
   }
 
@@ -52,8 +52,7 @@ extension ControlMethods {
     case .registers, .unregisters:
       return ControlMethod(
         name, kind.summary, .id(of: "app"),
-        .only(
-          "registrations", "registrations", .integer(0...Int.max), "number of registrations still in effect", from: 0),
+        .only("registrations", "registrations", .integer(0...Int.max), "number of registrations still in effect"),
         errors: [.unknown, .gone, .state], example: example
       ) { call, id in
         let app = try call.server.apps.find(id)
@@ -62,20 +61,19 @@ extension ControlMethods {
       }
     case .ends(let ending, _):
       return ControlMethod(
-        name, kind.summary, Ending.format, Nothing.result, errors: [.unknown, .gone],
+        name, kind.summary, Ending.format, errors: [.unknown, .gone],
         example: ending == .kill ? "{\"app\":\"p2\",\"sessions\":\"left\"}" : "{\"app\":\"p3\"}"
       ) { call, params in
         let app = try call.server.apps.find(params.app)
         try app.perform(.ends(ending, leavesSessions: params.sessions == .left))
-        return Nothing()
       }
     case .launches, .quits, .moves, .opensSession, .closesSession, .looks:
       return ControlMethod(
-        name, kind.summary, .id(of: "app"), RemoteAppState.format, errors: [.unknown, .gone], example: example
+        name, kind.summary, .id(of: "app"), ControlledApp.answer, errors: [.unknown, .gone], example: example
       ) { call, id in
         let app = try call.server.apps.find(id)
         try app.perform(action)
-        return app.state
+        return app
       }
     }
   }

@@ -20,19 +20,19 @@ extension ControlMethods {
     },
     ControlMethod(
       "app.list", "List apps and their state.", .world,
-      .list("apps", RemoteAppState.format.format, "in order of launch"),
+      .list("apps", ControlledApp.answer, "in order of launch"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
-      if let world = params { return try call.server.world(world).apps.map(\.state) }
-      return call.server.apps.all.map(\.state)
+      if let world = params { return try call.server.world(world).apps }
+      return call.server.apps.all
     },
     ControlMethod(
       "app.accessories", "List the accessories that an app sees in `connectedAccessories`.", .id(of: "app"),
       .list(
-        "accessories", ConnectedAccessory.format.format, "in the order the accessories connected"),
+        "accessories", PublishedAccessory.answer, "in the order the accessories connected"),
       effect: .reads, errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}"
     ) { call, id in
-      try call.server.apps.find(id).running().accessories.map(ConnectedAccessory.init)
+      try call.server.apps.find(id).running().accessories
     },
   ]
 
@@ -41,7 +41,7 @@ extension ControlMethods {
       later: "app.open",
       "Open a session with an accessory that an app sees. With `wait`, the response arrives when a session is open, or "
         + "when the wait ends with the last reason why none is.",
-      Opening.format, SessionState.format, errors: [.unknown, .gone, .state, .refused, .limit],
+      Opening.format, SessionState.answer, errors: [.unknown, .gone, .state, .refused, .limit],
       example: "{\"app\":\"p1\",\"protocol\":\"com.lawaken.iap2\"}"
     ) { call, params, answer in
       let app = try call.server.apps.find(params.app)
@@ -56,9 +56,8 @@ extension ControlMethods {
     let refusal: RPCError
     do throws(RPCError) {
       let session = try app.open(try params.choose(in: app), params.protocolName)
-      var state = session.state
-      if params.port { state.firstLine = try? bytePort(of: session, call).firstLine }
-      return answer(.success(state))
+      let firstLine = params.port ? try? bytePort(of: session, call).firstLine : nil
+      return answer(.success(SessionState(session: session, firstLine: firstLine)))
     } catch {
       guard error.kind == .refused, app.world.loop.now < deadline else { throw error }
       refusal = error

@@ -13,43 +13,48 @@ extension ControlMethods {
     ) { call, params in try start(params, call) },
     ControlMethod(
       "capture.list", "List the captures.", Nothing.params,
-      .list("captures", CaptureState.format.format, "in the order they were started"),
+      .list("captures", ControlledCapture.answer, "in the order they were started"),
       effect: .reads
-    ) { call, _ in call.server.captures.all.map(\.state) },
+    ) { call, _ in call.server.captures.all },
     ControlMethod(
       "capture.read",
       "Read a capture's bytes from an offset. Over HTTP, `GET /captures/ID.pcapng` or `ID.txt` downloads the whole "
         + "capture.",
-      CaptureReading.format, CaptureBytes.format, effect: .reads, errors: [.unknown, .gone],
+      CaptureReading.format, captureBytes, effect: .reads, errors: [.unknown, .gone],
       example: "{\"capture\":\"c1\",\"limit\":48}"
     ) { call, params in
       let capture = try call.server.captures.find(params.capture)
       let start = min(params.offset, capture.bytes.count)
       let end = start + min(params.limit, capture.bytes.count - start)
-      return CaptureBytes(
-        data: Base64.text(Array(capture.bytes[start..<end])), next: end,
-        isOver: !capture.isRecording && end == capture.bytes.count)
+      return (capture, start..<end)
     },
     ControlMethod(
       "capture.stop", "End a capture. You can still read the capture until you remove it.", oneCapture,
-      CaptureState.format, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
+      ControlledCapture.answer, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
     ) { call, id in
       let capture = try call.server.captures.find(id)
       capture.stop()
-      return capture.state
+      return capture
     },
     ControlMethod(
       "capture.remove", "End a capture and delete the recording. A file in the --keep folder is not deleted.",
-      oneCapture, Nothing.result, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
+      oneCapture, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
     ) { call, id in
       let capture = try call.server.captures.find(id)
       capture.stop()
       call.server.captures.remove(capture.id)
-      return Nothing()
     },
   ]
 
   private static let oneCapture = Record.id(of: "capture")
+
+  private static let captureBytes = Answer<(capture: ControlledCapture, range: Range<Int>)>("bytes of a capture") {
+    Key("data", .text, "the bytes in base64") { Base64.text(Array($0.capture.bytes[$0.range])) }
+    Key("next", .integer(0...Int.max), "the offset after these bytes") { $0.range.upperBound }
+    Key("over", .boolean, "whether the capture has ended and these bytes are the last") {
+      !$0.capture.isRecording && $0.range.upperBound == $0.capture.bytes.count
+    }
+  }
 
   private static func start(_ params: CaptureChoices, _ call: ControlCall) throws(RPCError) -> String {
     let server = call.server
@@ -90,18 +95,5 @@ private struct CaptureReading: Equatable, Sendable {
     Field("capture", \.capture, .text, "the id of the capture", isRequired: true)
     Field("offset", \.offset, .integer(0...Int.max), "the offset of the first byte")
     Field("limit", \.limit, .integer(1...(2 << 20)), "maximum number of bytes")
-  }
-}
-
-private struct CaptureBytes: Equatable, Sendable {
-  var data = ""
-  var next = 0
-  var isOver = false
-
-  static let format = Record("bytes of a capture", "", CaptureBytes()) {
-    Field("data", \.data, .text, "the bytes in base64", isRequired: true)
-    Field("next", \.next, .integer(0...Int.max), "the offset after these bytes", isRequired: true)
-    Field(
-      "over", \.isOver, .boolean, "whether the capture has ended and these bytes are the last", isRequired: true)
   }
 }

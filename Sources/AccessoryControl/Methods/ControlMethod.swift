@@ -33,10 +33,10 @@ public struct ControlMethod: Sendable {
     case reads
   }
 
-  init<Params, Answer>(
-    _ name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
+  init<Params, Source>(
+    _ name: String, _ summary: String, _ params: Record<Params>, _ result: Answer<Source>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
-    _ body: @escaping @Sendable (ControlCall, Params) throws -> Answer
+    _ body: @escaping @Sendable (ControlCall, Params) throws -> Source
   ) {
     self.init(
       later: name, summary, params, result, effect: effect, errors: errors, example: example,
@@ -48,16 +48,26 @@ public struct ControlMethod: Sendable {
     }
   }
 
+  /// Creates a method that returns nothing.
+  init<Params>(
+    _ name: String, _ summary: String, _ params: Record<Params>, effect: Effect = .changes,
+    errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
+    _ body: @escaping @Sendable (ControlCall, Params) throws -> Void
+  ) {
+    self.init(
+      name, summary, params, .nothing, effect: effect, errors: errors, example: example, exampleResult: exampleResult,
+      body)
+  }
+
   /// Creates a method that may answer later. If the method throws, the thrown error is the answer, and the method must
   /// not answer again.
-  init<Params, Answer>(
-    later name: String, _ summary: String, _ params: Record<Params>, _ result: Record<Answer>,
+  init<Params, Source>(
+    later name: String, _ summary: String, _ params: Record<Params>, _ result: Answer<Source>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
-    _ body: @escaping @Sendable (ControlCall, Params, @escaping (Result<Answer, RPCError>) -> Void) throws -> Void
+    _ body: @escaping @Sendable (ControlCall, Params, @escaping (Result<Source, RPCError>) -> Void) throws -> Void
   ) {
     (self.name, self.summary, self.effect, self.errors) = (name, summary, effect, errors)
-    let shape = result.shape
-    (self.params, self.result) = (params.shape, shape)
+    (self.params, self.result) = (params.shape, result.shape)
     (self.example, self.exampleResult) = (example, exampleResult)
     call = { call, asked in
       let read: Params
@@ -68,7 +78,7 @@ public struct ControlMethod: Sendable {
       let world = call.server.world(changedBy: asked, effect)
       try body(call, read) { answer in
         let tree = answer.map { result.tree($0) }
-        if let world, case .success(let made) = tree { world.add(change: name, asked, made, of: shape) }
+        if let world, case .success(let made) = tree { world.add(change: name, asked, made, of: result.shape) }
         call.answer(tree)
       }
     }
@@ -107,10 +117,9 @@ final class ControlCall {
   }
 }
 
-/// The parameters of a method without parameters, or the result of a method that returns nothing.
+/// The parameters of a method without parameters.
 struct Nothing: Equatable, Sendable {
   static let params = Record("no parameters", "", Nothing()) {}
-  static let result = Record("nothing", "an empty object", Nothing()) {}
 }
 
 /// The methods of the control protocol.

@@ -10,7 +10,7 @@ extension ControlMethods {
         + "from now; on future cables, from when the cable is plugged in. The fault acts at the accessory's end: `in` "
         + "is what the accessory receives.",
       FaultMethods.Adding.format,
-      .list("faults", .text, "the ids of the new faults; a link preset adds several"),
+      .list("faults", "the ids of the new faults; a link preset adds several"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"
     ) { call, params in
       let accessory = try call.server.accessories.find(params.accessory)
@@ -21,33 +21,31 @@ extension ControlMethods {
       "fault.change",
       "Replace a fault with another. Bytes that the old fault is already holding back are still delivered at the rate "
         + "it sets; the new fault affects later bytes.",
-      FaultMethods.Changing.format, FaultMethods.State.format, errors: [.unknown, .gone],
+      FaultMethods.Changing.format, ControlledFault.answer, errors: [.unknown, .gone],
       example: "{\"fault\":\"f1\",\"to\":\"latency,delay=5ms\"}"
     ) { call, params in
       let fault = try call.server.faults.find(params.fault)
       fault.fault = params.to
       try fault.accessory.applyFaults()
-      return FaultMethods.state(fault)
+      return fault
     },
     ControlMethod(
       "fault.list", "List the faults on an accessory's cable and their effects so far.", .id(of: "accessory"),
       .list(
-        "faults", FaultMethods.State.format.format,
+        "faults", ControlledFault.answer,
         "in the order in which bytes pass through them"),
       effect: .reads, errors: [.unknown, .gone], example: "{\"accessory\":\"a1\"}"
     ) { call, id in
-      try call.server.accessories.find(id).faults.map(FaultMethods.state)
+      try call.server.accessories.find(id).faults
     },
     ControlMethod(
       "fault.remove",
       "Remove a fault. Bytes that the fault is already holding back are still delivered at the rate it sets.",
-      .id(of: "fault"),
-      Nothing.result, errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
+      .id(of: "fault"), errors: [.unknown, .gone], example: "{\"fault\":\"f1\"}"
     ) { call, id in
       let fault = try call.server.faults.find(id)
       try fault.accessory.remove(fault)
       call.server.faults.remove(fault.id)
-      return Nothing()
     },
   ]
 }
@@ -70,15 +68,6 @@ enum FaultMethods {
     return ids
   }
 
-  static func state(_ fault: ControlledFault) -> State {
-    var state = State(fault: fault.id, text: fault.fault.description)
-    for entry in fault.accessory.faultCounts where entry.fault == fault.fault {
-      state.hits += entry.count.hits
-      state.bytes += entry.count.bytes
-    }
-    return state
-  }
-
   struct Adding: Equatable, Sendable {
     var accessory = ""
     var fault = ""
@@ -96,22 +85,6 @@ enum FaultMethods {
     static let format = Record("changing a fault", "", Changing()) {
       Field("fault", \.fault, .text, "the id of the fault", isRequired: true)
       Field("to", \.to, Fault.format.format, "the new fault", isRequired: true)
-    }
-  }
-
-  struct State: Equatable, Sendable {
-    var fault = ""
-    var text = ""
-    var hits = 0
-    var bytes = 0
-
-    static let format = Record("fault state", "a fault and its effects so far", State()) {
-      Field("fault", \.fault, .text, "the fault's id", isRequired: true)
-      Field("text", \.text, .text, "the fault, in the notation of --fault", isRequired: true)
-      Field(
-        "hits", \.hits, .integer(0...Int.max), "number of times the fault took effect on the current cable",
-        isRequired: true)
-      Field("bytes", \.bytes, .integer(0...Int.max), "number of bytes that the fault affected", isRequired: true)
     }
   }
 }

@@ -19,19 +19,17 @@ extension ControlMethods {
     },
     ControlMethod(
       "host.list", "List the addresses that devices connect to.", .world,
-      .list("hosts", HostState.format.format, "in the order the addresses were added"),
+      .list("hosts", ControlledHost.answer, "in the order the addresses were added"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       let world = try params.map { try call.server.world($0) }
-      return call.server.hosts.all.filter { world == nil || $0.world === world }.map(\.state)
+      return call.server.hosts.all.filter { world == nil || $0.world === world }
     },
     ControlMethod(
       "host.remove", "Stop connecting to an address, and unplug the accessories that are connected there.",
-      .id(of: "host"),
-      Nothing.result, errors: [.unknown, .gone], example: "{\"host\":\"h1\"}", exampleResult: "{}"
+      .id(of: "host"), errors: [.unknown, .gone], example: "{\"host\":\"h1\"}", exampleResult: "{}"
     ) { call, id in
       try call.server.hosts.find(id).remove()
-      return Nothing()
     },
   ]
 }

@@ -67,36 +67,36 @@ extension ControlMethods {
     },
     ControlMethod(
       later: "job.wait", "Wait until a job ends; in a world with virtual time, this advances the clock until then.",
-      JobWaiting.format, JobState.format, effect: .reads, errors: [.unknown, .gone],
+      JobWaiting.format, ControlledJob.answer, effect: .reads, errors: [.unknown, .gone],
       example: "{\"job\":\"j1\",\"limit\":\"10s\"}"
     ) { call, params, answer in
       let job = try call.server.jobs.find(params.job)
       let world = job.world
       world.wait(
         ControlWait(call, until: world.loop.now + params.limit, isDone: { job.outcome != nil }) { end in
-          if case .failed(let error) = end { answer(.failure(error)) } else { answer(.success(job.state)) }
+          if case .failed(let error) = end { answer(.failure(error)) } else { answer(.success(job)) }
         })
     },
     ControlMethod(
-      "job.state", "Get the state of a job.", .id(of: "job"), JobState.format, effect: .reads,
+      "job.state", "Get the state of a job.", .id(of: "job"), ControlledJob.answer, effect: .reads,
       errors: [.unknown, .gone],
       example: "{\"job\":\"j1\"}"
-    ) { call, id in try call.server.jobs.find(id).state },
+    ) { call, id in try call.server.jobs.find(id) },
     ControlMethod(
       "job.list",
       "List the jobs, including finished ones. The server keeps the last \(ControlledJob.mostKept) jobs and their "
         + "reports.",
       Nothing.params,
-      .list("jobs", JobState.format.format, "in the order they were started"),
+      .list("jobs", ControlledJob.answer, "in the order they were started"),
       effect: .reads
-    ) { call, _ in call.server.jobs.all.map(\.state) },
+    ) { call, _ in call.server.jobs.all },
     ControlMethod(
-      "job.cancel", "Stop a job; the report covers what was done so far.", .id(of: "job"), JobState.format,
+      "job.cancel", "Stop a job; the report covers what was done so far.", .id(of: "job"), ControlledJob.answer,
       errors: [.unknown, .gone], example: "{\"job\":\"j1\"}"
     ) { call, id in
       let job = try call.server.jobs.find(id)
       job.stop()
-      return job.state
+      return job
     },
     ControlMethod(
       "job.report",
@@ -111,7 +111,7 @@ extension ControlMethods {
       "job.kept",
       "List the last \(KeptRuns.mostListed) runs in the `easim serve --keep DIR` folder, including runs of earlier "
         + "servers.",
-      Nothing.params, .list("runs", KeptRun.format.format, "oldest first"), effect: .reads,
+      Nothing.params, .list("runs", KeptRuns.answer, "oldest first"), effect: .reads,
       errors: [.state],
       exampleResult:
         "{\"runs\":[{\"run\":\"2026-11-22T12.00.00Z-j1-burst\",\"kind\":\"burst\",\"title\":\"20 bursts of 10000 "
@@ -125,7 +125,7 @@ extension ControlMethods {
     ) { call, params in try kept(call).report(params.run, params.form) },
   ]
 
-  private static let jobReport = Record<String>.only("job report", "report", .text, "the whole report", from: "")
+  private static let jobReport = Answer<String>.only("job report", "report", .text, "the whole report")
 
   private static func kept(_ call: ControlCall) throws(RPCError) -> KeptRuns {
     guard let files = call.server.settings.kept else {

@@ -12,7 +12,7 @@ extension ControlMethods {
         + "accessories can be offered.",
       Showing.format,
       .only(
-        "picker result", "outcome", .choice, "`chosen` means that the accessory has connected", from: .cancelled),
+        "picker result", "outcome", .choice, "`chosen` means that the accessory has connected"),
       errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}",
       exampleResult: "{\"outcome\":\"chosen\"}"
     ) { call, params, answer in try show(params, call, answer) },
@@ -20,14 +20,13 @@ extension ControlMethods {
       "app.choose",
       "Choose an accessory in an app's Bluetooth picker, or close the picker without choosing one. If no picker is "
         + "shown, this decides how the next picker ends.",
-      Choosing.format, Nothing.result, errors: [.unknown, .gone],
+      Choosing.format, errors: [.unknown, .gone],
       example: "{\"app\":\"p1\",\"accessory\":\"a1\"}"
     ) { call, params in
       let app = try call.server.apps.find(params.app)
       if let accessory = params.accessory { _ = try call.server.accessories.find(accessory) }
       app.picker.answer = (params.accessory, params.outcome)
       app.world.recheck()
-      return Nothing()
     },
   ]
 

@@ -23,17 +23,17 @@ extension ControlMethods {
     },
     ControlMethod(
       "proxy.list", "List the proxies and how many bytes they have relayed.", .world,
-      .list("proxies", ProxyState.format.format, "in the order they were added"),
+      .list("proxies", ControlledProxy.answer, "in the order they were added"),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       let world = try params.map { try call.server.world($0) }
-      return call.server.proxies.all.filter { world == nil || $0.world === world }.map(\.state)
+      return call.server.proxies.all.filter { world == nil || $0.world === world }
     },
     ControlMethod(
       "proxy.fault",
       "Replace all faults of a proxy, on the current connection and later ones. `in` is what the accessory sends, `out` "
         + "what the device sends.",
-      ProxyFaults.format, ProxyState.format, errors: [.unknown, .gone],
+      ProxyFaults.format, ControlledProxy.answer, errors: [.unknown, .gone],
       example: "{\"proxy\":\"x1\",\"faults\":[\"loss,chance=2%,direction=in\"]}",
       exampleResult:
         "{\"proxy\":\"x1\",\"world\":\"main\",\"device\":\"unix:/tmp/proxy.sock\",\"accessory\":\"unix:/tmp/glasses.sock\","
@@ -42,15 +42,14 @@ extension ControlMethods {
     ) { call, params in
       let proxy = try call.server.proxies.find(params.proxy)
       proxy.change(to: try faults(params.faults))
-      return proxy.state
+      return proxy
     },
     ControlMethod(
       "proxy.remove", "Disconnect the device and the accessory, and remove the proxy.",
-      .id(of: "proxy"), Nothing.result, errors: [.unknown, .gone],
+      .id(of: "proxy"), errors: [.unknown, .gone],
       example: "{\"proxy\":\"x1\"}", exampleResult: "{}"
     ) { call, id in
       try call.server.proxies.find(id).remove()
-      return Nothing()
     },
   ]
 

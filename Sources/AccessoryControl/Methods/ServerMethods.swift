@@ -4,46 +4,38 @@ extension ControlMethods {
   static let server: [ControlMethod] = [
     ControlMethod(
       "rpc.discover", "Describe the protocol as an OpenRPC document.", Nothing.params,
-      Record("OpenRPC document", "see https://spec.open-rpc.org", JSON5Value.object([])) {
-        Field(derived: "openrpc", .text, "the OpenRPC version") { _ in OpenRPC.version }
-        Field(derived: "info", .raw("info"), "name and version") { $0["info"] ?? .null }
-        Field(derived: "methods", .list(of: .raw("method")), "every method") { tree in
-          if case .array(let methods)? = tree["methods"]?.content { methods } else { [] }
+      Answer<JSON5Value>("OpenRPC document", "see https://spec.open-rpc.org") {
+        Key(optional: "openrpc", .text, "the OpenRPC version") { _ in OpenRPC.version }
+        Key(optional: "info", .raw("info"), "name and version") { $0["info"] }
+        Key(optional: "methods", .list(of: .raw("method")), "every method") { tree in
+          if case .array(let methods)? = tree["methods"]?.content { methods } else { nil }
         }
-        Field(derived: "components", .raw("components"), "the types that methods refer to") {
-          $0["components"] ?? .null
-        }
+        Key(optional: "components", .raw("components"), "the types that methods refer to") { $0["components"] }
       },
       effect: .reads,
       exampleResult:
         "{\"openrpc\":\"1.3.2\",\"info\":{\"title\":\"easim\",\"version\":\"…\"},\"methods\":[…],\"components\":{…}}"
     ) { call, _ in OpenRPC.document(version: call.server.settings.version) },
     ControlMethod(
-      "server.info", "Get the server's version and the number of its objects.", Nothing.params, ServerInfo.format,
+      "server.info", "Get the server's version and the number of its objects.", Nothing.params, ControlServer.info,
       effect: .reads,
       exampleResult:
         "{\"version\":\"…\",\"protocol\":1,\"worlds\":1,\"accessories\":0,\"apps\":0,\"sessions\":0,\"clients\":1}"
-    ) { call, _ in
-      let server = call.server
-      return ServerInfo(
-        version: server.settings.version, worlds: server.worlds.count, accessories: server.accessories.count,
-        apps: server.apps.count, sessions: server.sessions.count, clients: server.clients.count)
-    },
+    ) { call, _ in call.server },
     ControlMethod(
       "client.detach",
       "Detach from the apps that this client launches from now on: they keep running after the client disconnects, and "
         + "the client gets no notifications from them.",
-      Nothing.params, Nothing.result, effect: .reads, exampleResult: "{}"
+      Nothing.params, effect: .reads, exampleResult: "{}"
     ) { call, _ in
       call.client.detach()
-      return Nothing()
     },
     ControlMethod(
       "client.cancel",
       "Cut short one of this client's waiting requests. The server answers that request with the results so far, and "
         + "sets `stopped` to `cancelled`.",
       .only("cancelling", "request", CancelledRequest.format, "the `id` of the waiting request", from: .number(0)),
-      .only("cancelled", "cancelled", .boolean, "whether the request was waiting", from: false), effect: .reads,
+      .only("cancelled", "cancelled", .boolean, "whether the request was waiting"), effect: .reads,
       example: "{\"request\":7}",
       exampleResult: "{\"cancelled\":true}"
     ) { call, params in call.client.cancel(params.id) },
@@ -53,7 +45,7 @@ extension ControlMethods {
         + "`change` notification; with `after`, past ones come first. A second subscription to a world replaces the "
         + "first. Notifications about the client's own apps and sessions need no subscription.",
       Subscribing.format,
-      .only("last number", "number", .integer(0...Int.max), "the number of the latest notification", from: 0),
+      .only("last number", "number", .integer(0...Int.max), "the number of the latest notification"),
       effect: .reads,
       errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
     ) { call, params in
@@ -78,7 +70,7 @@ extension ControlMethods {
       "events.unsubscribe", "Stop sending events to this client.",
       .only(
         "unsubscribing", "world", .optional(.text), "the id of a world (default: all worlds)", from: nil,
-        isRequired: false), Nothing.result,
+        isRequired: false),
       effect: .reads, errors: [.unknown, .gone]
     ) { call, params in
       if let world = params {
@@ -87,57 +79,43 @@ extension ControlMethods {
       } else {
         call.client.subscription = nil
       }
-      return Nothing()
     },
     ControlMethod(
       "events.list",
       "Get a world's past notifications: events, changes, and the notifications of all apps and "
         + "sessions. The server keeps the last \(ControlWorld.mostNotices) notifications.",
-      Listing.format, PastNotices.format,
+      Listing.format, pastNotices,
       effect: .reads, errors: [.unknown, .gone], example: "{\"world\":\"main\",\"after\":0,\"limit\":1}"
     ) { call, params in
       let world = try call.server.world(params.world)
-      return PastNotices(
-        notices: world.notices(after: params.after, atMost: params.limit).map { ControlNews($0).tree },
-        dropped: max(0, world.forgottenCount - params.after))
+      return (
+        world.notices(after: params.after, atMost: params.limit), max(0, world.forgottenCount - params.after)
+      )
     },
   ]
-}
 
-private struct ServerInfo: Equatable, Sendable {
-  var version = ""
-  var revision = 1
-  var worlds = 0
-  var accessories = 0
-  var apps = 0
-  var sessions = 0
-  var clients = 0
-
-  static let format = Record("server info", "", ServerInfo()) {
-    Field("version", \.version, .text, "the version of easim", isRequired: true)
-    Field(
-      "protocol", \.revision, .integer(1...Int.max),
-      "the version of this protocol; methods and keys may be added to a version, but never changed or removed",
-      isRequired: true)
-    Field("worlds", \.worlds, .integer(0...Int.max), "number of worlds", isRequired: true)
-    Field("accessories", \.accessories, .integer(0...Int.max), "number of accessories", isRequired: true)
-    Field("apps", \.apps, .integer(0...Int.max), "number of apps", isRequired: true)
-    Field("sessions", \.sessions, .integer(0...Int.max), "number of sessions", isRequired: true)
-    Field("clients", \.clients, .integer(0...Int.max), "number of clients", isRequired: true)
+  private static let pastNotices = Answer<(notices: [ControlNotice], dropped: Int)>("past notices") {
+    Key("notices", .list(of: .raw("a notification")), "each with its `method` and `params`") {
+      $0.notices.map { ControlNews($0).tree }
+    }
+    Key(
+      "dropped", .integer(0...Int.max), "number of notifications numbered higher than `after` that are no longer kept"
+    ) { $0.dropped }
   }
 }
 
-private struct PastNotices: Equatable, Sendable {
-  var notices: [JSON5Value] = []
-  var dropped = 0
-
-  static let format = Record("past notices", "", PastNotices()) {
-    Field(
-      "notices", \.notices, .list(of: .raw("a notification")), "each with its `method` and `params`", isRequired: true)
-    Field(
-      "dropped", \.dropped, .integer(0...Int.max),
-      "number of notifications numbered higher than `after` that are no longer kept",
-      isRequired: true)
+extension ControlServer {
+  fileprivate static let info = Answer<ControlServer>("server info") {
+    Key("version", .text, "the version of easim") { $0.settings.version }
+    Key(
+      "protocol", .integer(1...Int.max),
+      "the version of this protocol; methods and keys may be added to a version, but never changed or removed"
+    ) { _ in 1 }
+    Key("worlds", .integer(0...Int.max), "number of worlds") { $0.worlds.count }
+    Key("accessories", .integer(0...Int.max), "number of accessories") { $0.accessories.count }
+    Key("apps", .integer(0...Int.max), "number of apps") { $0.apps.count }
+    Key("sessions", .integer(0...Int.max), "number of sessions") { $0.sessions.count }
+    Key("clients", .integer(0...Int.max), "number of clients") { $0.clients.count }
   }
 }
 

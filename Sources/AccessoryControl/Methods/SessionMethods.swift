@@ -8,7 +8,7 @@ extension ControlMethods {
       later: "session.write",
       "Write bytes to a session. The response arrives when all bytes have been accepted, the wait times out, or the "
         + "session ends.",
-      Writing.format, Written.format, effect: .reads, errors: [.unknown, .gone, .state, .limit],
+      Writing.format, written, effect: .reads, errors: [.unknown, .gone, .state, .limit],
       example: "{\"session\":\"s1\",\"text\":\"hello\"}"
     ) { call, params, answer in
       let session = try open(params.session, call)
@@ -19,34 +19,22 @@ extension ControlMethods {
           advice: "wait for the answers of earlier writes")
       }
       session.write(bytes, until: session.world.loop.now + params.wait, by: call) {
-        answer(.success(Written(count: $0, time: session.world.loop.now.wholeSeconds)))
+        answer(.success(($0, session.world.loop.now)))
       }
     },
     ControlMethod(
       later: "session.read",
       "Read the bytes that have arrived in a session; with `wait`, wait for the first byte or the end of the session.",
       Reading.format,
-      ReadBytes.format, effect: .reads, errors: [.unknown, .gone, .state],
+      ReadBytes.answer, effect: .reads, errors: [.unknown, .gone, .state],
       example: "{\"session\":\"s1\",\"wait\":\"1s\"}"
     ) { call, params, answer in
       let session = try find(params.session, call)
-      func give(_ stopped: String?) {
-        let bytes = session.read(atMost: params.limit)
-        let isOver = !session.session.isOpen && bytes.isEmpty
-        answer(
-          .success(
-            ReadBytes(
-              data: Base64.text(bytes), count: bytes.count, isOver: isOver, reason: isOver ? session.state.reason : nil,
-              stopped: bytes.isEmpty && !isOver ? stopped : nil, time: session.world.loop.now.wholeSeconds)))
+      func give(_ bytes: [UInt8], _ stopped: String? = nil) {
+        answer(.success(ReadBytes(session: session, bytes: bytes, stopped: stopped)))
       }
       let bytes = session.read(atMost: params.limit)
-      if !bytes.isEmpty {
-        return answer(
-          .success(
-            ReadBytes(
-              data: Base64.text(bytes), count: bytes.count, time: session.world.loop.now.wholeSeconds)))
-      }
-      guard params.wait > .zero, session.session.isOpen else { return give(nil) }
+      guard bytes.isEmpty, params.wait > .zero, session.session.isOpen else { return give(bytes) }
       let deadline = session.world.loop.now + params.wait
       session.world.wait(
         ControlWait(
@@ -56,33 +44,44 @@ extension ControlMethods {
             return news.name == "readable" || news.name == "ended"
           },
           done: { end in
-            if case .failed(let error) = end { answer(.failure(error)) } else { give(end.word) }
+            if case .failed(let error) = end {
+              answer(.failure(error))
+            } else {
+              give(session.read(atMost: params.limit), end.word)
+            }
           }))
     },
     ControlMethod(
       later: "session.close", "Close a session from this end. Bytes already written are still sent.", Closing.format,
-      SessionState.format, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
+      SessionState.answer, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
     ) { call, params, answer in
       let session = try call.server.sessions.find(params.session)
-      session.close(params.reason, afterWriting: params.written, by: call) { answer(.success(session.state)) }
+      session.close(params.reason, afterWriting: params.written, by: call) {
+        answer(.success(SessionState(session: session)))
+      }
     },
     ControlMethod(
       "session.state", "Get the state of a session: whether it is open, why it ended, and its counters.",
       .id(of: "session"),
-      SessionState.format, effect: .reads, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
-    ) { call, id in try call.server.sessions.find(id).state },
+      SessionState.answer, effect: .reads, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
+    ) { call, id in SessionState(session: try call.server.sessions.find(id)) },
     ControlMethod(
       "session.port",
       "Get a ticket for a connection that carries a session's bytes at full speed. Connect to the address, then send "
         + "the first line and a line break. After that, the connection carries the session's bytes in both directions. "
         + "A ticket can be used once, within 30 seconds.",
-      .id(of: "session"), PortPlace.format, errors: [.unknown, .gone, .state, .time, .address],
+      .id(of: "session"), PortPlace.answer, errors: [.unknown, .gone, .state, .time, .address],
       example: "{\"session\":\"s1\"}",
       exampleResult: "{\"firstLine\":\"session 5f0c…\"}"
     ) { call, id in
       try bytePort(of: try open(id, call), call)
     },
   ]
+
+  private static let written = Answer<(count: Int, time: Instant)>("written") {
+    Key("written", .integer(0...Int.max), "number of bytes accepted") { $0.count }
+    Key("t", .seconds, "seconds on the world's clock") { $0.time.wholeSeconds }
+  }
 
   /// Creates a ticket for a connection that carries the bytes of a session.
   static func bytePort(of session: ControlledSession, _ call: ControlCall) throws(RPCError) -> PortPlace {
@@ -108,7 +107,7 @@ extension ControlMethods {
   private static func open(_ id: String, _ call: ControlCall) throws(RPCError) -> ControlledSession {
     let session = try find(id, call)
     guard session.session.isOpen else {
-      throw RPCError(.gone, "the session '\(id)' has ended: \(session.state.reason ?? "closed")")
+      throw RPCError(.gone, "the session '\(id)' has ended: \(session.reason ?? "closed")")
     }
     return session
   }
@@ -143,16 +142,6 @@ private struct Writing: Equatable, Sendable {
   }
 }
 
-private struct Written: Equatable, Sendable {
-  var count = 0
-  var time = 0.0
-
-  static let format = Record("written", "", Written()) {
-    Field("written", \.count, .integer(0...Int.max), "number of bytes accepted", isRequired: true)
-    Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
-  }
-}
-
 private struct Reading: Equatable, Sendable {
   var session = ""
   var limit = 65_536
@@ -165,25 +154,22 @@ private struct Reading: Equatable, Sendable {
   }
 }
 
-private struct ReadBytes: Equatable, Sendable {
-  var data = ""
-  var count = 0
-  var isOver = false
-  var reason: String?
-  var stopped: String?
-  var time = 0.0
+private struct ReadBytes {
+  let session: ControlledSession
+  let bytes: [UInt8]
+  let stopped: String?
+  private var isOver: Bool { !session.session.isOpen && bytes.isEmpty }
 
-  static let format = Record("read bytes", "", ReadBytes()) {
-    Field("data", \.data, .text, "the bytes in base64", isRequired: true)
-    Field("bytes", \.count, .integer(0...Int.max), "number of bytes read", isRequired: true)
-    Field("ended", \.isOver, .boolean, "whether the session has ended and all bytes have been read", isRequired: true)
-    Field("reason", \.reason, .optional(.text), "why the session has ended")
-    Field(
-      "stopped", \.stopped, .optional(.text),
-      "why no bytes arrived: `limit` if the wait timed out, `attention` if a session that this client has taken over "
-        + "needs the client, `cancelled` if `client.cancel` ended the wait"
-    )
-    Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
+  static let answer = Answer<ReadBytes>("read bytes") {
+    Key("data", .text, "the bytes in base64") { Base64.text($0.bytes) }
+    Key("bytes", .integer(0...Int.max), "number of bytes read") { $0.bytes.count }
+    Key("ended", .boolean, "whether the session has ended and all bytes have been read") { $0.isOver }
+    Key(optional: "reason", .text, "why the session has ended") { $0.isOver ? $0.session.reason : nil }
+    Key(
+      optional: "stopped", .text,
+      "why no bytes arrived: `limit`: the wait timed out; `attention`: a session that this client has taken over needs the client; `cancelled`: `client.cancel` ended the wait"
+    ) { $0.bytes.isEmpty && !$0.isOver ? $0.stopped : nil }
+    Key("t", .seconds, "seconds on the world's clock") { $0.session.world.loop.now.wholeSeconds }
   }
 }
 
@@ -203,14 +189,15 @@ private struct Closing: Equatable, Sendable {
 }
 
 /// The address to connect to for the bytes of a session, and the line to send there.
-struct PortPlace: Equatable, Sendable {
-  var address: String?
-  var firstLine = ""
+struct PortPlace {
+  let address: String?
+  let firstLine: String
 
-  static let format = Record("place for bytes", "", PortPlace()) {
-    Field(
-      "address", \.address, .optional(.text),
-      "where to connect: unix:PATH or tcp:HOST:PORT; if absent, open another connection to the same socket or port")
-    Field("firstLine", \.firstLine, .text, "the first line to send", isRequired: true)
+  static let answer = Answer<PortPlace>("place for bytes") {
+    Key(
+      optional: "address", .text,
+      "where to connect: unix:PATH or tcp:HOST:PORT; if absent, open another connection to the same socket or port"
+    ) { $0.address }
+    Key("firstLine", .text, "the first line to send") { $0.firstLine }
   }
 }

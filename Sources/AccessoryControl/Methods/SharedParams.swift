@@ -29,22 +29,11 @@ extension Record {
   ) -> Record {
     Record(name, "", first) { Field(key, \.self, format, summary, isRequired: isRequired) }
   }
-
-  /// Describes a list under one key.
-  static func list<Element>(_ key: String, _ element: Format<Element>, _ summary: String) -> Record
-  where Root == [Element] {
-    Record("list of \(key)", summary, []) { Field(key, \.self, .list(of: element), summary, isRequired: true) }
-  }
 }
 
 extension Record<String> {
   /// Describes the ID of an object.
   static func id(of kind: String) -> Record { .only("one \(kind)", kind, .text, "the id of the \(kind)", from: "") }
-
-  /// Describes the ID of a newly created object.
-  static func new(_ kind: String) -> Record {
-    .only("new \(kind)", kind, .text, "the id of the new \(kind)", from: "")
-  }
 }
 
 extension Record<String?> {

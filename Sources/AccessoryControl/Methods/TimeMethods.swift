@@ -8,7 +8,7 @@ extension ControlMethods {
       later: "time.advance",
       "Advance virtual time. Time stops early if a session that this client has taken over is waiting for the client.",
       Advancing.format,
-      Waited.format, effect: .passesTime, errors: [.unknown, .gone, .time], example: "{\"world\":\"w2\",\"by\":\"10s\"}"
+      Waited.answer, effect: .passesTime, errors: [.unknown, .gone, .time], example: "{\"world\":\"w2\",\"by\":\"10s\"}"
     ) { call, params, answer in
       let world = try call.server.world(params.world)
       guard world.virtual != nil else {
@@ -19,16 +19,13 @@ extension ControlMethods {
       wait(world, call, params.by, accepts: nil, answer)
     },
     ControlMethod(
-      "time.now", "Get the time on a world's clock.", Clock.format, Clock.result, effect: .reads,
+      "time.now", "Get the time on a world's clock.", oneWorld, clock, effect: .reads,
       errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
-    ) { call, params in
-      let world = try call.server.world(params.world)
-      return Clock(time: world.loop.now.wholeSeconds)
-    },
+    ) { call, world in try call.server.world(world).loop.now },
     ControlMethod(
       later: "time.runUntil",
       "Wait for a notification; in a world with virtual time, this advances the clock until it arrives.",
-      Waiting.format, Waited.format,
+      Waiting.format, Waited.answer,
       effect: .passesTime, errors: [.unknown, .gone],
       example: "{\"event\":\"connect\",\"side\":\"device\",\"after\":0,\"limit\":\"5s\"}"
     ) { call, params, answer in
@@ -37,11 +34,17 @@ extension ControlMethods {
       if let after = params.after,
         let past = world.notices(after: after, atMost: .max).first(where: filter.takes)
       {
-        return answer(.success(Waited(isReached: true, stopped: "notice", notice: past, in: world)))
+        return answer(.success(Waited(notice: past, world: world)))
       }
       wait(world, call, params.limit, accepts: filter.takes, answer)
     },
   ]
+
+  private static let oneWorld = Record.only(
+    "asking for the time", "world", .text, "the id of the world", from: "main", isRequired: false)
+  private static let clock = Answer<Instant>("time") {
+    Key("t", .seconds, "seconds on the world's clock") { $0.wholeSeconds }
+  }
 
   private static func wait(
     _ world: ControlWorld, _ call: ControlCall, _ limit: Duration, accepts: ((ControlNotice) -> Bool)?,
@@ -51,25 +54,12 @@ extension ControlMethods {
       ControlWait(call, until: world.loop.now + limit, accepts: accepts) { [unowned world] end in
         switch end {
         case .reached(let notice):
-          answer(.success(Waited(isReached: true, stopped: "notice", notice: notice, in: world)))
+          answer(.success(Waited(notice: notice, world: world)))
         case .failed(let error): answer(.failure(error))
         case .limit, .attention, .cancelled:
-          answer(.success(Waited(isReached: false, stopped: end.word ?? "limit", notice: nil, in: world)))
+          answer(.success(Waited(stopped: end.word ?? "limit", world: world)))
         }
       })
-  }
-}
-
-private struct Clock: Equatable, Sendable {
-  var world = "main"
-  var time = 0.0
-
-  static let format = Record("asking for the time", "", Clock()) {
-    Field("world", \.world, .text, "the id of the world")
-  }
-
-  static let result = Record("time", "", Clock()) {
-    Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
   }
 }
 
@@ -124,33 +114,24 @@ private struct Waiting: Equatable, Sendable {
   }
 }
 
-private struct Waited: Equatable, Sendable {
-  var isReached = false
-  var stopped = ""
-  var notice: JSON5Value?
-  var time = 0.0
-  var lastNumber = 0
+private struct Waited {
+  var stopped = "notice"
+  var notice: ControlNotice?
+  let world: ControlWorld
 
-  init() {}
-
-  init(isReached: Bool, stopped: String, notice: ControlNotice?, in world: ControlWorld) {
-    (self.isReached, self.stopped) = (isReached, stopped)
-    self.notice = notice.map { ControlNews($0).tree }
-    (time, lastNumber) = (world.loop.now.wholeSeconds, world.lastNumber)
-  }
-
-  static let format = Record("waited", "", Waited()) {
-    Field("reached", \.isReached, .boolean, "whether the expected notification arrived", isRequired: true)
-    Field(
-      "stopped", \.stopped, .text,
-      "why the wait ended: `notice`: the notification arrived; `limit`: the time is up; `attention`: a session that this "
-        + "client has taken over needs the client; `cancelled`: `client.cancel` ended the wait",
-      isRequired: true)
-    Field("notice", \.notice, .optional(.raw("a notification")), "the notification, with its `method` and `params`")
-    Field("t", \.time, .seconds, "seconds on the world's clock", isRequired: true)
-    Field(
-      "number", \.lastNumber, .integer(0...Int.max),
-      "the number of the world's latest notification; to continue waiting, pass this number as `after`",
-      isRequired: true)
+  static let answer = Answer<Waited>("waited") {
+    Key("reached", .boolean, "whether the expected notification arrived") { $0.stopped == "notice" }
+    Key(
+      "stopped", .text,
+      "why the wait ended: `notice`: the notification arrived; `limit`: the time is up; `attention`: a session that this client has taken over needs the client; `cancelled`: `client.cancel` ended the wait"
+    ) { $0.stopped }
+    Key(optional: "notice", .raw("a notification"), "the notification, with its `method` and `params`") {
+      $0.notice.map { ControlNews($0).tree }
+    }
+    Key("t", .seconds, "seconds on the world's clock") { $0.world.loop.now.wholeSeconds }
+    Key(
+      "number", .integer(0...Int.max),
+      "the number of the world's latest notification; to continue waiting, pass this number as `after`"
+    ) { $0.world.lastNumber }
   }
 }

@@ -7,7 +7,7 @@ extension ControlMethods {
       "trace.get",
       "Get a self-contained HTML page that shows what happened in a world: lanes, packets, log and verdict. By default "
         + "it contains only the first packets of each cable; to include the rest, call packet.record first.",
-      TraceAsking.format, .only("trace", "html", .text, "the page", from: ""), effect: .reads,
+      TraceAsking.format, .only("trace", "html", .text, "the page"), effect: .reads,
       errors: [.unknown, .gone],
       example: "{\"text\":\"the greeting did not arrive\"}",
       exampleResult: "{\"html\":\"<!doctype html>…\"}"

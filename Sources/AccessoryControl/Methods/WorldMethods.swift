@@ -17,15 +17,12 @@ extension ControlMethods {
       return id
     },
     ControlMethod(
-      "world.list", "List the worlds.", Nothing.params, .list("worlds", WorldState.format.format, "all worlds"),
+      "world.list", "List the worlds.", Nothing.params, .list("worlds", ControlWorld.answer, "all worlds"),
       effect: .reads
-    ) {
-      call, _ in
-      call.server.worlds.all.map(\.state)
-    },
+    ) { call, _ in call.server.worlds.all },
     ControlMethod(
       "world.remove", "Remove a world: end its apps, unplug its accessories, and discard their ids.", .id(of: "world"),
-      Nothing.result, errors: [.unknown, .gone, .state], example: "{\"world\":\"w1\"}"
+      errors: [.unknown, .gone, .state], example: "{\"world\":\"w1\"}"
     ) { call, id in
       let world = try call.server.world(id)
       guard world.id != "main" else { throw RPCError(.state, "the world 'main' cannot be removed") }
@@ -33,34 +30,17 @@ extension ControlMethods {
       call.server.worlds.remove(world.id)
       // The world is kept alive until its last scheduled work has run.
       call.server.loop.schedule(after: .seconds(5)) { world.virtual?.dropWork() }
-      return Nothing()
     },
   ]
 }
 
 extension ControlWorld {
-  fileprivate var state: WorldState {
-    WorldState(
-      world: id, time: choices.time, seconds: loop.now.wholeSeconds, accessories: accessories.map(\.id),
-      apps: apps.map(\.id), lastNumber: lastNumber)
-  }
-}
-
-private struct WorldState: Equatable, Sendable {
-  var world = ""
-  var time = WorldChoices.Time.real
-  var seconds = 0.0
-  var accessories: [String] = []
-  var apps: [String] = []
-  var lastNumber = 0
-
-  static let format = Record("world state", "a world and its contents", WorldState()) {
-    Field("world", \.world, .text, "the world's id", isRequired: true)
-    Field("time", \.time, .choice, "whether the world runs in real or virtual time", isRequired: true)
-    Field("t", \.seconds, .seconds, "seconds on the world's clock", isRequired: true)
-    Field("accessories", \.accessories, .list(of: .text), "the ids of the accessories in this world", isRequired: true)
-    Field("apps", \.apps, .list(of: .text), "the ids of the apps in this world", isRequired: true)
-    Field(
-      "number", \.lastNumber, .integer(0...Int.max), "the number of the world's latest notification", isRequired: true)
+  fileprivate static let answer = Answer<ControlWorld>("world state", "a world and its contents") {
+    Key("world", .text, "the world's id") { $0.id }
+    Key("time", .choice, "whether the world runs in real or virtual time") { $0.choices.time }
+    Key("t", .seconds, "seconds on the world's clock") { $0.loop.now.wholeSeconds }
+    Key("accessories", .list(of: .text), "the ids of the accessories in this world") { $0.accessories.map(\.id) }
+    Key("apps", .list(of: .text), "the ids of the apps in this world") { $0.apps.map(\.id) }
+    Key("number", .integer(0...Int.max), "the number of the world's latest notification") { $0.lastNumber }
   }
 }

@@ -101,7 +101,7 @@ struct AppNews {
   var json: JSONObject {
     [
       "t": time, "app": app, "event": name,
-      "accessory": accessory.map { ConnectedAccessory.format.tree(ConnectedAccessory($0)) },
+      "accessory": accessory.map { PublishedAccessory.answer.tree($0) },
       "selected": isSelected ? true : nil, "reason": reason,
     ]
   }
@@ -180,43 +180,18 @@ struct NoticeFilter: Sendable {
   }
 }
 
-/// An accessory as an app sees it, with the properties of `EAAccessory`.
-struct ConnectedAccessory: Equatable, Sendable {
-  var connectionID = 0
-  var name = ""
-  var manufacturer = ""
-  var modelNumber = ""
-  var serialNumber = ""
-  var firmwareRevision = ""
-  var hardwareRevision = ""
-  var protocols: [String] = []
-
-  init() {}
-
-  init(_ accessory: PublishedAccessory) {
-    connectionID = accessory.connectionID
-    name = accessory.name
-    manufacturer = accessory.manufacturer
-    modelNumber = accessory.modelNumber
-    serialNumber = accessory.serialNumber
-    firmwareRevision = accessory.firmwareRevision
-    hardwareRevision = accessory.hardwareRevision
-    protocols = accessory.protocols
-  }
-
-  static let format = Record("connected accessory", "an accessory as an app sees it", ConnectedAccessory()) {
-    Field(
-      "connectionID", \.connectionID, .integer(0...Int.max),
-      "the connection ID; a new one for each connection", isRequired: true)
-    Field("name", \.name, .text, "the accessory's name", isRequired: true)
-    Field("manufacturer", \.manufacturer, .text, "the accessory's manufacturer", isRequired: true)
-    Field("modelNumber", \.modelNumber, .text, "the accessory's model number", isRequired: true)
-    Field("serialNumber", \.serialNumber, .text, "the accessory's serial number", isRequired: true)
-    Field("firmwareRevision", \.firmwareRevision, .text, "the accessory's firmware version", isRequired: true)
-    Field("hardwareRevision", \.hardwareRevision, .text, "the accessory's hardware version", isRequired: true)
-    Field(
-      "protocols", \.protocols, .list(of: .text),
-      "the protocols the accessory currently offers; empty in the first half of a flicker",
-      isRequired: true)
+extension PublishedAccessory {
+  static let answer = Answer<PublishedAccessory>("connected accessory", "an accessory as an app sees it") {
+    Key("connectionID", .integer(0...Int.max), "the connection ID; a new one for each connection") { $0.connectionID }
+    Key("name", .text, "the accessory's name") { $0.name }
+    Key("manufacturer", .text, "the accessory's manufacturer") { $0.manufacturer }
+    Key("modelNumber", .text, "the accessory's model number") { $0.modelNumber }
+    Key("serialNumber", .text, "the accessory's serial number") { $0.serialNumber }
+    Key("firmwareRevision", .text, "the accessory's firmware version") { $0.firmwareRevision }
+    Key("hardwareRevision", .text, "the accessory's hardware version") { $0.hardwareRevision }
+    Key(
+      "protocols", .list(of: .text),
+      "the protocols the accessory currently offers; empty in the first half of a flicker"
+    ) { $0.protocols }
   }
 }

@@ -194,14 +194,8 @@ final class ControlledAccessory {
     return world.world.device.published.last { $0.serialNumber == profile.identity.serialNumber }?.connectionID
   }
 
-  var state: AccessoryState {
-    AccessoryState(
-      accessory: id, world: world.id, profile: profile.name, name: profile.identity.name,
-      serial: profile.identity.serialNumber, protocols: profile.protocols.map(\.name), on: port?.place,
-      connectionID: connectionID, isPlugged: isPlugged, isWhole: isWhole, quirks: profile.quirks,
-      behavior: behaviors[nil] ?? profile.behavior,
-      isTaken: taker != nil, faults: faults.map(\.id),
-      sessions: world.server.sessions.all.filter { $0.accessory === self && $0.session.isOpen }.map(\.id))
+  private var openSessions: [String] {
+    world.server.sessions.all.filter { $0.accessory === self && $0.session.isOpen }.map(\.id)
   }
 }
 
@@ -213,49 +207,47 @@ final class ControlledFault {
   init(_ id: String, _ fault: Fault, of accessory: ControlledAccessory) {
     (self.id, self.fault, self.accessory) = (id, fault, accessory)
   }
+
+  private var counts: [FaultCount] { accessory.faultCounts.filter { $0.fault == fault }.map(\.count) }
+
+  static let answer = Answer<ControlledFault>("fault state", "a fault and its effects so far") {
+    Key("fault", .text, "the fault's id") { $0.id }
+    Key("text", .text, "the fault, as for --fault") { $0.fault.description }
+    Key("hits", .integer(0...Int.max), "number of times the fault took effect on the current cable") {
+      $0.counts.reduce(0) { $0 + $1.hits }
+    }
+    Key("bytes", .integer(0...Int.max), "number of bytes that the fault affected") {
+      $0.counts.reduce(0) { $0 + $1.bytes }
+    }
+  }
 }
 
-struct AccessoryState: Equatable, Sendable {
-  var accessory = ""
-  var world = ""
-  var profile = ""
-  var name = ""
-  var serial = ""
-  var protocols: [String] = []
-  var on: String?
-  var connectionID: Int?
-  var isPlugged = false
-  var isWhole = false
-  var quirks: [Quirk] = []
-  var behavior = Behavior.echo
-  var isTaken = false
-  var faults: [String] = []
-  var sessions: [String] = []
-
-  static let format = Record("accessory state", "an accessory and its state", AccessoryState()) {
-    Field("accessory", \.accessory, .text, "the accessory's id", isRequired: true)
-    Field("world", \.world, .text, "the id of the accessory's world", isRequired: true)
-    Field("profile", \.profile, .text, "the name of the accessory's profile", isRequired: true)
-    Field("name", \.name, .text, "the accessory's name", isRequired: true)
-    Field("serial", \.serial, .text, "the accessory's serial number", isRequired: true)
-    Field("protocols", \.protocols, .list(of: .text), "the accessory's protocols", isRequired: true)
-    Field(
-      "on", \.on, .optional(.text),
-      "the address where the accessory is plugged in; absent if that is the world's own device")
-    Field(
-      "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
-      "the accessory's connection ID; present while apps on the world's device can see the accessory")
-    Field("plugged", \.isPlugged, .boolean, "whether the accessory is plugged in", isRequired: true)
-    Field(
-      "whole", \.isWhole, .boolean,
-      "whether the accessory is plugged in and has its protocols; false until a flicker is over", isRequired: true)
-    Field("quirks", \.quirks, .list(of: Quirk.format.format), "the accessory's quirks", isRequired: true)
-    Field("behavior", \.behavior, Behavior.format.format, "how the accessory behaves in sessions", isRequired: true)
-    Field("taken", \.isTaken, .boolean, "whether a client has taken over the accessory's sessions", isRequired: true)
-    Field("faults", \.faults, .list(of: .text), "the ids of the faults on the accessory's cable", isRequired: true)
-    Field(
-      "sessions", \.sessions, .list(of: .text), "the ids of the open sessions that a client has taken over",
-      isRequired: true)
+extension ControlledAccessory {
+  static let answer = Answer<ControlledAccessory>("accessory state", "an accessory and its state") {
+    Key("accessory", .text, "the accessory's id") { $0.id }
+    Key("world", .text, "the id of the accessory's world") { $0.world.id }
+    Key("profile", .text, "the name of the accessory's profile") { $0.profile.name }
+    Key("name", .text, "the accessory's name") { $0.profile.identity.name }
+    Key("serial", .text, "the accessory's serial number") { $0.profile.identity.serialNumber }
+    Key("protocols", .list(of: .text), "the accessory's protocols") { $0.profile.protocols.map(\.name) }
+    Key(
+      optional: "on", .text, "the address where the accessory is plugged in; absent if that is the world's own device"
+    ) { $0.port?.place }
+    Key(
+      optional: "connectionID", .integer(0...Int.max),
+      "the accessory's connection ID; present while apps on the world's device can see the accessory"
+    ) { $0.connectionID }
+    Key("plugged", .boolean, "whether the accessory is plugged in") { $0.isPlugged }
+    Key("whole", .boolean, "whether the accessory is plugged in and has its protocols; false until a flicker is over") {
+      $0.isWhole
+    }
+    Key("quirks", .list(of: Quirk.format.format), "the accessory's quirks") { $0.profile.quirks }
+    Key("behavior", Behavior.format.format, "how the accessory behaves in sessions") {
+      $0.behaviors[nil] ?? $0.profile.behavior
+    }
+    Key("taken", .boolean, "whether a client has taken over the accessory's sessions") { $0.taker != nil }
+    Key("faults", .list(of: .text), "the ids of the faults on the accessory's cable") { $0.faults.map(\.id) }
+    Key("sessions", .list(of: .text), "the ids of the open sessions that a client has taken over") { $0.openSessions }
   }
 }
 

@@ -75,7 +75,7 @@ final class ControlledApp: AppHandler {
   func end(_ reason: String, leavingSessions: Bool = false) {
     guard let ended = view else { return }
     view = nil
-    if leavingSessions, hasSessions {
+    if leavingSessions, !openSessions.isEmpty {
       killed = ended
       // The separate connections are closed, as are the sockets of a process that exits.
       for session in world.server.sessions.all where session.app === self { session.port = nil }
@@ -88,11 +88,9 @@ final class ControlledApp: AppHandler {
     if picker.isShown { world.recheck() }
   }
 
-  private var hasSessions: Bool { world.server.sessions.all.contains { $0.app === self && $0.session.isOpen } }
-
-  /// Returns true if the app was killed and its last session has ended, so it can be dropped.
+  /// Returns true if the app was killed and its last session has ended, so that the app can be dropped.
   func forgetIfDone() -> Bool {
-    guard !hasSessions else { return false }
+    guard openSessions.isEmpty else { return false }
     closeSessions("the app was killed")
     return true
   }
@@ -121,12 +119,8 @@ final class ControlledApp: AppHandler {
       for: client)
   }
 
-  var state: RemoteAppState {
-    RemoteAppState(
-      app: id, world: world.id, name: name, state: view?.state ?? .foreground,
-      registrations: view?.registrationCount ?? 0,
-      sessions: world.server.sessions.all.filter { $0.app === self && $0.session.isOpen }.map(\.id),
-      misuses: view?.misuses ?? [])
+  private var openSessions: [ControlledSession] {
+    world.server.sessions.all.filter { $0.app === self && $0.session.isOpen }
   }
 }
 
@@ -161,26 +155,18 @@ struct AppChoices: Equatable, Sendable {
   }
 }
 
-struct RemoteAppState: Equatable, Sendable {
-  var app = ""
-  var world = ""
-  var name = ""
-  var state = AppState.foreground
-  var registrations = 0
-  var sessions: [String] = []
-  var misuses: [String] = []
-
-  static let format = Record("app state", "an app and its state", RemoteAppState()) {
-    Field("app", \.app, .text, "the app's id", isRequired: true)
-    Field("world", \.world, .text, "the id of the app's world", isRequired: true)
-    Field("name", \.name, .text, "the app's name", isRequired: true)
-    Field(
-      "state", \.state, .choice, "whether the app is in the foreground, in the background or suspended",
-      isRequired: true)
-    Field(
-      "registrations", \.registrations, .integer(0...Int.max), "number of registrations still in effect",
-      isRequired: true)
-    Field("sessions", \.sessions, .list(of: .text), "the ids of the app's open sessions", isRequired: true)
-    Field("misuses", \.misuses, .list(of: .text), "the app's misuses of the API, one sentence each", isRequired: true)
+extension ControlledApp {
+  static let answer = Answer<ControlledApp>("app state", "an app and its state") {
+    Key("app", .text, "the app's id") { $0.id }
+    Key("world", .text, "the id of the app's world") { $0.world.id }
+    Key("name", .text, "the app's name") { $0.name }
+    Key("state", .choice, "whether the app is in the foreground, in the background or suspended") {
+      $0.view?.state ?? .foreground
+    }
+    Key("registrations", .integer(0...Int.max), "number of registrations still in effect") {
+      $0.view?.registrationCount ?? 0
+    }
+    Key("sessions", .list(of: .text), "the ids of the app's open sessions") { $0.openSessions.map(\.id) }
+    Key("misuses", .list(of: .text), "the app's misuses of the API, one sentence each") { $0.view?.misuses ?? [] }
   }
 }

@@ -122,17 +122,7 @@ final class ControlledCapture {
   /// The number of bytes that this capture reserves from the memory for all captures.
   var reserved: Int { isRecording ? limit : bytes.count }
 
-  var state: CaptureState {
-    var state = CaptureState(capture: id, world: world.id, form: form, bytes: bytes.count, limit: limit)
-    switch subject {
-    case .world: break
-    case .accessory(let accessory): state.accessory = accessory.id
-    case .host(let host): state.host = host.id
-    }
-    (state.isRecording, state.lost, state.failure) = (isRecording, lostCount, failure)
-    state.path = "/captures/\(name)"
-    return state
-  }
+  var path: String { "/captures/\(name)" }
 }
 
 extension ControlServer {
@@ -161,7 +151,7 @@ extension ControlServer {
 
   /// Returns the bytes and media type of a capture, given a path such as `/captures/c1.pcapng`.
   public func capture(at path: String) -> (type: String, bytes: [UInt8])? {
-    guard let capture = captures.all.first(where: { $0.state.path == path }) else { return nil }
+    guard let capture = captures.all.first(where: { $0.path == path }) else { return nil }
     let type = capture.form == .pcapng ? "application/vnd.tcpdump.pcap" : "text/plain; charset=utf-8"
     return (type, capture.bytes)
   }
@@ -185,31 +175,22 @@ struct CaptureChoices: Equatable, Sendable {
   }
 }
 
-struct CaptureState: Equatable, Sendable {
-  var capture = ""
-  var world = ""
-  var accessory: String?
-  var host: String?
-  var form = ControlledCapture.Form.pcapng
-  var isRecording = true
-  var bytes = 0
-  var limit = 0
-  var lost = 0
-  var path = ""
-  var failure: String?
-
-  static let format = Record("capture state", "a capture and its state", CaptureState()) {
-    Field("capture", \.capture, .text, "the capture's id", isRequired: true)
-    Field("world", \.world, .text, "the id of the capture's world", isRequired: true)
-    Field("accessory", \.accessory, .optional(.text), "the accessory, if the capture records a single accessory")
-    Field("host", \.host, .optional(.text), "the address, if the capture records a single address")
-    Field("form", \.form, .choice, "the capture's format", isRequired: true)
-    Field("recording", \.isRecording, .boolean, "whether the capture is still recording", isRequired: true)
-    Field("bytes", \.bytes, .integer(0...Int.max), "number of bytes recorded", isRequired: true)
-    Field("limit", \.limit, .integer(0...Int.max), "maximum number of bytes", isRequired: true)
-    Field(
-      "lost", \.lost, .integer(0...Int.max), "number of packets or lines dropped beyond the limit", isRequired: true)
-    Field("path", \.path, .text, "the path from which an HTTP `GET` downloads the capture", isRequired: true)
-    Field("failure", \.failure, .optional(.text), "why the capture's file in the --keep folder is incomplete")
+extension ControlledCapture {
+  static let answer = Answer<ControlledCapture>("capture state", "a capture and its state") {
+    Key("capture", .text, "the capture's id") { $0.id }
+    Key("world", .text, "the id of the capture's world") { $0.world.id }
+    Key(optional: "accessory", .text, "the accessory, if the capture records a single accessory") {
+      if case .accessory(let accessory) = $0.subject { accessory.id } else { nil }
+    }
+    Key(optional: "host", .text, "the address, if the capture records a single address") {
+      if case .host(let host) = $0.subject { host.id } else { nil }
+    }
+    Key("form", .choice, "the capture's format") { $0.form }
+    Key("recording", .boolean, "whether the capture is still recording") { $0.isRecording }
+    Key("bytes", .integer(0...Int.max), "number of bytes recorded") { $0.bytes.count }
+    Key("limit", .integer(0...Int.max), "maximum number of bytes") { $0.limit }
+    Key("lost", .integer(0...Int.max), "number of packets or lines dropped beyond the limit") { $0.lostCount }
+    Key("path", .text, "the path from which an HTTP `GET` downloads the capture") { $0.path }
+    Key(optional: "failure", .text, "why the capture's file in the --keep folder is incomplete") { $0.failure }
   }
 }

@@ -33,12 +33,6 @@ final class ControlledHost {
     cables.unplug("the address was removed")
     world.server.hosts.remove(id)
   }
-
-  var state: HostState {
-    HostState(
-      host: id, world: world.id, address: address.description, lines: dialer.openLines,
-      trouble: dialer.trouble?.description)
-  }
 }
 
 /// Plugs the cables of one address into a device, and keeps track of them until they end.
@@ -68,20 +62,14 @@ private final class HostCables: CableOwner {
   }
 }
 
-struct HostState: Equatable, Sendable {
-  var host = ""
-  var world = ""
-  var address = ""
-  var lines = 0
-  var trouble: String?
-
-  static let format = Record("host state", "an address to which a device connects", HostState()) {
-    Field("host", \.host, .text, "the host's id", isRequired: true)
-    Field("world", \.world, .text, "the id of the host's world", isRequired: true)
-    Field("address", \.address, .text, "the address to which the device connects", isRequired: true)
-    Field(
-      "lines", \.lines, .integer(0...Int.max), "number of accessories at this address that are connected or connecting",
-      isRequired: true)
-    Field("trouble", \.trouble, .optional(.text), "why the last attempt found no accessory")
+extension ControlledHost {
+  static let answer = Answer<ControlledHost>("host state", "an address to which a device connects") {
+    Key("host", .text, "the host's id") { $0.id }
+    Key("world", .text, "the id of the host's world") { $0.world.id }
+    Key("address", .text, "the address to which the device connects") { $0.address.description }
+    Key("lines", .integer(0...Int.max), "number of accessories at this address that are connected or connecting") {
+      $0.dialer.openLines
+    }
+    Key(optional: "trouble", .text, "why the last attempt found no accessory") { $0.dialer.trouble?.description }
   }
 }

@@ -108,6 +108,8 @@ final class ControlledJob {
 
   var program: String { "easim \(world.server.settings.version)" }
 
+  static let answer = Answer<ControlledJob>(shape: JobState.format.shape) { JobState.format.tree($0.state) }
+
   var state: JobState {
     JobState(
       job: id, kind: kind, title: title, world: world.id,

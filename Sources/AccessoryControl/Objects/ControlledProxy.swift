@@ -64,46 +64,26 @@ final class ControlledProxy {
     // The proxy is retained until its channels have ended.
     world.loop.schedule(after: .seconds(5)) { [proxy] in withExtendedLifetime(proxy) {} }
   }
-
-  var state: ProxyState {
-    let counts = proxy.counts
-    return ProxyState(
-      proxy: id, world: world.id, device: device.description, accessory: accessory.description,
-      hasAccessory: proxy.hasAccessory, hasDevice: proxy.hasDevice, attachments: counts.attachments,
-      fromAccessory: counts.fromAccessory, fromDevice: counts.fromDevice, faults: faults.map(\.description),
-      trouble: proxy.failure ?? proxy.trouble?.description)
-  }
 }
 
-struct ProxyState: Equatable, Sendable {
-  var proxy = ""
-  var world = ""
-  var device = ""
-  var accessory = ""
-  var hasAccessory = false
-  var hasDevice = false
-  var attachments = 0
-  var fromAccessory = 0
-  var fromDevice = 0
-  var faults: [String] = []
-  var trouble: String?
-
-  static let format = Record("proxy state", "a proxy between a device and an accessory", ProxyState()) {
-    Field("proxy", \.proxy, .text, "its id", isRequired: true)
-    Field("world", \.world, .text, "the id of its world", isRequired: true)
-    Field("device", \.device, .text, "where the device connects", isRequired: true)
-    Field("accessory", \.accessory, .text, "where the accessory is", isRequired: true)
-    Field("hasAccessory", \.hasAccessory, .boolean, "whether there is a cable to the accessory", isRequired: true)
-    Field("hasDevice", \.hasDevice, .boolean, "whether a device is connected to it", isRequired: true)
-    Field(
-      "attachments", \.attachments, .integer(0...Int.max), "how many times a device has connected to the accessory",
-      isRequired: true)
-    Field(
-      "fromAccessory", \.fromAccessory, .integer(0...Int.max), "number of bytes that the accessory sent",
-      isRequired: true)
-    Field(
-      "fromDevice", \.fromDevice, .integer(0...Int.max), "number of bytes that the device sent", isRequired: true)
-    Field("faults", \.faults, .list(of: .text), "the faults, in the notation of --fault", isRequired: true)
-    Field("trouble", \.trouble, .optional(.text), "why no accessory or no device can be connected")
+extension ControlledProxy {
+  static let answer = Answer<ControlledProxy>("proxy state", "a proxy between a device and an accessory") {
+    Key("proxy", .text, "its id") { $0.id }
+    Key("world", .text, "the id of its world") { $0.world.id }
+    Key("device", .text, "where the device connects") { $0.device.description }
+    Key("accessory", .text, "where the accessory is") { $0.accessory.description }
+    Key("hasAccessory", .boolean, "whether there is a cable to the accessory") { $0.proxy.hasAccessory }
+    Key("hasDevice", .boolean, "whether a device is connected to it") { $0.proxy.hasDevice }
+    Key("attachments", .integer(0...Int.max), "how many times a device has connected to the accessory") {
+      $0.proxy.counts.attachments
+    }
+    Key("fromAccessory", .integer(0...Int.max), "number of bytes that the accessory sent") {
+      $0.proxy.counts.fromAccessory
+    }
+    Key("fromDevice", .integer(0...Int.max), "number of bytes that the device sent") { $0.proxy.counts.fromDevice }
+    Key("faults", .list(of: .text), "the faults, as for --fault") { $0.faults.map(\.description) }
+    Key(optional: "trouble", .text, "why no accessory or no device can be connected") {
+      $0.proxy.failure ?? $0.proxy.trouble?.description
+    }
   }
 }

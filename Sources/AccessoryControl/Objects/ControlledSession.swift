@@ -126,53 +126,40 @@ final class ControlledSession: SessionHandler {
     if accessory != nil, let client { world.drawAttention(of: client) }
   }
 
-  var state: SessionState {
-    SessionState(
-      session: id, world: world.id, app: app?.id, accessory: accessory?.id, connectionID: connectionID,
-      protocolName: session.protocolName,
-      isOpen: session.isOpen, reason: session.end.map { session.closingReason ?? $0.description },
-      bytesRead: session.bytesRead, bytesWritten: session.bytesWritten, unacknowledged: session.unacknowledged,
-      hasPort: port != nil)
-  }
+  /// Why the session ended; nil while it is open.
+  var reason: String? { session.end.map { session.closingReason ?? $0.description } }
 }
 
-struct SessionState: Equatable, Sendable {
-  var session = ""
-  var world = ""
-  var app: String?
-  var accessory: String?
-  var connectionID: Int?
-  var protocolName = ""
-  var isOpen = true
-  var reason: String?
-  var bytesRead = 0
-  var bytesWritten = 0
-  var unacknowledged = 0
-  var hasPort = false
+struct SessionState {
+  let session: ControlledSession
   var firstLine: String?
 
-  static let format = Record("session state", "a session and its state", SessionState()) {
-    Field("session", \.session, .text, "the session's id", isRequired: true)
-    Field("world", \.world, .text, "the id of the session's world", isRequired: true)
-    Field("app", \.app, .optional(.text), "the app, if this is the app's end of the session")
-    Field("accessory", \.accessory, .optional(.text), "the accessory, if this is the accessory's end of the session")
-    Field(
-      "connectionID", \.connectionID, .optional(.integer(0...Int.max)),
-      "the accessory's connection ID when the session was opened, if this is the app's end")
-    Field("protocol", \.protocolName, .text, "the session's protocol", isRequired: true)
-    Field("open", \.isOpen, .boolean, "whether the session is open", isRequired: true)
-    Field("reason", \.reason, .optional(.text), "why the session ended")
-    Field("bytesRead", \.bytesRead, .integer(0...Int.max), "number of bytes read by this end", isRequired: true)
-    Field(
-      "bytesWritten", \.bytesWritten, .integer(0...Int.max), "number of bytes written by this end",
-      isRequired: true)
-    Field(
-      "unacknowledged", \.unacknowledged, .integer(0...Int.max),
-      "number of bytes written by this end that the other end has not yet acknowledged",
-      isRequired: true)
-    Field("port", \.hasPort, .boolean, "whether a separate connection carries the session's bytes", isRequired: true)
-    Field(
-      "firstLine", \.firstLine, .optional(.text),
-      "in the response to `app.open` with `port`: the first line to send, as `session.port` describes")
+  static let answer = Answer<SessionState>("session state", "a session and its state") {
+    Key("session", .text, "the session's id") { $0.session.id }
+    Key("world", .text, "the id of the session's world") { $0.session.world.id }
+    Key(optional: "app", .text, "the app, if this is the app's end of the session") { $0.session.app?.id }
+    Key(optional: "accessory", .text, "the accessory, if this is the accessory's end of the session") {
+      $0.session.accessory?.id
+    }
+    Key(
+      optional: "connectionID", .integer(0...Int.max),
+      "the accessory's connection ID when the session was opened, if this is the app's end"
+    ) { $0.session.connectionID }
+    Key("protocol", .text, "the session's protocol") { $0.session.session.protocolName }
+    Key("open", .boolean, "whether the session is open") { $0.session.session.isOpen }
+    Key(optional: "reason", .text, "why the session ended") { $0.session.reason }
+    Key("bytesRead", .integer(0...Int.max), "number of bytes read by this end") { $0.session.session.bytesRead }
+    Key("bytesWritten", .integer(0...Int.max), "number of bytes written by this end") {
+      $0.session.session.bytesWritten
+    }
+    Key(
+      "unacknowledged", .integer(0...Int.max),
+      "number of bytes written by this end that the other end has not yet acknowledged"
+    ) { $0.session.session.unacknowledged }
+    Key("port", .boolean, "whether a separate connection carries the session's bytes") { $0.session.port != nil }
+    Key(
+      optional: "firstLine", .text,
+      "in the response to `app.open` with `port`: the first line to send, as `session.port` describes"
+    ) { $0.firstLine }
   }
 }

@@ -24,12 +24,12 @@ struct KeptRuns {
   }
 
   /// Returns the most recent runs, oldest first.
-  func list() -> [KeptRun] {
+  func list() -> [(name: String, state: JobState)] {
     files.names(in: Self.folder).suffix(Self.mostListed).compactMap { name in
       guard let bytes = files.read("\(Self.folder)/\(name)/run.json"), let tree = try? JSON5.read(bytes, file: name),
         let state = try? JobState.format.read(tree)
       else { return nil }
-      return KeptRun(run: name, state: state)
+      return (name, state)
     }
   }
 
@@ -49,15 +49,12 @@ extension ReportForm {
   fileprivate var fileName: String { "report.\(self == .text ? "txt" : rawValue)" }
 }
 
-struct KeptRun: Equatable, Sendable {
-  var run = ""
-  var state = JobState()
-
-  static let format = Record("kept run", "a finished run in the --keep folder", KeptRun()) {
-    Field("run", \.run, .text, "the run's name", isRequired: true)
-    Field("kind", \.state.kind, .choice, "what was run", isRequired: true)
-    Field("title", \.state.title, .text, "a short description", isRequired: true)
-    Field("state", \.state.state, .choice, "how the run ended", isRequired: true)
-    Field("text", \.state.text, .optional(.text), "the result in one sentence")
+extension KeptRuns {
+  static let answer = Answer<(name: String, state: JobState)>("kept run", "a finished run in the --keep folder") {
+    Key("run", .text, "the run's name") { $0.name }
+    Key("kind", .choice, "what was run") { $0.state.kind }
+    Key("title", .text, "a short description") { $0.state.title }
+    Key("state", .choice, "how the run ended") { $0.state.state }
+    Key(optional: "text", .text, "the result in one sentence") { $0.state.text }
   }
 }

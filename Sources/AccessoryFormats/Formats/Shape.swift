@@ -89,7 +89,7 @@ public struct FieldShape: Sendable {
   /// What the default depends on, for example "the accessory's name".
   public var standardText: String?
 
-  init(
+  package init(
     key: String, summary: String, shape: Shape, isRequired: Bool, standard: JSON5Value? = nil,
     standardText: String? = nil
   ) {
