@@ -11,6 +11,10 @@ private func execute(_ words: [String], _ console: Console) -> ExitCode {
     return .usage
   }
   if name == "help", words.count > 1 { return execute([words[1], "--help"], console) }
+  if name == "completion", words.dropFirst().first == "offer" {
+    CompletionOffers(after: Array(words.dropFirst(2).dropLast()), at: words.last ?? "").tell(console)
+    return .done
+  }
   if ["--help", "-h", "help"].contains(name) {
     console.out(HelpText.overview(CommandSpec.all))
     return .done

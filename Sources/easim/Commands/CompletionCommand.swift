@@ -1,8 +1,3 @@
-import AccessoryCables
-import AccessoryCore
-import AccessoryHost
-import AccessoryProfiles
-
 extension CommandSpec {
   static let completion = CommandSpec(
     name: "completion", summary: "print a completion script for bash, zsh or fish",
@@ -13,44 +8,28 @@ extension CommandSpec {
         bash 4.4 or later  ~/.bashrc                   source <(easim completion bash)
         zsh                ~/.zshrc, after compinit    source <(easim completion zsh)
         fish 3.4 or later  ~/.config/fish/config.fish  easim completion fish | source
-
-      The scripts call 'easim completion profiles' and 'easim completion addresses', which print the current names, each
-      followed by a zero byte; 'easim completion commands' prints the commands in the same way.
       """,
     examples: ["easim completion bash", "easim completion zsh", "easim completion fish"],
     run: { (options: CompletionOptions, console) in
-      switch options.words {
-      case .bash: console.out(BashCompletion.script(CommandSpec.all))
-      case .zsh: console.out(ZshCompletion.script(CommandSpec.all))
-      case .fish: console.out(FishCompletion.script(CommandSpec.all))
-      case .commands: list(CommandSpec.all.map(\.name), console)
-      case .profiles: list(Profiles.library.names.map(\.name), console)
-      case .addresses: list(addresses(), console)
+      switch options.subject {
+      case .bash: console.out(CompletionScripts.bash)
+      case .zsh: console.out(CompletionScripts.zsh)
+      case .fish: console.out(CompletionScripts.fish)
+      case .commands: for command in CommandSpec.all { console.out(command.name, ending: "\0") }
       }
       return .done
     })
-
-  /// Prints each name with a zero byte at the end, because a name may contain a newline.
-  private static func list(_ names: [String], _ console: Console) {
-    for name in names { console.out(name, ending: "\0") }
-  }
-
-  private static func addresses() -> [String] {
-    let found = (try? LocalDirectory.standard().look().accessories) ?? []
-    return Address.Kind.allCases.map { "\($0.rawValue):" }
-      + found.map(\.address.description)
-  }
 }
 
 private struct CompletionOptions: CommandOptions {
-  /// The shells that have a script, and the lists that these scripts request during completion.
-  enum Words: String, CaseIterable { case bash, zsh, fish, commands, profiles, addresses }
+  /// The shells that have a script, and the list of commands, which packages need.
+  enum Subject: String, CaseIterable { case bash, zsh, fish, commands }
 
-  var words = Words.bash
+  var subject = Subject.bash
   var shared = SharedOptions()
 
   static let operands: [Operand<Self>] = [
-    Operand(\.words, .choice, as: "bash|zsh|fish", offered: ["bash", "zsh", "fish"])
+    Operand(\.subject, .choice, as: "bash|zsh|fish", offered: ["bash", "zsh", "fish"])
   ]
   static let options: [Option<Self>] = []
 }

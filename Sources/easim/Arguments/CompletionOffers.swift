@@ -1,0 +1,61 @@
+import AccessoryCables
+import AccessoryCore
+
+/// What can be typed at the cursor: words, files, or both. The scripts for bash, zsh and fish ask for this with the hidden
+/// `easim completion offer`, so that all shells offer exactly the words that the parser accepts.
+struct CompletionOffers {
+  private(set) var words: [(name: String, summary: String)] = []
+  /// The end that the names of files must have; nil if files are not offered.
+  private(set) var files: String?
+
+  /// - Parameters:
+  ///   - typed: the words before the cursor's, without `easim`.
+  ///   - word: the beginning of the word at the cursor.
+  init(after typed: [String], at word: String) {
+    guard let name = typed.first else {
+      words = CommandSpec.all.map { ($0.name, $0.summary) }
+      words += [("--help", "print the list of commands"), ("--version", "print the version")]
+      return
+    }
+    guard let command = CommandSpec.all.first(where: { $0.name == name }) else { return }
+    let isPlain = typed.contains("--")
+    let option = command.options.first { $0.name == typed.last }
+    if let option, let value = option.value, !isPlain {
+      offer(value, option.choices)
+    } else if word.hasPrefix("-"), !isPlain {
+      words = command.options.map { ($0.name, $0.summary) }
+      return
+    } else if let operand = command.operands.dropFirst(typed.count > 1 ? 1 : 0).first ?? command.operands.first {
+      offer(operand.placeholder, operand.choices)
+    }
+    // Such a name would be taken for an option.
+    if !isPlain { words.removeAll { $0.name.hasPrefix("-") } }
+  }
+
+  /// Derives what to offer from the value's placeholder in help: `FILE` is a file, `PROFILE` a profile's name, `ADDR` an
+  /// address, `COMMAND` a command. Lower-case words separated by bars are themselves the choices.
+  private mutating func offer(_ placeholder: String, _ choices: [String]) {
+    let kinds = placeholder.filter { !"[]…".contains($0) }.split(separator: "|").map(String.init)
+    var names = kinds.filter { $0 == $0.lowercased() && $0 != "-" }
+    if !choices.isEmpty {
+      names = choices
+    } else if kinds.contains("PROFILE") {
+      (names, files) = (Profiles.library.names.map(\.name), ".json5")
+    } else if kinds.contains("FILE") || kinds == ["F"] {
+      (names, files) = ([], "")
+    } else if kinds.contains("ADDR") {
+      let found = (try? LocalDirectory.standard().look().accessories) ?? []
+      names = Address.Kind.allCases.map { "\($0.rawValue):" } + found.map(\.address.description)
+    } else if kinds == ["COMMAND"] {
+      names = CommandSpec.all.map(\.name)
+    }
+    words = names.map { ($0, "") }
+  }
+
+  /// Prints whether files are offered, then each word and its summary behind a tab. A zero byte follows each of them,
+  /// because a name may contain a newline.
+  func tell(_ console: Console) {
+    let head = files.map { "files\($0)" } ?? "words"
+    for entry in [head] + words.map({ "\($0.name)\t\($0.summary)" }) { console.out(entry, ending: "\0") }
+  }
+}
