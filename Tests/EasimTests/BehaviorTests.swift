@@ -25,17 +25,6 @@ import Testing
     #expect(kill(pid, 0) == -1 && errno == ESRCH)
   }
 
-  @Test(arguments: [
-    ("eco", "unknown behavior 'eco', did you mean 'echo'?"),
-    ("source,rat=5", "column 8: unknown key 'rat' in behavior source, did you mean 'rate'?"),
-    ("source,rate=0", "column 8: rate: expected a whole number from 1 to 1000000000, found number 0"),
-    ("script", "a script has rules: write it in a profile"), ("exec:", "the command is missing: write 'exec:COMMAND'"),
-  ]) func whatIsNoBehaviorSaysWhatToTypeInstead(text: String, expected: String) throws {
-    let run = try Program.run("run", "echo", "--on", "unix:\(place.file("a.sock"))", "--behavior", text)
-    #expect(run.ending == .exit(2))
-    #expect(run.err.contains(expected), "\(run.err)")
-  }
-
   @Test func aSourceTalksAtOnce() throws {
     let accessory = try Accessory(on: .unix, in: place, "--behavior", "source,text=tick;,rate=100000,total=5")
     let send = try Program.run("send", accessory.address, "--text", "x", "--expect", "7469636b3b")

@@ -100,13 +100,4 @@ import Testing
     #expect(list.outLines.count == 2)
     #expect(list.out.contains("certificate-form: "))
   }
-
-  @Test(arguments: [
-    ["--only", "7"], ["--only", ""], ["--report", "/tmp/report.txt"], ["--attacks", "5"], ["--pace", "-1s"],
-  ])
-  func aWrongOptionIsAUsageError(_ words: [String]) throws {
-    let check = try easimCheck(words)
-    #expect(check.ending == .exit(2), "\(check.err)")
-    #expect(check.err.hasPrefix("easim: "), "\(check.err)")
-  }
 }

@@ -22,11 +22,6 @@ import Testing
     }
   }
 
-  @Test func aWrongVerbIsAnsweredWithTheRightOne() throws {
-    #expect(try Program.run("quirk", "lst").ending == .exit(2))
-    #expect(try Program.run("fault").ending == .exit(2))
-  }
-
   @Test(arguments: ["echo", "sink", "source", "script", "exec"])
   func aStarterProfileIsInOrder(behavior: String) throws {
     let place = TemporaryFolder()

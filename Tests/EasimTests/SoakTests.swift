@@ -133,20 +133,6 @@ import Testing
     #expect(soak.out.contains("all passed; hash"))
   }
 
-  @Test(arguments: [
-    (["--seeds", "0"], "--seeds 0: expected a whole number from 1"),
-    (["--seeds", "5", "--for", "1s"], "--seeds and --for cannot be combined"),
-    (["--transcript", "-"], "--transcript shows one world only: add --seeds 1"),
-    (["--capture", "x"], "--capture shows one world only: add --seeds 1"),
-    (["--forbid", "giveup"], "did you mean 'giveUp'?"),
-    (["no-such-profile"], "no profile 'no-such-profile'"),
-    (["--save", "/nonexistent/there"], "--save /nonexistent/there: No such file or directory"),
-  ]) func aWrongCommandLineIsTold(words: [String], complaint: String) throws {
-    let run = try Program(path: BuiltProducts.easim, ["soak"] + words).wait()
-    #expect(run.ending == .exit(2))
-    #expect(run.err.contains(complaint), "\(run.err)")
-  }
-
   @Test(arguments: ["--real-time", "--client=naive", "--at=unix:/tmp/x"])
   func aScenarioWithAppsTakesNoClient(option: String) throws {
     let place = TemporaryFolder()

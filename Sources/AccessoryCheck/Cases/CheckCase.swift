@@ -7,9 +7,9 @@
 ///   fix: "Send the detection sequence again every second until the Apple device answers."
 /// ) { run in … throw CheckFailure("it was sent once", run.proof(…)) … }
 /// ```
-public struct CheckCase: Sendable, Equatable {
+package struct CheckCase: Sendable, Equatable {
   /// The consequence of a broken rule.
-  public enum Severity: String, Sendable, CaseIterable {
+  package enum Severity: String, Sendable, CaseIterable {
     /// The accessory is unusable with an Apple device, or data is lost.
     case error
     /// The accessory works with some devices, on some lines, or most of the time.
@@ -19,19 +19,17 @@ public struct CheckCase: Sendable, Equatable {
   }
 
   /// The case's number, used by ``CheckSelection`` and reports. The number divided by 100 selects the ``CheckGroup``.
-  public let number: Int
+  package let number: Int
   /// The case's short name, such as "detection-repeat".
-  public let name: String
-  /// The rule as a sentence.
-  public let sentence: String
-  /// The sources of the rule.
-  public let sources: [CheckSource]
+  package let name: String
+  package let sentence: String
+  package let sources: [CheckSource]
   /// The consequence of a violation.
-  public let severity: Severity
+  package let severity: Severity
   /// The change to make in the firmware of an accessory that breaks the rule.
-  public let fix: String
+  package let fix: String
   /// Whether the case does something that no Apple device does; such cases run only in a hostile check.
-  public let isHostile: Bool
+  package let isHostile: Bool
   let script: @Sendable (CheckRun) throws -> Void
 
   init(
@@ -43,7 +41,7 @@ public struct CheckCase: Sendable, Equatable {
   }
 
   /// Every case, sorted by number.
-  public static let all: [CheckCase] =
+  package static let all: [CheckCase] =
     detection + synchronization + packets + loss + authentication + identification + sessions + data + plugging
     + components
 
@@ -52,25 +50,22 @@ public struct CheckCase: Sendable, Equatable {
   /// The numbers that users may give to their own cases.
   static let ownIDs = 0...99_999
 
-  /// Whether this is one of the user's own cases.
-  public var isOwn: Bool { number >= Self.firstOwn }
+  package var isOwn: Bool { number >= Self.firstOwn }
 
   /// The case's name in text output: "902", or "own-902" for one of the user's own cases.
-  public var label: String { isOwn ? name : String(number) }
+  package var label: String { isOwn ? name : String(number) }
 
   /// The case's title in text output: the label and, for one of easim's cases, the name, such as "902
   /// replug-in-detection".
-  public var title: String { isOwn ? name : "\(number) \(name)" }
+  package var title: String { isOwn ? name : "\(number) \(name)" }
 
-  /// Returns true if the cases have the same number.
-  public static func == (left: CheckCase, right: CheckCase) -> Bool { left.number == right.number }
+  package static func == (left: CheckCase, right: CheckCase) -> Bool { left.number == right.number }
 
-  /// The group that the case belongs to.
-  public var group: CheckGroup { isOwn ? .own : CheckGroup(rawValue: number / 100) ?? .detection }
+  package var group: CheckGroup { isOwn ? .own : CheckGroup(rawValue: number / 100) ?? .detection }
 }
 
 /// The group of a case, which is the case's number divided by 100.
-public enum CheckGroup: Int, Sendable, CaseIterable {
+package enum CheckGroup: Int, Sendable, CaseIterable {
   case detection = 1
   case synchronization
   case packets
@@ -85,7 +80,7 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
   case own
 
   /// A heading for the group.
-  public var title: String {
+  package var title: String {
     switch self {
     case .detection: "Detection"
     case .synchronization: "SYN"
@@ -104,7 +99,7 @@ public enum CheckGroup: Int, Sendable, CaseIterable {
 
 /// The kind of source that states a rule. Apple's specification is not public, so the rules are compiled from open
 /// implementations, captures and notes.
-public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
+package enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   /// Several independent sources agree.
   case agreed
   /// Captured packets with verified checksums demonstrate the rule.
@@ -117,7 +112,7 @@ public enum CheckSource: Equatable, Sendable, CustomStringConvertible {
   case own
 
   /// One of "agreed", "captured", "seen once" and "inferred".
-  public var description: String {
+  package var description: String {
     switch self {
     case .agreed: "agreed"
     case .captured: "captured"

@@ -1,24 +1,17 @@
 import AccessoryCore
 
-/// The result of one case.
-public struct CheckResult: Sendable, Equatable {
-  /// The case.
-  public let rule: CheckCase
-  /// The outcome of the case.
-  public let outcome: CheckOutcome
-  /// How long the case took.
-  public let time: Duration
+package struct CheckResult: Sendable, Equatable {
+  package let rule: CheckCase
+  package let outcome: CheckOutcome
+  package let time: Duration
   /// Whether a broken rule makes the check fail regardless of the rule's severity.
-  public var isStrict = false
+  package var isStrict = false
 
-  /// Whether this result makes the check fail.
-  public var fails: Bool { hasFailed && (isStrict || rule.severity == .error) }
+  package var fails: Bool { hasFailed && (isStrict || rule.severity == .error) }
 
-  /// Whether the rule is broken.
-  public var hasFailed: Bool { if case .failed = outcome { true } else { false } }
+  package var hasFailed: Bool { if case .failed = outcome { true } else { false } }
 
-  /// The case's result in one word.
-  public var word: Word {
+  package var word: Word {
     switch outcome {
     case .passed: .passed
     case .skipped: .skipped
@@ -27,8 +20,7 @@ public struct CheckResult: Sendable, Equatable {
     }
   }
 
-  /// The result of a case in one word.
-  public enum Word: String, Sendable, CaseIterable {
+  package enum Word: String, Sendable, CaseIterable {
     case passed
     /// The rule is broken, so the check fails.
     case failed
@@ -40,8 +32,7 @@ public struct CheckResult: Sendable, Equatable {
   }
 }
 
-/// The outcome of one case.
-public enum CheckOutcome: Equatable, Sendable {
+package enum CheckOutcome: Equatable, Sendable {
   case passed
   case failed(CheckFailure)
   case skipped(String)
@@ -50,32 +41,29 @@ public enum CheckOutcome: Equatable, Sendable {
 }
 
 /// A broken rule, and the packets that prove it.
-public struct CheckFailure: Error, Equatable, Sendable {
-  /// The failure as a sentence.
-  public var text: String
+package struct CheckFailure: Error, Equatable, Sendable {
+  package var text: String
   /// The packets, in wire order.
-  public var proof: [CheckProof]
+  package var proof: [CheckProof]
 
-  /// Creates a failure with its proof.
-  public init(_ text: String, _ proof: [CheckProof] = []) {
+  package init(_ text: String, _ proof: [CheckProof] = []) {
     (self.text, self.proof) = (text, proof)
   }
 }
 
 /// A packet, or other bytes on the wire, that proves a failure.
-public struct CheckProof: Equatable, Sendable {
+package struct CheckProof: Equatable, Sendable {
   /// The time since the cable was plugged in.
-  public var time: Duration
-  /// The direction of the packet.
-  public var direction: WireDirection
+  package var time: Duration
+  package var direction: WireDirection
   /// The packet's bytes as sent on the wire, up to the first 256.
-  public var bytes: [UInt8]
+  package var bytes: [UInt8]
   /// The total number of bytes.
-  public var length: Int
+  package var length: Int
   /// A description, such as "SYN 2B" or "data 02, session 1: AA01 AuthenticationCertificate".
-  public var text: String
+  package var text: String
   /// The ranges of the offending bytes.
-  public var marks: [Range<Int>]
+  package var marks: [Range<Int>]
 }
 
 struct CheckSkip: Error {
@@ -87,6 +75,6 @@ struct CheckSkip: Error {
 }
 
 /// Thrown to end a run that was stopped from outside.
-public struct CheckStopped: Error {
+package struct CheckStopped: Error {
   init() {}
 }

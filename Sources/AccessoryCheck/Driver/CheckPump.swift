@@ -6,19 +6,17 @@ import LinuxIO
 /// ```swift
 /// let pump = CheckPump(VirtualLoop(seed: 7))
 /// ```
-public struct CheckPump {
-  /// The loop of the channels and timers.
-  public let loop: any EventLoop
+package struct CheckPump {
+  package let loop: any EventLoop
   private let run: (() -> Bool, Duration) throws -> Bool
 
-  /// Creates a pump for virtual time.
-  public init(_ loop: VirtualLoop) {
+  package init(_ loop: VirtualLoop) {
     self.loop = loop
     run = { condition, limit in try loop.run(until: condition, limit: limit) }
   }
 
   /// Creates a pump for real time; the check ends when `isStopped` returns true.
-  public init(_ loop: EpollLoop, isStopped: @escaping () -> Bool = { false }) {
+  package init(_ loop: EpollLoop, isStopped: @escaping () -> Bool = { false }) {
     self.loop = loop
     run = { condition, limit in
       let held = loop.run(until: { condition() || isStopped() }, limit: limit)

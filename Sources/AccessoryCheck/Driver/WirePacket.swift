@@ -1,8 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// The sender of a packet.
-public enum WireDirection: String, Sendable {
+package enum WireDirection: String, Sendable {
   case fromAccessory = "accessory"
   case fromDevice = "device"
 }

@@ -10,7 +10,7 @@ extension Checker {
   ///   - seed: the seed of the first attack; each later attack uses the next higher seed.
   ///   - most: the run ends after this many failures.
   ///   - onEvent: called after each attack, with the total number so far.
-  public func attack(
+  package func attack(
     seed: UInt64, attacks: Int, most: Int, onEvent: (Int, Int) -> Void = { _, _ in }
   ) throws -> HostileReport {
     var report = HostileReport()

@@ -1,23 +1,22 @@
 import AccessoryFormats
 
 /// The changes since an earlier run.
-public struct CheckComparison: Sendable, Equatable {
+package struct CheckComparison: Sendable, Equatable {
   /// The numbers of cases that newly fail.
-  public var broken: [Int] = []
+  package var broken: [Int] = []
   /// The numbers of cases that failed before and pass now.
-  public var repaired: [Int] = []
+  package var repaired: [Int] = []
   /// The numbers of cases that failed before and cannot be judged now.
-  public var unjudged: [Int] = []
+  package var unjudged: [Int] = []
   /// The numbers of cases that fail in both runs.
-  public var known: [Int] = []
+  package var known: [Int] = []
 
   /// The firmware version in the earlier run, if it differs from this run's version.
-  public var firmware: String?
+  package var firmware: String?
   /// The titles of the cases, by number, for text output.
   private var titles: [Int: String] = [:]
 
-  /// Compares a report with an earlier one.
-  public init(_ report: CheckReport, since earlier: CheckReport) {
+  package init(_ report: CheckReport, since earlier: CheckReport) {
     let failed = Set(earlier.failures.map(\.rule.number))
     if let version = earlier.accessory?.firmware, version != report.accessory?.firmware { firmware = version }
     for result in report.results {
@@ -32,8 +31,7 @@ public struct CheckComparison: Sendable, Equatable {
     }
   }
 
-  /// The changes as text, one line each.
-  public var lines: [String] {
+  package var lines: [String] {
     [("new", broken), ("repaired", repaired), ("not judged this time", unjudged), ("as before", known)].compactMap {
       $0.1.isEmpty ? nil : "\($0.0): \($0.1.map { number in titles[number] ?? "\(number)" }.joined(separator: ", "))"
     }

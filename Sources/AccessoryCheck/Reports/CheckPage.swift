@@ -1,7 +1,7 @@
 /// The tables of all cases, for docs/check.md.
-public enum CheckPage {
+package enum CheckPage {
   /// A table for each group of cases, with each case's number, name, rule, sources and severity.
-  public static var tables: String {
+  package static var tables: String {
     CheckGroup.allCases.filter { $0 != .own }.map { group in
       let rows = CheckCase.all.filter { $0.group == group }.map { rule in
         let sources = rule.sources.map(\.description).joined(separator: ", ")

@@ -5,7 +5,7 @@ import AccessoryRuns
 extension CheckReport {
   /// The test cases in a generic report. A rule that is broken but does not fail the check counts as passed; the
   /// findings are still listed.
-  public var suite: ReportSuite {
+  package var suite: ReportSuite {
     var cases = results.map { result -> ReportCase in
       let rule = result.rule
       let name = "\(rule.title): \(rule.sentence)"
@@ -52,21 +52,18 @@ extension CheckReport {
   }
 
   /// Compares the report with an earlier run's; failures that the earlier run also had do not count.
-  public mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
+  package mutating func compare(with earlier: CheckReport, tolerance: Double) -> Bool {
     comparison = CheckComparison(self, since: earlier)
     return true
   }
 
-  /// The title of a page, which names the accessory.
-  public var title: String {
+  package var title: String {
     "easim check: " + (accessory.map { "\($0.name) (\($0.manufacturer) \($0.model))" } ?? place)
   }
 
-  /// The outcome of the run.
-  public var headline: String { summary }
+  package var headline: String { summary }
 
-  /// The number of cases with each outcome, and how many times the accessory was plugged in.
-  public var figures: [ReportFigure] {
+  package var figures: [ReportFigure] {
     [
       ReportFigure("passed", counts.passed, moreIsBetter: true),
       ReportFigure("failed", counts.failed, moreIsBetter: false),
@@ -77,8 +74,7 @@ extension CheckReport {
     ]
   }
 
-  /// The sections of a page: the changes since an earlier run, and the accessory's identification.
-  public var sections: [PageSection] {
+  package var sections: [PageSection] {
     var rows = [("address", place)]
     if let accessory {
       rows += [
@@ -102,30 +98,21 @@ extension CheckReport {
 
 extension CheckProof {
   /// The proof on one line: the time, the sender, a description, and the bytes, with the offending bytes in brackets.
-  public var line: String {
+  package var line: String {
     "\(CheckReport.seconds(time)) s \(direction.rawValue): \(text)\n    \(markedBytes)"
   }
 
   /// The bytes in hex, with the offending bytes in brackets.
-  public var markedBytes: String {
-    var parts: [String] = []
-    for (index, byte) in bytes.enumerated() {
-      let opens = marks.contains { $0.lowerBound == index } ? "[" : ""
-      let closes = marks.contains { $0.upperBound == index + 1 } ? "]" : ""
-      parts.append(opens + Hex.number(byte) + closes)
-    }
-    let rest = length > bytes.count ? " … (\(length) bytes)" : ""
-    return parts.joined(separator: " ") + rest
-  }
+  package var markedBytes: String { marked("[", "]") }
 
-  fileprivate var markedHTML: String {
-    var text = ""
-    for (index, byte) in bytes.enumerated() {
-      if index > 0 { text += " " }
-      if marks.contains(where: { $0.lowerBound == index }) { text += "<mark>" }
-      text += Hex.number(byte)
-      if marks.contains(where: { $0.upperBound == index + 1 }) { text += "</mark>" }
+  fileprivate var markedHTML: String { marked("<mark>", "</mark>") }
+
+  private func marked(_ begin: String, _ end: String) -> String {
+    let parts = bytes.enumerated().map { index, byte in
+      let opens = marks.contains { $0.lowerBound == index } ? begin : ""
+      let closes = marks.contains { $0.upperBound == index + 1 } ? end : ""
+      return opens + Hex.number(byte) + closes
     }
-    return text + (length > bytes.count ? " … (\(length) bytes)" : "")
+    return parts.joined(separator: " ") + (length > bytes.count ? " … (\(length) bytes)" : "")
   }
 }

@@ -3,12 +3,10 @@ import AccessoryRuns
 import IAP2
 
 extension CheckReport: Report {
-  /// The word that identifies report files of this format.
-  public static let kind = "check report"
+  package static let kind = "check report"
   /// The limits for report files; they are generous, because each failure includes its packets.
-  public static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
-  /// The JSON keys used in report files.
-  public static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
+  package static let limits = JSON5.Limits(bytes: 16 << 20, depth: 16)
+  package static let format = Record(kind, "what `easim check` found", CheckReport(place: "")) {
     headerFields
     verdictFields
     Field("place", \.place, .text, "the address of the accessory", isRequired: true)
@@ -58,7 +56,7 @@ extension CheckReport: Report {
 
 extension CheckReport.Ending {
   /// How the run ended: one word and the reason.
-  public var text: String {
+  package var text: String {
     switch self {
     case .complete: "complete"
     case .stopped(let signal): "stopped by \(signal)"
@@ -92,7 +90,7 @@ extension CheckReport.Accessory {
 
 extension CheckResult {
   /// The result as one JSON object, which is a line of `--json` and an entry in a report.
-  public var json: JSONObject { JSONObject(CheckEntry.format.tree(CheckEntry(self))) }
+  package var json: JSONObject { JSONObject(CheckEntry.format.tree(CheckEntry(self))) }
 }
 
 /// A result in a report: the outcome, and a description of the case for readers of the file.

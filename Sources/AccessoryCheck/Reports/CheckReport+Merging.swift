@@ -3,10 +3,10 @@ import AccessoryRuns
 
 extension CheckReport {
   /// The verdict: passed if every case was tried, at least one was judged, and none failed.
-  public var verdict: Verdict { verdict(since: nil) }
+  package var verdict: Verdict { verdict(since: nil) }
 
   /// The verdict, which ignores failures that the earlier run also had.
-  public var outcome: Verdict { verdict(since: comparison) }
+  package var outcome: Verdict { verdict(since: comparison) }
 
   private func verdict(since comparison: CheckComparison?) -> Verdict {
     let failed = results.filter(\.fails).map(\.rule).filter { comparison?.broken.contains($0.number) ?? true }
@@ -29,7 +29,7 @@ extension CheckReport {
   }
 
   /// Why a shard is incomplete: the run was stopped, or the accessory did not come back.
-  public var unfinished: String? {
+  package var unfinished: String? {
     let share = shards.share(of: planned.count)
     let part = shards.text.isEmpty ? "the run" : shards.text
     switch ending {
@@ -42,7 +42,7 @@ extension CheckReport {
   }
 
   /// Adds other shards of the same run; these may be from other units of the same model and firmware.
-  public mutating func add(_ other: CheckReport) throws(ReportSumError) {
+  package mutating func add(_ other: CheckReport) throws(ReportSumError) {
     if program != other.program { throw .otherRun("program \(program), and \(other.program)") }
     if planned != other.planned { throw .otherRun("other cases") }
     if let accessory, let unit = other.accessory {

@@ -2,15 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 
 extension CheckCase {
-  /// The case on one line, with its number, name, rule and sources.
-  public var line: String {
+  package var line: String {
     let hostile = isHostile ? " (--hostile)" : ""
     return
       "\(isOwn ? name : "\(number)  \(name)"): \(sentence) [\(sources.map(\.description).joined(separator: ", "))]\(hostile)"
   }
 
-  /// The case as one JSON object.
-  public var json: JSONObject {
+  package var json: JSONObject {
     [
       "number": number, "name": name, "group": group.title, "sentence": sentence, "sources": sources.map(\.description),
       "severity": severity.rawValue, "hostile": isHostile, "fix": fix,
@@ -20,7 +18,7 @@ extension CheckCase {
 
 extension CheckResult {
   /// The result as text: a line and, after a failure, advice and the packets that prove the failure.
-  public var text: String {
+  package var text: String {
     switch outcome {
     case .passed: return "passed   \(rule.label)  \(rule.sentence)"
     case .skipped(let reason): return "skipped  \(rule.label)  \(rule.sentence)\n         \(reason.singleLine)"
@@ -46,11 +44,10 @@ extension CheckResult {
 }
 
 extension CheckReport {
-  /// All cases, and the summary at the end of the list.
-  public var text: String { (results.map(\.text) + [endOfList]).joined(separator: "\n") }
+  package var text: String { (results.map(\.text) + [endOfList]).joined(separator: "\n") }
 
   /// The summary at the end of the list: what was checked, and the counts.
-  public var endOfList: String {
+  package var endOfList: String {
     var lines: [String] = []
     if let accessory {
       lines.append(

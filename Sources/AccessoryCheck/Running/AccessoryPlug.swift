@@ -4,7 +4,7 @@ import AccessoryFormats
 import LinuxIO
 
 /// A place where the accessory under test can be plugged in repeatedly.
-public protocol AccessoryPlug: AnyObject {
+package protocol AccessoryPlug: AnyObject {
   /// The name of the place where the accessory is plugged in, for messages.
   var place: String { get }
 
@@ -15,22 +15,17 @@ public protocol AccessoryPlug: AnyObject {
 }
 
 /// The error for an accessory that cannot be connected.
-public struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
-  /// The reason, if known.
-  public let reason: TransportError?
-  /// A sentence that describes the error.
-  public let description: String
+package struct AccessoryAbsent: Error, Sendable, CustomStringConvertible {
+  package let reason: TransportError?
+  package let description: String
 
-  /// Creates an error for an absent accessory.
-  public init(_ description: String, reason: TransportError? = nil) {
+  package init(_ description: String, reason: TransportError? = nil) {
     (self.reason, self.description) = (reason, description)
   }
 }
 
-/// An accessory at an address.
-public final class AddressPlug: AccessoryPlug {
-  /// The address as text, for messages.
-  public var place: String { address.description }
+package final class AddressPlug: AccessoryPlug {
+  package var place: String { address.description }
 
   private let address: Address
   private let finder: any AccessoryFinder
@@ -48,7 +43,7 @@ public final class AddressPlug: AccessoryPlug {
   ///   - fits: returns true if an accessory at the address is the intended one.
   ///   - wrap: adds transcripts and faults to each cable.
   /// - Throws: an error that names the address, if no accessory can exist at that address.
-  public init(
+  package init(
     _ address: Address, _ media: MediumTable, on loop: EpollLoop, options: TransportOptions = TransportOptions(),
     where fits: @escaping (FoundAccessory) -> Bool = { _ in true }, wrap: @escaping (Cable) -> Cable = { $0 }
   ) throws {
@@ -59,7 +54,7 @@ public final class AddressPlug: AccessoryPlug {
   deinit { finder.stop() }
 
   /// Connects to the accessory, retrying until `limit` has passed.
-  public func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
+  package func plugIn(_ pump: CheckPump, within limit: Duration) throws -> OpenedCable {
     if !isStarted {
       isStarted = true
       try finder.start { [unowned self] change in happened(change) }

@@ -2,32 +2,30 @@ import AccessoryFormats
 import AccessoryProfiles
 import Certificates
 
-/// The settings of a check.
-public struct CheckSettings {
+package struct CheckSettings {
   /// How long the accessory may take to complete each step.
-  public var stepLimit = Duration.seconds(20)
+  package var stepLimit = Duration.seconds(20)
   /// How long to wait between two attachments.
-  public var pace = Duration.milliseconds(200)
+  package var pace = Duration.milliseconds(200)
   /// How long to wait for something that must not arrive.
-  public var quiet = Duration.milliseconds(500)
+  package var quiet = Duration.milliseconds(500)
   /// The protocol to open sessions for; nil means the first protocol whose sessions use the link.
-  public var protocolName: String?
+  package var protocolName: String?
   /// Whether the accessory echoes the bytes in its sessions.
-  public var echo = Echo.tried
+  package var echo = Echo.tried
   /// Whether to run cases in which the device does what no Apple device does.
-  public var isHostile = false
+  package var isHostile = false
   /// Whether warnings and notes fail the check as well.
-  public var isStrict = false
+  package var isStrict = false
   /// Whether cases about undeclared parts of the accessory are omitted instead of skipped.
-  public var leavesOutUndeclared = false
-  /// The step with which the device begins. With ``HostOrder/auto``, identification is tried first if AA00 is not
-  /// answered.
-  public var order = HostOrder.auto
-  /// The authenticator that verifies signatures.
-  public var verifier: any DeviceAuthenticator
+  package var leavesOutUndeclared = false
+  /// The step with which the device begins. With ``HostOrder/auto``, the device tries identification first if AA00 is
+  /// not answered.
+  package var order = HostOrder.auto
+  package var verifier: any DeviceAuthenticator
 
   /// Whether an accessory echoes.
-  public enum Echo: String, Sendable, CaseIterable {
+  package enum Echo: String, Sendable, CaseIterable {
     /// It is not known whether the accessory echoes: easim finds out; without an echo, cases that need one are skipped.
     case tried = "try"
     /// The accessory is expected to echo; a case fails if there is no echo.
@@ -36,17 +34,15 @@ public struct CheckSettings {
     case no
   }
 
-  /// Creates the default settings.
-  public init(verifier: any DeviceAuthenticator) { self.verifier = verifier }
+  package init(verifier: any DeviceAuthenticator) { self.verifier = verifier }
 }
 
 /// A selection of cases to run, given by numbers, ranges and names.
-public struct CheckSelection: Sendable, Equatable {
-  /// The selected cases, by number.
-  public let cases: [CheckCase]
+package struct CheckSelection: Sendable, Equatable {
+  package let cases: [CheckCase]
 
   /// The selection of all easim cases.
-  public static let all = CheckSelection(cases: CheckCase.all)
+  package static let all = CheckSelection(cases: CheckCase.all)
 
   private init(cases: [CheckCase]) { self.cases = cases }
 
@@ -54,7 +50,7 @@ public struct CheckSelection: Sendable, Equatable {
   ///
   /// - Parameter own: the user's own cases.
   /// - Throws: ``Mistake``, if a part selects no case.
-  public init(_ text: String, own: [CheckCase] = []) throws(Mistake) {
+  package init(_ text: String, own: [CheckCase] = []) throws(Mistake) {
     let all = CheckCase.all + own
     var chosen: Set<Int> = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -84,9 +80,8 @@ public struct CheckSelection: Sendable, Equatable {
   }
 
   /// A part of a selection that selects no case.
-  public struct Mistake: Error, Equatable, CustomStringConvertible {
-    /// A description of the mistake, without a period.
-    public let description: String
+  package struct Mistake: Error, Equatable, CustomStringConvertible {
+    package let description: String
 
     init(_ description: String) { self.description = description }
   }

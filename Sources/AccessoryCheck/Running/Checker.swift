@@ -7,20 +7,19 @@ import IAP2
 /// let checker = Checker(plug, pump, CheckSettings(verifier: AccessoryVerifier()))
 /// let report = try checker.run(CheckSelection.all.cases) { print($0.rule.number, $0.outcome) }
 /// ```
-public final class Checker {
+package final class Checker {
   /// After this many consecutive failed attachments, the accessory counts as gone, and later cases do not connect.
   private static let mostAbsences = 3
 
   let run: CheckRun
   var lastAttackBytes: [UInt8] = []
   /// The cases about undeclared parts of the accessory, if the settings omit them.
-  public private(set) var leftOut: [CheckCase] = []
+  package private(set) var leftOut: [CheckCase] = []
   private let plug: any AccessoryPlug
   private let pump: CheckPump
   private let settings: CheckSettings
 
-  /// Creates a checker that has not run yet.
-  public init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
+  package init(_ plug: any AccessoryPlug, _ pump: CheckPump, _ settings: CheckSettings) {
     run = CheckRun(plug, pump, settings)
     (self.plug, self.pump, self.settings) = (plug, pump, settings)
   }
@@ -29,7 +28,7 @@ public final class Checker {
   ///
   /// - Parameter onEvent: called with each result.
   /// - Throws: ``AccessoryAbsent`` if there is no accessory at the beginning.
-  public func run(_ cases: [CheckCase], onEvent: (CheckResult) -> Void = { _ in }) throws -> CheckReport {
+  package func run(_ cases: [CheckCase], onEvent: (CheckResult) -> Void = { _ in }) throws -> CheckReport {
     var report = CheckReport(place: plug.place)
     report.planned = cases.map(\.number)
     let start = pump.loop.now

@@ -12,12 +12,12 @@ import LinuxIO
 ///   {"receive": 2.5}        ──▶   {"data": "0a0b", "end": null}     what arrived, within at most 2.5 s
 ///   {"outcome": "failed", "text": "…"}
 /// ```
-public final class OwnCases: ChildProcessHandler {
+package final class OwnCases: ChildProcessHandler {
   /// How long Python may take to start and to read the file.
   private static let startLimit = Duration.seconds(30)
 
   /// The cases in the file, by number.
-  public private(set) var cases: [CheckCase] = []
+  package private(set) var cases: [CheckCase] = []
 
   private let file: String
   private let loop: EpollLoop
@@ -35,7 +35,7 @@ public final class OwnCases: ChildProcessHandler {
   ///   - python: the interpreter.
   ///   - note: called with each line that the file's code prints.
   /// - Throws: ``Mistake`` if the file has no usable cases.
-  public init(_ file: String, python: String, on loop: EpollLoop, note: @escaping (String) -> Void) throws {
+  package init(_ file: String, python: String, on loop: EpollLoop, note: @escaping (String) -> Void) throws {
     (self.file, self.loop, self.note) = (file, loop, note)
     var command = ProcessCommand(python, ["-c", "from easim import check; check.main()", file])
     command.add(variables: ["PYTHONPATH", "VIRTUAL_ENV", "PYTHONUNBUFFERED=1"])
@@ -55,13 +55,11 @@ public final class OwnCases: ChildProcessHandler {
     if cases.isEmpty { throw Mistake("\(file) has no cases: mark functions with @check.case(\"1\", \"does …\")") }
   }
 
-  /// Ends the Python process.
-  public func close() { child = nil }
+  package func close() { child = nil }
 
   /// The error for a file without usable cases.
-  public struct Mistake: Error, CustomStringConvertible {
-    /// A sentence that describes the mistake.
-    public let description: String
+  package struct Mistake: Error, CustomStringConvertible {
+    package let description: String
 
     init(_ description: String) { self.description = description }
   }
@@ -159,24 +157,22 @@ public final class OwnCases: ChildProcessHandler {
 
   // MARK: Process
 
-  /// Reads requests from the output of the Python process.
-  public func child(_ child: ChildProcess, printed bytes: RawSpan) {
+  package func child(_ child: ChildProcess, printed bytes: RawSpan) {
     output.take(bytes) { line in
       if let value = try? JSON5.read(line, file: "Python's line") { requests.append(value) } else { note(line) }
     }
   }
 
   /// Passes on the lines that the user's cases print.
-  public func child(_ child: ChildProcess, complained bytes: RawSpan) { errors.take(bytes, note) }
+  package func child(_ child: ChildProcess, complained bytes: RawSpan) { errors.take(bytes, note) }
 
-  /// Sends the remaining bytes of an answer.
-  public func childTakesInput(_ child: ChildProcess) { sendUnsent() }
+  package func childTakesInput(_ child: ChildProcess) { sendUnsent() }
 
   /// Does nothing, because the process exits next.
-  public func childClosedInput(_ child: ChildProcess) {}
+  package func childClosedInput(_ child: ChildProcess) {}
 
   /// Records why there will be no more requests.
-  public func child(_ child: ChildProcess, endedWith ending: ProcessEnding) {
+  package func child(_ child: ChildProcess, endedWith ending: ProcessEnding) {
     errors.end(note)
     end = end ?? ending.description
   }

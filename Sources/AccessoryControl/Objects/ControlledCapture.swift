@@ -126,7 +126,7 @@ final class ControlledCapture {
 }
 
 extension ControlServer {
-  /// An accessory whose cables the program can record without the control protocol.
+  /// The cables of an accessory or an address, which the program can record without the control protocol.
   public struct Recordable {
     /// The accessory's ID.
     public let id: String
@@ -138,6 +138,10 @@ extension ControlServer {
     public let epoch: Int64
     /// The registry to which observers of the accessory's cables are added. The server itself uses keys starting at 1.
     public let taps: CableTaps
+
+    package init(id: String, name: String, place: String, epoch: Int64, taps: CableTaps) {
+      (self.id, self.name, self.place, self.epoch, self.taps) = (id, name, place, epoch, taps)
+    }
   }
 
   /// The accessories of all worlds.

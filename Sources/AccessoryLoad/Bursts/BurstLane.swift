@@ -14,23 +14,20 @@ import AccessoryHost
 ///
 /// Invariants: at most `inFlight` bursts are in flight. At most one burst in flight is partly sent, and only the oldest
 /// can be partly answered. A byte that arrives while no reply is expected is unsolicited and not counted for any burst.
-public struct BurstLane {
-  /// One burst in flight.
-  public struct Flight: Equatable, Sendable {
+package struct BurstLane {
+  package struct Flight: Equatable, Sendable {
     /// The ticket that the schedule issued for this burst.
-    public let ticket: BurstSchedule.Ticket
+    package let ticket: BurstSchedule.Ticket
     /// The time at which the burst's first byte was offered to the session.
-    public let began: Instant
-    /// The burst's size in bytes.
-    public let size: Int
+    package let began: Instant
+    package let size: Int
     let request: Int
     let awaited: Int
     /// The time at which the last byte of the reply arrived, if the reply is judged later.
     var answered: Instant?
   }
 
-  /// The result of examining received bytes.
-  public enum Event: Equatable, Sendable {
+  package enum Event: Equatable, Sendable {
     case completed(Flight)
     /// The reply differs from the expected bytes. The session becomes unusable.
     case different(Flight, ReplyDifference)
@@ -59,13 +56,13 @@ public struct BurstLane {
   private var judging: Judging
   private var collector: ReplyCollector?
   /// The bursts in flight, oldest first.
-  public private(set) var flights: [Flight] = []
+  package private(set) var flights: [Flight] = []
   /// How many of the `flights` have been sent completely.
   private var sentWhole = 0
   private var sentOfNext = 0
   private var receivedOfOldest = 0
   /// The number of bytes accepted by the session since it was opened.
-  public private(set) var bytesSent = 0
+  package private(set) var bytesSent = 0
   private var bytesCompleted = 0
   /// How many of the sent bytes are not part of the unique stream.
   private var otherBytes = 0
@@ -77,7 +74,7 @@ public struct BurstLane {
   private static let numbersKept = 64
 
   /// Creates the lane of a newly opened session. Unique bursts are consecutive parts of `stream`.
-  public init(_ plan: BurstPlan, verifier: ReplyVerifier, stream: UniqueStream, scratch: UniqueScratch) {
+  package init(_ plan: BurstPlan, verifier: ReplyVerifier, stream: UniqueStream, scratch: UniqueScratch) {
     payloadCount = plan.payload.size
     inFlight = plan.inFlight
     self.verifier = verifier
@@ -97,11 +94,10 @@ public struct BurstLane {
     flights.reserveCapacity(inFlight)
   }
 
-  /// Whether another burst may begin.
-  public var hasRoom: Bool { flights.count < inFlight }
+  package var hasRoom: Bool { flights.count < inFlight }
 
   /// Begins a burst with the plan's payload.
-  public mutating func begin(_ ticket: BurstSchedule.Ticket, now: Instant) {
+  package mutating func begin(_ ticket: BurstSchedule.Ticket, now: Instant) {
     begin(ticket, request: 0, size: payloadCount, now: now)
   }
 
@@ -146,10 +142,10 @@ public struct BurstLane {
   }
 
   /// The part of the payload to offer to the session next; nil once the whole payload is sent.
-  public var unsent: Range<Int>? { sentWhole < flights.count ? sentOfNext..<flights[sentWhole].size : nil }
+  package var unsent: Range<Int>? { sentWhole < flights.count ? sentOfNext..<flights[sentWhole].size : nil }
 
   /// Records that the session accepted this many bytes of ``unsent``.
-  public mutating func took(_ count: Int) {
+  package mutating func took(_ count: Int) {
     let size = flights[sentWhole].size
     if fixedBytes != nil { otherBytes += count }
     bytesSent += count
@@ -171,7 +167,7 @@ public struct BurstLane {
   var ignoresReplies: Bool { judging == .nothing }
 
   /// Checks the bytes from `offset` up to the next event; returns nil once all bytes are checked.
-  public mutating func receive(_ bytes: RawSpan, at offset: inout Int, now: Instant = .origin) -> Event? {
+  package mutating func receive(_ bytes: RawSpan, at offset: inout Int, now: Instant = .origin) -> Event? {
     guard offset < bytes.byteCount else { return nil }
     let left = bytes.byteCount - offset
     if isSuspicious {
@@ -244,14 +240,14 @@ public struct BurstLane {
   }
 
   /// Whether a wrong byte has not been diagnosed yet.
-  public var isSuspicious: Bool { echo?.isSuspicious == true }
+  package var isSuspicious: Bool { echo?.isSuspicious == true }
 
   /// Whether a diagnosis is due now, because the buffer is full.
-  public var isFull: Bool { echo?.isFull == true }
+  package var isFull: Bool { echo?.isFull == true }
 
   /// Returns a diagnosis of the wrong bytes, which is empty if there were none. If `isAsked` is false, the bytes are
   /// not a reply to any burst.
-  public mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
+  package mutating func conclude(isAsked: Bool = true) -> (findings: [StreamFinding], words: StreamWords) {
     let (kept, begun) = (numbers, begunCount)
     var cuts = StreamCuts.even(payloadCount)
     if !requests.isEmpty {
@@ -265,13 +261,13 @@ public struct BurstLane {
   }
 
   /// The received and the expected length of the reply to the oldest burst; nil if no reply is incomplete.
-  public var partlyAnswered: (received: Int, expected: Int?)? {
+  package var partlyAnswered: (received: Int, expected: Int?)? {
     guard let oldest = flights.first, receivedOfOldest > 0 else { return nil }
     return (receivedOfOldest, judging == .rule ? nil : oldest.awaited)
   }
 
   /// Returns a burst that is complete only now, because its reply arrived before the session accepted its last byte.
-  public mutating func completeAnswered() -> Flight? {
+  package mutating func completeAnswered() -> Flight? {
     guard judging != .nothing, judging != .rule, sentWhole > 0, receivedOfOldest == flights[0].awaited else {
       return nil
     }
@@ -280,7 +276,7 @@ public struct BurstLane {
 
   /// Records how many bytes the link has acknowledged since the session was opened. If no reply is expected, returns
   /// the next burst that the acknowledgement completes.
-  public mutating func acknowledged(_ total: Int) -> Flight? {
+  package mutating func acknowledged(_ total: Int) -> Flight? {
     guard judging == .nothing, sentWhole > 0, total >= bytesCompleted + flights[0].size else { return nil }
     return complete()
   }
@@ -294,10 +290,10 @@ public struct BurstLane {
   }
 
   /// Returns the time at which the oldest burst times out.
-  public func deadline(timeout: Duration) -> Instant? { flights.first.map { $0.began + timeout } }
+  package func deadline(timeout: Duration) -> Instant? { flights.first.map { $0.began + timeout } }
 
   /// Ends the session and returns the bursts in flight, which are lost.
-  public mutating func abandon() -> [Flight] {
+  package mutating func abandon() -> [Flight] {
     defer { (flights, sentWhole, sentOfNext) = ([], 0, 0) }
     return flights
   }

@@ -13,48 +13,41 @@ import AccessoryFormats
 ///   failIf: ['p99>50ms', 'errors>0.1%'],
 /// }
 /// ```
-public struct BurstPlanFile: Equatable, Sendable {
+package struct BurstPlanFile: Equatable, Sendable {
   /// The phases of the plan, in order; empty means one burst after another.
-  public var phases: [BurstPhase] = []
+  package var phases: [BurstPhase] = []
   /// The number of bursts, if there are no phases.
-  public var count: Int?
+  package var count: Int?
   /// The duration, if there are no phases.
-  public var time: Duration?
+  package var time: Duration?
   var sizes = Distribution<Int>.fixed(.drawStandard)
   var payloads: [BurstRequest] = []
   var script: [BurstRequest] = []
   var think: Distribution<Duration>?
   var shares: [Named<Double>] = []
-  /// The number of sessions with each accessory.
-  public var sessions = 1
-  /// The maximum number of bursts in flight in each session.
-  public var inFlight = 1
+  package var sessions = 1
+  package var inFlight = 1
   /// The initial period in which bursts are not measured. The phases include this period.
-  public var warmUp = Duration.zero
-  /// Whether the run continues when an accessory returns.
-  public var reconnects = false
-  /// Whether overdue bursts are allowed.
-  public var allowsOverdue = false
-  /// Whether bursts lost in a reconnect are allowed.
-  public var allowsLost = false
-  /// Conditions that fail the run.
-  public var limits: [BurstLimit] = []
+  package var warmUp = Duration.zero
+  package var reconnects = false
+  package var allowsOverdue = false
+  package var allowsLost = false
+  package var limits: [BurstLimit] = []
 
-  /// Creates a plan without phases.
-  public init() {}
+  package init() {}
 
   /// Whether the file specifies the expected reply for each burst.
-  public var saysReplies: Bool { !payloads.isEmpty || !script.isEmpty }
+  package var saysReplies: Bool { !payloads.isEmpty || !script.isEmpty }
 
   /// Reads a file; the error lists every problem with its line and column.
-  public init(_ bytes: [UInt8], file: String) throws(SourceProblems) {
+  package init(_ bytes: [UInt8], file: String) throws(SourceProblems) {
     let tree: JSON5Value
     do { tree = try JSON5.read(bytes, file: file) } catch { throw SourceProblems([error]) }
     self = try Self.format.read(tree)
   }
 
   /// Returns the complete plan; settings that are missing from the file come from `plan`.
-  public func laid(over plan: BurstPlan) -> BurstPlan {
+  package func laid(over plan: BurstPlan) -> BurstPlan {
     var plan = plan
     switch (payloads.isEmpty, script.isEmpty, sizes) {
     case (true, true, .fixed(let size)): plan.payload = .unique(size: size)

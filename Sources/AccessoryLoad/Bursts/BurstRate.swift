@@ -7,7 +7,7 @@ import AccessoryFormats
 /// try BurstRate("7500B/s")      // as many bursts as make 7,500 bytes a second
 /// try BurstRate("100kB/s")      // the same for 100,000 bytes a second
 /// ```
-public struct BurstRate: Equatable, Sendable {
+package struct BurstRate: Equatable, Sendable {
   private enum Unit: Equatable {
     case bursts
     case bytes
@@ -16,8 +16,7 @@ public struct BurstRate: Equatable, Sendable {
   private let value: Double
   private let unit: Unit
 
-  /// Reads a rate; the error describes the mistake.
-  public init(_ text: String) throws(OptionError) {
+  package init(_ text: String) throws(OptionError) {
     let units: [(name: String, unit: Unit, size: Double)] = [
       ("MB/s", .bytes, 1e6), ("kB/s", .bytes, 1e3), ("KB/s", .bytes, 1e3), ("B/s", .bytes, 1), ("/s", .bursts, 1),
       ("", .bursts, 1),
@@ -37,5 +36,5 @@ public struct BurstRate: Equatable, Sendable {
   }
 
   /// Returns the number of bursts per second for bursts of this size.
-  public func burstsPerSecond(size: Int) -> Double { unit == .bursts ? value : value / Double(size) }
+  package func burstsPerSecond(size: Int) -> Double { unit == .bursts ? value : value / Double(size) }
 }

@@ -11,19 +11,18 @@ import AccessoryCore
 ///
 /// Invariants: bursts are numbered without gaps in the order in which they start, and no number is used twice; bursts
 /// are due in the order of their numbers; bursts before the end of the warm-up are not measured.
-public struct BurstSchedule: Equatable, Sendable {
+package struct BurstSchedule: Equatable, Sendable {
   /// Permission to begin one burst.
-  public struct Ticket: Equatable, Sendable {
+  package struct Ticket: Equatable, Sendable {
     /// The burst's number in the run, counted from 0.
-    public let number: Int
-    /// The time at which the burst is due.
-    public let due: Instant
+    package let number: Int
+    package let due: Instant
     /// Whether the burst is measured; warm-up bursts are not.
-    public let isMeasured: Bool
+    package let isMeasured: Bool
   }
 
   /// The schedule's answer to a session that asks for a burst.
-  public enum Next: Equatable, Sendable {
+  package enum Next: Equatable, Sendable {
     case begin(Ticket)
     case wait(until: Instant)
     case waitForOthers
@@ -40,21 +39,20 @@ public struct BurstSchedule: Equatable, Sendable {
   private let timetable: BurstTimetable?
   private var state = State.waiting
   /// The number of bursts that sessions have been told to begin.
-  public private(set) var begun = 0
+  package private(set) var begun = 0
   /// The number of measured bursts that sessions have been told to begin.
-  public private(set) var measured = 0
+  package private(set) var measured = 0
   private var settled = 0
   private var pausedUntil: Instant?
   /// When the last burst is due, if the plan has a number of bursts and a rate.
   private var lastDue: Instant?
-  /// The number of bursts that began after the last burst was due, which means that the rate was not kept. This count
-  /// is used only if the plan has a number of bursts and a rate.
-  public private(set) var late = 0
+  /// The number of bursts that began only after the last burst was due, so that the rate was not kept. This count is
+  /// used only if the plan has a number of bursts and a rate.
+  package private(set) var late = 0
   /// How long a burst that is due at the very end of a run may wait for the previous burst without being overdue.
   static let slack = Duration.milliseconds(100)
 
-  /// Creates a schedule for a plan without starting the schedule.
-  public init(_ plan: BurstPlan) { self.init(plan, share: 1) }
+  package init(_ plan: BurstPlan) { self.init(plan, share: 1) }
 
   /// Creates a schedule in which the rate of each phase is multiplied by `share`.
   init(_ plan: BurstPlan, share: Double) {
@@ -67,7 +65,7 @@ public struct BurstSchedule: Equatable, Sendable {
   }
 
   /// The time at which the run began; nil before that.
-  public var start: Instant? {
+  package var start: Instant? {
     switch state {
     case .waiting: nil
     case .running(let since): since
@@ -76,10 +74,10 @@ public struct BurstSchedule: Equatable, Sendable {
   }
 
   /// The time at which measuring begins, once the run has begun.
-  public var measuringStart: Instant? { start.map { $0 + plan.warmUp } }
+  package var measuringStart: Instant? { start.map { $0 + plan.warmUp } }
 
   /// Starts the schedule; has no effect if it has already started.
-  public mutating func begin(now: Instant) {
+  package mutating func begin(now: Instant) {
     guard case .waiting = state else { return }
     state = .running(since: now)
     guard case .rate(let rate) = plan.pace, case .bursts(let count) = plan.extent else { return }
@@ -88,21 +86,19 @@ public struct BurstSchedule: Equatable, Sendable {
     if last < 1e9 { lastDue = now + .nanoseconds(Int64(last * 1e9)) }
   }
 
-  /// Ends the schedule, so that no more bursts begin.
-  public mutating func finish() { state = .finished(since: start) }
+  package mutating func finish() { state = .finished(since: start) }
 
-  /// Whether no more bursts will begin.
-  public var isFinished: Bool { if case .finished = state { true } else { false } }
+  package var isFinished: Bool { if case .finished = state { true } else { false } }
 
   /// Records that a burst has finished, successfully or not.
-  public mutating func settle(now: Instant) {
+  package mutating func settle(now: Instant) {
     settled += 1
     guard case .closedLoop = plan.pace, let pause = plan.pause else { return }
     if settled == begun, begun % pause.every == 0 { pausedUntil = now + pause.length }
   }
 
   /// Returns a burst for session number `lane` of `lanes`, if one may begin now.
-  public mutating func next(lane: Int, of lanes: Int, now: Instant) -> Next {
+  package mutating func next(lane: Int, of lanes: Int, now: Instant) -> Next {
     guard case .running(let start) = state else { return isFinished ? .finished : .waitForOthers }
     if isOver(start, now) {
       finish()
@@ -127,7 +123,7 @@ public struct BurstSchedule: Equatable, Sendable {
   }
 
   /// Returns how many bursts are overdue by more than `slack`.
-  public func overdue(at now: Instant) -> Int {
+  package func overdue(at now: Instant) -> Int {
     guard plan.pace != .closedLoop, let start else { return 0 }
     let limit = (end(start).map { min($0, now) } ?? now) - start - Self.slack
     let low = firstDue(after: limit.inSeconds, from: begun)

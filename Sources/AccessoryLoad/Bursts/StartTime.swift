@@ -8,12 +8,11 @@ import AccessoryFormats
 /// try StartTime("1795397400.5")           // seconds since 1970, as `date +%s` prints
 /// try StartTime("+10s")                   // from now on, for one machine alone
 /// ```
-public enum StartTime: Equatable, Sendable {
+package enum StartTime: Equatable, Sendable {
   case at(Int)
   case after(Duration)
 
-  /// Reads a time, as `--start-at` accepts it.
-  public init(_ text: String) throws(OptionError) {
+  package init(_ text: String) throws(OptionError) {
     if text.hasPrefix("+") {
       do { self = .after(try DurationText.parse(String(text.dropFirst()))) } catch { throw OptionError("\(error)") }
       return
@@ -24,8 +23,7 @@ public enum StartTime: Equatable, Sendable {
     self = .at(microseconds)
   }
 
-  /// Returns the start time in microseconds since 1970.
-  public func microseconds(now: Int) -> Int {
+  package func microseconds(now: Int) -> Int {
     switch self {
     case .at(let time): time
     case .after(let time): now + Int(time.wholeNanoseconds / 1_000)
@@ -33,7 +31,7 @@ public enum StartTime: Equatable, Sendable {
   }
 
   /// Formats a time as RFC 3339 in UTC, with milliseconds if there are any.
-  public static func text(_ microseconds: Int) -> String {
+  package static func text(_ microseconds: Int) -> String {
     let part = microseconds % 1_000_000 / 1_000
     let time = CalendarTime(secondsSince1970: microseconds / 1_000_000).text
     return "\(time)\(part > 0 ? ".\("\(part)".zeroPadded(to: 3))" : "")Z"

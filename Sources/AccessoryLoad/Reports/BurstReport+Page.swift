@@ -173,21 +173,21 @@ extension BurstReport {
         phase.pace, FixedText.span(phase.from), FixedText.grouped(phase.completed),
         "\(FixedText.text(Double(phase.completed) / max(seconds, 1e-9), places: 1))/s",
       ]
-        + [50.0, 99, 100].map { percentile in
-          phase.latency.total > 0 ? FixedText.time(Double(phase.latency.value(atPercentile: percentile))) : "–"
-        }
+        + Self.middleAndEnds(phase.latency)
     }
     return PageTable.table(
       ["phase", "from", "completed", "came", "p50", "p99", "max"], rows, numbers: 1, isPlain: true)
+  }
+
+  private static func middleAndEnds(_ latency: Histogram) -> [String] {
+    [50.0, 99, 100].map { latency.total > 0 ? FixedText.time(Double(latency.value(atPercentile: $0))) : "–" }
   }
 
   private var payloadTable: String? {
     if payloads.isEmpty { return nil }
     let rows = zip(payloads, plan.bursts).map { payload, text in
       [text, FixedText.grouped(payload.completed), FixedText.grouped(payload.bytes)]
-        + [50.0, 99, 100].map { percentile in
-          payload.latency.total > 0 ? FixedText.time(Double(payload.latency.value(atPercentile: percentile))) : "–"
-        }
+        + Self.middleAndEnds(payload.latency)
     }
     return PageTable.table(["burst", "completed", "bytes", "p50", "p99", "max"], rows, numbers: 1)
   }

@@ -100,12 +100,8 @@ extension BurstReport {
   }
 
   static func figures(_ histogram: Histogram) -> String {
-    guard let minimum = histogram.minimum, let maximum = histogram.maximum else { return "nothing measured" }
-    var parts = ["min \(FixedText.time(Double(minimum)))", "mean \(FixedText.time(histogram.mean))"]
-    for (name, percentile) in Histogram.shownPercentiles {
-      parts.append("\(name) \(FixedText.time(Double(histogram.value(atPercentile: percentile))))")
-    }
-    return (parts + ["max \(FixedText.time(Double(maximum)))"]).joined(separator: "   ")
+    let figures = histogram.shownFigures.map { "\($0.name) \(FixedText.time($0.value))" }
+    return figures.isEmpty ? "nothing measured" : figures.joined(separator: "   ")
   }
 
   /// Formats sizes: "min 10 mean 512 p50 480 p99 1,990 max 2,000 bytes".
@@ -131,14 +127,7 @@ extension BurstReport {
 
 extension BurstReport.ErrorKind {
   var title: String {
-    switch self {
-    case .different: "different"
-    case .unexpected: "unexpected"
-    case .timedOut: "timed out"
-    case .lost: "lost"
-    case .refused: "refused"
-    case .gone: "gone"
-    }
+    self == .timedOut ? "timed out" : rawValue
   }
 }
 

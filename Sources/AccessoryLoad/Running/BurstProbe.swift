@@ -11,9 +11,8 @@ import IAP2
 /// let app = device.makeApp(probe)
 /// loop.run(until: { probe.finding != nil })
 /// ```
-public final class BurstProbe: AppHandler, SessionHandler {
-  /// The probe's result.
-  public enum Finding: Equatable, Sendable {
+package final class BurstProbe: AppHandler, SessionHandler {
+  package enum Finding: Equatable, Sendable {
     case echo
     /// Bytes other than an echo came back; the values are their number and the first few of them.
     case reply(count: Int, first: [UInt8])
@@ -23,14 +22,13 @@ public final class BurstProbe: AppHandler, SessionHandler {
   }
 
   /// How long the accessory must be silent before the probe ends.
-  public static let quiet = Duration.seconds(1)
+  package static let quiet = Duration.seconds(1)
   private static let limit = 1 << 20
   private static let shown = 64
 
   /// The result; nil while the probe runs.
-  public private(set) var finding: Finding?
-  /// Whether any accessory appeared.
-  public private(set) var sawAccessory = false
+  package private(set) var finding: Finding?
+  package private(set) var sawAccessory = false
   private let plan: BurstPlan
   private let payload: [UInt8]
   private let loop: any EventLoop
@@ -41,7 +39,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
   private var timer: LoopTimer?
 
   /// Creates a probe that uses the plan's payload and protocol.
-  public init(_ plan: BurstPlan, on loop: any EventLoop) {
+  package init(_ plan: BurstPlan, on loop: any EventLoop) {
     self.plan = plan
     var random = loop.random.derived("bursts")
     payload = plan.payload.repeatedBytes ?? UniqueStream(seed: random.next(), session: 0).bytes(0..<plan.payload.size)
@@ -51,8 +49,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
 
   deinit { timer?.cancel() }
 
-  /// Opens a session when an accessory connects.
-  public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
+  package func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     guard session == nil, !accessory.protocols.isEmpty else { return }
     do {
@@ -67,7 +64,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
   }
 
   /// Ignores a disconnect, because the session also reports its own end.
-  public func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
+  package func accessoryDidDisconnect(_ accessory: PublishedAccessory, _ app: AppView) {}
 
   private func send(_ session: Session) {
     let payload = payload
@@ -79,8 +76,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
     timer?.arm(at: loop.now + Self.quiet)
   }
 
-  /// Reads the reply.
-  public func sessionIsReadable(_ session: Session) {
+  package func sessionIsReadable(_ session: Session) {
     session.read { bytes in
       receivedCount += bytes.byteCount
       let kept = min(bytes.byteCount, max(0, Self.limit - received.count))
@@ -91,11 +87,9 @@ public final class BurstProbe: AppHandler, SessionHandler {
     if receivedCount > Self.limit { conclude() } else { timer?.arm(at: loop.now + Self.quiet) }
   }
 
-  /// Sends more of the burst.
-  public func sessionIsWritable(_ session: Session) { send(session) }
+  package func sessionIsWritable(_ session: Session) { send(session) }
 
-  /// Handles the end of the session.
-  public func session(_ session: Session, endedWith end: SessionEnd) {
+  package func session(_ session: Session, endedWith end: SessionEnd) {
     if finding == nil { finding = .failed("the session ended: \(end)") }
   }
 
@@ -116,7 +110,7 @@ public final class BurstProbe: AppHandler, SessionHandler {
 
 extension BurstProbe.Finding {
   /// The options of `easim burst` that suit the accessory; nil if there are none.
-  public var options: String? {
+  package var options: String? {
     switch self {
     case .echo: "--verify echo"
     case .reply(let count, let first) where count == first.count && count <= 16:
@@ -129,8 +123,7 @@ extension BurstProbe.Finding {
 }
 
 extension BurstProbe.Finding: CustomStringConvertible {
-  /// A sentence that describes the finding.
-  public var description: String {
+  package var description: String {
     switch self {
     case .echo: "the burst came back byte for byte"
     case .reply(let count, let first):

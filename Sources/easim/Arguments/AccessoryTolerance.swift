@@ -59,9 +59,11 @@ final class RefusalWatch {
     if case .refused(let refusal) = event.kind, self.refusal == nil { self.refusal = refusal }
   }
 
-  func explain(_ console: Console) {
-    guard let refusal else { return }
+  /// Explains the refusal; returns false if there was none.
+  func explain(_ console: Console) -> Bool {
+    guard let refusal else { return false }
     console.err("easim: \(refusal.sentence)")
     console.err("easim: try: \(refusal.advice)")
+    return true
   }
 }

@@ -53,13 +53,8 @@ struct CommandLineReader<Options: CommandOptions> {
     given.append((option, value))
   }
 
-  private static var renamed: [String: String] {
-    ["--judge": "--identification", "--settle": "--first-write-delay", "--patience": "--handshake-timeout"]
-  }
-
   /// Returns a hint: the option that the user probably meant, or the commands that have this option.
   private func hint(for name: String) -> String {
-    if let renamed = Self.renamed[name] { return ": it is now \(renamed)" }
     let names = Options.options.map(\.spec.name) + [OptionSpec.help.name]
     let near = Suggestion.nearest(to: name, in: names)
     let others = CommandSpec.all.filter { $0.hasOption(name) }.map { "'easim \($0.name)'" }

@@ -65,10 +65,7 @@ final class SavedFiles {
     in folder: String, countLimit: Int = SavedFiles.countLimit, byteLimit: Int = SavedFiles.byteLimit
   ) throws(UsageError) {
     (self.folder, self.countLimit, self.byteLimit) = (folder, countLimit, byteLimit)
-    if mkdir(folder, 0o755) == 0 { return }
-    // The slash makes the system refuse anything that is not a folder.
-    guard errno != EEXIST || access(folder + "/.", W_OK | X_OK) != 0 else { return }
-    throw UsageError("--save-files \(folder): \(String(cString: strerror(errno)))")
+    try PatientFile.makeFolder(folder, named: "--save-files \(folder)")
   }
 
   /// Writes a file completely or not at all, and returns its path.

@@ -74,10 +74,7 @@ private func probe(
     shared, at: address, for: probe, on: runtime, console, report: { if console.isJSON { console.show($0) } })
   let ended = try host.run(until: { probe.finding != nil }, limit: plan.timeout)
   guard let finding = probe.finding else {
-    if runtime.signal != nil {
-      console.err("easim: stopped by \(runtime.signalName)")
-      return .checkFailed
-    }
+    if let code = runtime.stopped(console) { return code }
     let isThere = probe.sawAccessory || !host.isMissing || ended
     let (code, text) =
       isThere

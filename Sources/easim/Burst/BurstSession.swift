@@ -101,7 +101,7 @@ final class BurstSession {
     progress.stop()
     if runner.outcome == nil {
       let refusal = hosts.lazy.compactMap(\.refusal).first?.sentence
-      runner.stop(runtime.signal == nil ? refusal ?? HostCommandContext.nothingVisible : runtime.signalName)
+      runner.stop(runtime.stopper ?? refusal ?? HostCommandContext.nothingVisible)
     }
     var report = runner.report
     report.isShard(output.shard, of: wholePlan)
@@ -163,9 +163,7 @@ final class BurstSession {
     } else if report.begun > 0 {
       console.outJudged(report.text)
     }
-    if let refusing {
-      refusing.explainRefusal(console)
-    } else if report.begun == 0 {
+    if refusing?.explainRefusal(console) != true, report.begun == 0 {
       console.err("easim: \(explanation(report, isHidden))")
     }
     return code

@@ -63,7 +63,7 @@ final class CheckSession {
         bar.draw(Double(done) / Double(all), "\(done) of \(all) hostile attacks")
       }
     }
-    if runtime.signal != nil { report.ending = .stopped(by: runtime.signalName) }
+    if let stopper = runtime.stopper { report.ending = .stopped(by: stopper) }
     report.allowsEmpty = options.shared.allowsEmpty
     (report.program, report.shards) = (Version.program, ShardSet(output.shard))
     report.planned = planned.filter { !checker.leftOut.contains($0) }.map(\.number)
@@ -87,12 +87,9 @@ final class CheckSession {
     judged += 1
     console.witness(TimelineEvent(time: runtime.loop.now, side: .app, kind: .note(result.text)))
     bar.clear()
-    console.outJudged(console.isJSON ? Self.line(result, at: runtime.loop.now).text : result.text)
+    let line = { JSONObject(event: "case", at: self.runtime.loop.now, side: .app, ["case": result.json]).text }
+    console.outJudged(console.isJSON ? line() : result.text)
     bar.draw(Double(judged) / Double(cases.count), "\(judged) of \(cases.count) cases")
-  }
-
-  private static func line(_ result: CheckResult, at now: Instant) -> JSONObject {
-    return JSONObject(event: "case", at: now, side: .app, ["case": result.json])
   }
 
   // MARK: Conclusion
@@ -115,8 +112,8 @@ final class CheckSession {
     }
     switch report.ending {
     case .complete: break
-    case .stopped:
-      console.err("easim: stopped by \(runtime.signalName) after \(report.results.count) of \(cases.count) cases")
+    case .stopped(let stopper):
+      console.err("easim: stopped by \(stopper) after \(report.results.count) of \(cases.count) cases")
     case .gone(let reason): console.err("easim: the accessory did not come back: \(reason)")
     }
     return code

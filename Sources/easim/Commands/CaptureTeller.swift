@@ -1,6 +1,8 @@
 import AccessoryCaptures
 import AccessoryCore
 import AccessoryFormats
+import Glibc
+import LinuxIO
 
 /// Prints a capture packet by packet while reading the capture, or prints a summary of its links and sessions.
 final class CaptureTeller {
@@ -143,5 +145,39 @@ final class CaptureTeller {
       console.err("easim: read as \(form.rawValue): \(contents)")
     }
     return passed ? .done : .checkFailed
+  }
+}
+
+/// A folder with two files, one for each direction, for every session in a capture.
+private final class SessionFiles {
+  /// The number of files is limited, so that a capture cannot exhaust the file descriptors.
+  private static let mostFiles = 512
+
+  private let folder: String
+  private var descriptors: [String: Int32] = [:]
+
+  init(in folder: String) throws {
+    self.folder = folder
+    try PatientFile.makeFolder(folder, named: "--sessions \(folder)")
+  }
+
+  deinit { for descriptor in descriptors.values { close(descriptor) } }
+
+  func add(_ bytes: CaptureAnalysis.SessionBytes) throws {
+    let from = bytes.from.isEmpty ? "" : "-\(bytes.from)"
+    let path = "\(folder)/cable\(bytes.cable)-session\(bytes.session)\(from).bin"
+    let descriptor = try descriptors[path] ?? open(path)
+    if let code = FileWriting.write(bytes.bytes, to: descriptor) {
+      throw UsageError("--sessions: \(path): \(String(cString: strerror(code)))")
+    }
+  }
+
+  private func open(_ path: String) throws -> Int32 {
+    guard descriptors.count < Self.mostFiles else {
+      throw UsageError("--sessions: the capture has more than \(Self.mostFiles) sessions and directions")
+    }
+    let descriptor = try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: "--sessions: \(path)")
+    descriptors[path] = descriptor
+    return descriptor
   }
 }

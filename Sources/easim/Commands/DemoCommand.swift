@@ -50,15 +50,8 @@ private func runDemo(_ options: DemoOptions, _ console: Console) throws -> ExitC
     return try CommandRuntime(console, seed: seed).serveDemo(
       options.profile, .flicker(flicker), options.shared, console)
   }
-  let transcript = try TranscriptFile.asked(for: options.shared, console)
-  var settings = World.Settings()
+  var settings = try World.Settings(options.shared, isVirtual: options.isVirtual, console)
   settings.authentication = .real
-  settings.report = console.show
-  settings.keepsTranscript = transcript != nil
-  settings.reportLine = { transcript?.write($0) }
-  settings.transcriptGate = transcript?.gate
-  if let transcript { settings.transcriptBytes = transcript.shownBytes }
-  settings.recorder = try CaptureFile.asked(for: options.shared, console, origin: options.isVirtual ? nil : .origin)
   if let flicker = profile.quirks.flicker, flicker.maker == .device {
     settings.deviceFlicker = flicker
   }
@@ -79,10 +72,7 @@ private func runDemo(_ options: DemoOptions, _ console: Console) throws -> ExitC
   if runtime.run(until: { demonstration.passed != nil }, limit: .seconds(60)) {
     return demonstration.passed == true ? .done : .checkFailed
   }
-  guard runtime.signal == nil else {
-    console.err("easim: stopped by \(runtime.signalName) before the demonstration ended")
-    return .checkFailed
-  }
+  if let code = runtime.stopped(console, " before the demonstration ended") { return code }
   console.err("easim: the demonstration did not end within a minute")
   return .timedOut
 }

@@ -56,14 +56,8 @@ private func runInfo(_ options: InfoOptions, _ console: Console) throws -> ExitC
         ? seen.listing(at: runtime.loop.now) : seen.dump(options.layout, address: host.objectAddress))
     return .done
   }
-  if host.refusal != nil {
-    host.explainRefusal(console)
-    return .refused
-  }
-  if runtime.signal != nil {
-    console.err("easim: stopped by \(runtime.signalName) before an accessory was ready")
-    return .checkFailed
-  }
+  if host.explainRefusal(console) { return .refused }
+  if let code = runtime.stopped(console, " before an accessory was ready") { return code }
   if !host.isMissing, host.app.hiddenAccessories.isEmpty {
     console.err("easim: the accessory did not become ready within \(DurationText.format(timeout))")
     return .timedOut

@@ -47,10 +47,7 @@ private func runList(_ options: ListOptions, _ console: Console) throws -> ExitC
       runtime = made
       return made
     }
-    if let runtime, runtime.signal != nil {
-      console.err("easim: stopped by \(runtime.signalName) before every device had answered")
-      return .checkFailed
-    }
+    if let code = runtime?.stopped(console, " before every device had answered") { return code }
     found += present.filter { options.protocolName.map($0.mayOffer) ?? true }
   }
   if console.isJSON {

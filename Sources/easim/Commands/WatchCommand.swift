@@ -39,12 +39,10 @@ private func runWatch(_ options: WatchOptions, _ console: Console) throws -> Exi
     console.show(event)
   }
   let cables = CableOptions(options.shared, on: runtime.loop, report: show)
-  var settings = DeviceSettings(authenticator: AccessoryVerifier())
   let addresses = options.addresses.orStandardLocal
-  settings.tellsMessages = true
-  try options.shared.conduct.apply(to: &settings, on: runtime.loop, console)
-  let line = addresses.first { $0.interByteTimeout != nil }
-  options.shared.tolerance.apply(to: &settings, at: line ?? addresses[0], timeout: nil)
+  let line = addresses.first { $0.interByteTimeout != nil } ?? addresses[0]
+  var settings = try DeviceSettings(options.shared, at: line, timeout: nil, on: runtime.loop, console)
+  settings.watchesLines = false
   let device = Device(settings: settings, on: runtime.loop, report: show)
   var finders: [any AccessoryFinder] = []
   var dialers: [Dialer] = []
@@ -70,9 +68,5 @@ private func runWatch(_ options: WatchOptions, _ console: Console) throws -> Exi
   device.unplugAll("easim is exiting")
   runtime.settle(until: { device.cableCount == 0 })
   console.err("easim: \(count.counted("event")) seen")
-  if isRefused() {
-    refusals.explain(console)
-    return .refused
-  }
-  return .done
+  return isRefused() && refusals.explain(console) ? .refused : .done
 }

@@ -20,7 +20,15 @@ private struct DoctorOptions: CommandOptions {
 private func runDoctor(_ options: DoctorOptions, _ console: Console) throws -> ExitCode {
   let found = Machine.examine()
   if console.isJSON {
-    for examination in found { console.out(examination.json) }
+    for examination in found {
+      console.out(
+        JSONObject(
+          event: "result", at: .origin,
+          [
+            "check": examination.name, "passed": examination.passed, "text": examination.text,
+            "remedy": examination.remedy,
+          ]))
+    }
   } else {
     let rows = found.map { [$0.mark, $0.name, $0.purpose, $0.text] }
     for (examination, line) in zip(found, TextTable.lines(rows)) {
@@ -31,9 +39,41 @@ private func runDoctor(_ options: DoctorOptions, _ console: Console) throws -> E
   return found.allSatisfy(\.passed) ? .done : .checkFailed
 }
 
-extension Examination {
-  fileprivate var json: String {
-    return JSONObject(event: "result", at: .origin, ["check": name, "passed": passed, "text": text, "remedy": remedy])
-      .text
+struct Examination: Equatable {
+  enum Finding: Equatable {
+    case works(String)
+    case limited(String, remedy: String)
+    case fails(String, remedy: String)
+  }
+
+  /// The check's name in JSON, which must not change between versions.
+  let name: String
+  let purpose: String
+  let finding: Finding
+
+  var passed: Bool {
+    if case .fails = finding { return false }
+    return true
+  }
+
+  var text: String {
+    switch finding {
+    case .works(let text), .limited(let text, _), .fails(let text, _): text
+    }
+  }
+
+  var remedy: String? {
+    switch finding {
+    case .limited(_, let remedy), .fails(_, let remedy): remedy
+    case .works: nil
+    }
+  }
+
+  var mark: String {
+    switch finding {
+    case .works: "✓"
+    case .limited: "!"
+    case .fails: "✗"
+    }
   }
 }

@@ -191,4 +191,38 @@ enum Machine {
     return isThere
       ? .works("vhci_hcd") : .limited("no virtual USB host controller", remedy: KernelModule.virtualHost.remedy)
   }
+
+  // MARK: USB device port
+
+  // Most machines have no USB device port, so a missing port is only a limitation.
+
+  private static var devicePort: Examination.Finding {
+    let names = GadgetSystem().controllerNames
+    return names.isEmpty
+      ? limited("no USB port that can act as a device", .noControllers)
+      : .works(names.map { "gadget:\($0)" }.joined(separator: ", "))
+  }
+
+  private static var gadgets: Examination.Finding {
+    do throws(GadgetError) {
+      try GadgetSystem().check()
+      return .works("gadgets through configfs")
+    } catch {
+      let text =
+        switch error {
+        case .noConfigFS: "this kernel has no configfs"
+        case .notMounted: "configfs is not mounted"
+        default: "this kernel has no gadget support"
+        }
+      return limited(text, error)
+    }
+  }
+
+  private static var functionFS: Examination.Finding {
+    GadgetSystem().hasFunctionFS ? .works("usb_f_fs") : limited("not loaded", .noFunctionFS)
+  }
+
+  private static func limited(_ text: String, _ error: GadgetError) -> Examination.Finding {
+    error.remedy.map { .limited(text, remedy: $0) } ?? .works(text)
+  }
 }

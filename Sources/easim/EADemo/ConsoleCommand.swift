@@ -47,11 +47,7 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
     Terminal.isThere && !console.isJSON
     ? EADemoScreenFront(console) : EADemoPipeFront(console, isTimed: options.isTimed)
   let cables = CableOptions(options.shared, on: runtime.loop) { front.tell($0) }
-  var deviceSettings = DeviceSettings(authenticator: AccessoryVerifier())
-  (deviceSettings.tellsMessages, deviceSettings.watchesLines) = (true, true)
-  try options.shared.conduct.apply(to: &deviceSettings, on: runtime.loop, console)
-  deviceSettings.peer.link.lineRate = cables.faults.lineRate
-  options.shared.tolerance.apply(to: &deviceSettings, at: address, timeout: nil)
+  let deviceSettings = try DeviceSettings(options.shared, at: address, timeout: nil, on: runtime.loop, console)
   let refusals = RefusalWatch()
   let device = Device(settings: deviceSettings, on: runtime.loop) { event in
     refusals.see(event)
@@ -78,7 +74,7 @@ private func runConsole(_ options: ConsoleOptions, _ console: Console) throws ->
   runtime.settle(until: { device.cableCount == 0 && cables.isQuiet })
   if isRefused {
     front.close()
-    refusals.explain(console)
+    _ = refusals.explain(console)
     return .refused
   }
   return front.isScripted ? driver.app.failure ?? .done : .done

@@ -275,14 +275,9 @@ final class Console {
     }
   }
 
-  func settleErrors(atMost limit: Duration) {
-    let lane = stderr.lane
-    _ = OutputLane.news.wait(atMost: limit) { _ in lane.isIdle ? true : nil }
-  }
-
-  /// Waits until all output to stdout is written, so that the terminal can be used directly.
-  func settle(atMost limit: Duration) {
-    let lane = stdout.lane
+  /// Waits until all output to stdout or stderr is written, so that the terminal can be used directly.
+  func settle(errors: Bool = false, atMost limit: Duration) {
+    let lane = errors ? stderr.lane : stdout.lane
     _ = OutputLane.news.wait(atMost: limit) { _ in lane.isIdle ? true : nil }
   }
 }

@@ -72,6 +72,14 @@ enum PatientFile {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
   }
 
+  /// Creates a folder for files to come, or checks that files can be written to an existing one.
+  static func makeFolder(_ path: String, named name: String) throws(UsageError) {
+    if mkdir(path, 0o755) == 0 { return }
+    // The slash makes the system refuse anything that is not a folder.
+    guard errno != EEXIST || access(path + "/.", W_OK | X_OK) != 0 else { return }
+    throw UsageError("\(name): \(String(cString: strerror(errno)))")
+  }
+
   /// Writes a complete file; returns the error as text. After an error the file is unchanged.
   static func write(_ bytes: [UInt8], to file: WholeFile) -> String? {
     write {

@@ -109,15 +109,9 @@ private func runPipe(_ options: PipeOptions, _ console: Console) throws -> ExitC
   }
   runtime.flush(door)
   if let verdict, verdict != .unreachable { return verdict }
-  if context.refusal != nil {
-    context.explainRefusal(console)
-    return .refused
-  }
-  if runtime.signal != nil {
-    if options.listen != nil { return .done }
-    console.err("easim: stopped by \(runtime.signalName); \(progress)")
-    return .checkFailed
-  }
+  if context.explainRefusal(console) { return .refused }
+  if runtime.signal != nil, options.listen != nil { return .done }
+  if let code = runtime.stopped(console, "; \(progress)") { return code }
   let (code, text) =
     ended && verdict == nil
     ? (.unreachable, HostCommandContext.nothingVisible) : context.target.explanation(within: options.shared.timeout)
@@ -152,7 +146,7 @@ private func runAccessory(_ name: String, _ options: PipeOptions, _ console: Con
   try accessory.plugIn()
   _ = runtime.run(until: { pipe.verdict != nil || accessory.failure != nil })
   door.closeSessions()
-  accessory.unplug(runtime.signal.map { _ in runtime.signalName } ?? "the pipe is over")
+  accessory.unplug(runtime.stopper ?? "the pipe is over")
   runtime.settle(until: { accessory.runningPrograms == 0 }, limit: ExecBehavior.grace * 3)
   runtime.flush(door)
   if let verdict = pipe.verdict { return verdict }

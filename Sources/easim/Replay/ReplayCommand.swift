@@ -40,17 +40,6 @@ extension CommandSpec {
     run: runReplay)
 }
 
-/// The speed at which a recording is played: a factor, or `max`.
-private enum SpeedWord {
-  static func read(_ word: String) throws(UsageError) -> ReplaySettings.Speed {
-    if word == "max" { return .max }
-    guard let factor = Double(word), factor > 0, factor <= 1_000_000 else {
-      throw UsageError("--speed \(word): expected a factor above 0 and up to 1000000, such as 2, or max")
-    }
-    return .times(factor)
-  }
-}
-
 private struct ReplayOptions: CommandOptions {
   var path = ""
   var place: String?
@@ -69,8 +58,15 @@ private struct ReplayOptions: CommandOptions {
     Option("--at", \.address, as: "ADDR", "play the recorded app against the accessory at ADDR") {
       $0 = try Address(typed: $1)
     },
-    Option("--speed", \.speed, as: "N|max", "replay the delays N times as fast, or not at all (max)") {
-      $0 = try SpeedWord.read($1)
+    Option("--speed", \.speed, as: "N|max", "replay the delays N times as fast, or not at all (max)") { speed, word in
+      if word == "max" {
+        speed = .max
+        return
+      }
+      guard let factor = Double(word), factor > 0, factor <= 1_000_000 else {
+        throw UsageError("--speed \(word): expected a factor above 0 and up to 1000000, such as 2, or max")
+      }
+      speed = .times(factor)
     },
     Option("--mask", \.mask, .optional(.text), as: "FILE", "do not compare the bytes listed in FILE"),
     Option(
@@ -188,14 +184,14 @@ private func playAccessory(
   // The progress is saved before unplugging, because unplugging cuts short the time that sessions are watched.
   let progress = accessory.progress
   // The last bytes must be sent before the cable is unplugged.
-  accessory.unplug(runtime.signal.map { _ in runtime.signalName } ?? "the recording is over")
+  accessory.unplug(runtime.stopper ?? "the recording is over")
   runtime.settle(until: { true })
   if let failure = accessory.failure {
     console.err("easim: cannot be plugged in at \(place): \(failure)")
     return Played(code: .usage)
   }
   return Played(
-    progress: progress, stoppedBy: runtime.signal.map { _ in runtime.signalName }, time: runtime.loop.now)
+    progress: progress, stoppedBy: runtime.stopper, time: runtime.loop.now)
 }
 
 /// Prints what a replay is waiting for, if it has been waiting for the same thing for a while.
@@ -241,13 +237,10 @@ private func playApp(
   // The progress is saved before unplugging, because unplugging cuts short the time that sessions are watched.
   var progress = app.progress
   _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil) { progress = app.progress }
-  if host.refusal != nil {
-    host.explainRefusal(console)
-    return Played(code: .refused)
-  }
+  if host.explainRefusal(console) { return Played(code: .refused) }
   if app.isOver || runtime.signal != nil {
     return Played(
-      progress: progress, stoppedBy: runtime.signal.map { _ in runtime.signalName }, time: runtime.loop.now)
+      progress: progress, stoppedBy: runtime.stopper, time: runtime.loop.now)
   }
   let (code, text) = host.target.explanation(within: options.shared.timeout)
   console.err("easim: \(text)")

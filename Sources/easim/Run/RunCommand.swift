@@ -157,7 +157,7 @@ private func runRun(_ options: RunOptions, _ console: Console) throws -> ExitCod
   }
   for accessory in accessories {
     accessory.unplug(
-      runtime.signal.map { _ in runtime.signalName }
+      runtime.stopper
         ?? (terminal?.isOver == true ? "q was pressed" : "the --for time is over"))
   }
   // The programs of the last sessions need time to exit.
@@ -216,7 +216,7 @@ private func runScenario(_ name: String, _ options: RunOptions, _ console: Conso
   _ = runtime.run(until: { side.failure != nil || side.isOver && !side.hasDevice }, limit: options.limit)
   if let failure = side.failure { throw failure }
   let isOver = side.isOver
-  side.tearDown(runtime.signal.map { _ in runtime.signalName } ?? "the scenario is over")
+  side.tearDown(runtime.stopper ?? "the scenario is over")
   runtime.settle(until: { !side.hasDevice })
   console.err("easim: \(scenario.name) \(isOver ? "was played completely" : "was stopped early")")
   return .done

@@ -43,19 +43,13 @@ final class ScenarioAtAddress {
     let verdict = ScenarioVerdict(side.comparison, side.client)
     side.tearDown()
     runtime.settle(until: { side.device.cableCount == 0 && options.isQuiet })
-    guard ended else {
-      console.err("easim: stopped by \(runtime.signalName) before the scenario ended")
-      return .checkFailed
-    }
+    if !ended, let code = runtime.stopped(console, " before the scenario ended") { return code }
     return verdict.tell(console, at: runtime.loop.now)
   }
 
   private func giveUp() -> ExitCode {
     side.tearDown()
-    if runtime.signal != nil {
-      console.err("easim: stopped by \(runtime.signalName) before there was an accessory")
-      return .checkFailed
-    }
+    if let code = runtime.stopped(console, " before there was an accessory") { return code }
     console.err("easim: \(addresses[0].explanation(of: side.trouble, within: timeout))")
     return .unreachable
   }

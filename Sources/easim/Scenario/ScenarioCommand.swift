@@ -254,16 +254,8 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
   if let place = options.place {
     return try ScenarioAtAddress(scenario, client: type, at: place, options.shared, console).play()
   }
-  let transcript = try TranscriptFile.asked(for: options.shared, console)
-  let seed = options.shared.seed
-  var settings = World.Settings()
+  var settings = try World.Settings(options.shared, isVirtual: !options.isRealTime, console)
   settings.faults = options.shared.faults.map { CableFault($0) }
-  settings.report = console.show
-  settings.keepsTranscript = transcript != nil
-  settings.reportLine = { transcript?.write($0) }
-  settings.transcriptGate = transcript?.gate
-  if let transcript { settings.transcriptBytes = transcript.shownBytes }
-  settings.recorder = try CaptureFile.asked(for: options.shared, console, origin: options.isRealTime ? .origin : nil)
   guard options.isRealTime else {
     let (verdict, time) = try playVirtually(scenario, settings, options)
     if let trace = console.trace, options.otherName(for: scenario) != nil {
@@ -274,13 +266,11 @@ private func play(_ scenario: Scenario, _ options: ScenarioOptions, _ console: C
   settings.authentication = .real
   var scenario = scenario
   try scenario.admitPrograms(options.shared, console)
-  let runtime = try CommandRuntime(console, seed: seed)
+  let runtime = try CommandRuntime(console, seed: options.shared.seed)
   let player = ScenarioPlayer(scenario, client: type, settings: settings, on: runtime.loop)
   player.start()
-  guard runtime.run(until: { player.isOver }) else {
-    console.err("easim: stopped by \(runtime.signalName) before the scenario ended")
-    return .checkFailed
-  }
+  _ = runtime.run(until: { player.isOver })
+  if let code = runtime.stopped(console, " before the scenario ended") { return code }
   let verdict = player.verdict
   player.tearDown()
   runtime.settle(until: { player.world.device.cableCount == 0 })

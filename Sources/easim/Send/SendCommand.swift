@@ -166,14 +166,11 @@ private func send(
   if options.isRaw { console.outRaw(sender.replies) }
   let requests = sender.requests
   if let verdict = sender.verdict { return (verdict, sender.ending, requests) }
-  if let refusal = host.refusal {
-    host.explainRefusal(console)
-    return (.refused, refusal.sentence, requests)
-  }
+  if let refusal = host.refusal, host.explainRefusal(console) { return (.refused, refusal.sentence, requests) }
   let code: ExitCode
   let text: String
-  if runtime.signal != nil {
-    (code, text) = (.checkFailed, "stopped by \(runtime.signalName); \(sender.progress)")
+  if let stopper = runtime.stopper {
+    (code, text) = (.checkFailed, "stopped by \(stopper); \(sender.progress)")
   } else if ended {
     (code, text) = (.unreachable, HostCommandContext.nothingVisible)
   } else if !sender.sawAccessory, host.isMissing {

@@ -1,5 +1,6 @@
 import AccessoryControl
 import AccessoryCore
+import AccessoryPages
 import CEasim
 import Glibc
 import LinuxIO
@@ -236,7 +237,7 @@ final class HTTPDoor: DescriptorHandler {
     _ route: HTTPGate.Route, _ path: String, _ connection: OpaquePointer, _ exchange: HTTPExchange
   ) -> MHD_Result {
     switch route {
-    case .page: return Self.answerPage(connection, path)
+    case .page: return answerPage(connection, path)
     case .health: return answer(connection, 200, "text/plain; charset=utf-8", "ok\n")
     case .metrics: return answer(connection, 200, "text/plain; version=0.0.4; charset=utf-8", metrics())
     case .events: return stream(connection, exchange)
@@ -264,20 +265,40 @@ final class HTTPDoor: DescriptorHandler {
     answer(connection, status, type, bytes: Array(text.utf8))
   }
 
-  private func answer(_ connection: OpaquePointer, _ status: UInt32, _ type: String, bytes: [UInt8]) -> MHD_Result {
+  /// Answers with one of the live page's files: the program's own or, for development, one from the folder named by
+  /// `EASIM_PAGE`. No token is required, because the files are the same for everyone and contain no secrets.
+  private func answerPage(_ connection: OpaquePointer, _ path: String) -> MHD_Result {
+    guard let file = PageFile.all[path] else { return Self.no }
+    let bytes = getenv("EASIM_PAGE").flatMap { try? InputFile.read("\(String(cString: $0))/\(file.name)") }
+    return answer(
+      connection, 200, file.type, bytes: bytes ?? file.bytes, policy: PageFile.policy,
+      [
+        ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Opener-Policy", "same-origin"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+      ])
+  }
+
+  private func answer(
+    _ connection: OpaquePointer, _ status: UInt32, _ type: String, bytes: [UInt8],
+    policy: String = HTTPDoor.strictest, _ headers: [(String, String)] = []
+  ) -> MHD_Result {
     guard let response = bytes.withUnsafeBytes({ cmicrohttpd_response($0.baseAddress, $0.count) }) else {
       return Self.no
     }
     defer { MHD_destroy_response(response) }
-    Self.addHeaders(response, type)
+    Self.addHeaders(response, type, policy, headers)
     return MHD_queue_response(connection, status, response)
   }
 
-  private static func addHeaders(_ response: OpaquePointer, _ type: String) {
+  private static let strictest = "default-src 'none'"
+
+  private static func addHeaders(
+    _ response: OpaquePointer, _ type: String, _ policy: String = strictest, _ headers: [(String, String)] = []
+  ) {
     for (name, value) in [
       ("Content-Type", type), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
-      ("Content-Security-Policy", "default-src 'none'"),
-    ] { MHD_add_response_header(response, name, value) }
+      ("Content-Security-Policy", policy),
+    ] + headers { MHD_add_response_header(response, name, value) }
   }
 
   // MARK: POST /rpc

@@ -15,13 +15,8 @@ final class KeptFolder: KeptFiles {
   init(_ path: String) throws(UsageError) {
     self.path = path
     for folder in [path, "\(path)/captures", "\(path)/runs"] {
-      if mkdir(folder, 0o755) != 0, errno != EEXIST { throw Self.refused(path) }
-      if access(folder + "/.", W_OK | X_OK) != 0 { throw Self.refused(path) }
+      try PatientFile.makeFolder(folder, named: "--keep \(path)")
     }
-  }
-
-  private static func refused(_ path: String) -> UsageError {
-    UsageError("--keep \(path): \(String(cString: strerror(errno)))")
   }
 
   var stamp: String {

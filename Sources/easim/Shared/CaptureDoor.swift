@@ -14,18 +14,7 @@ import LinuxIO
 ///
 /// A reader that is too slow never holds up a cable: if too many bytes are unread, its connection is closed.
 final class CaptureDoor {
-  /// An available recording: the cables of one accessory, or of one address.
-  struct Offer {
-    let id: String
-    let name: String
-    let place: String
-    /// When the loop's clock showed zero, in nanoseconds since 1970.
-    let epoch: Int64
-    let taps: CableTaps
-
-    /// A title such as "Lawk View at local:"; while the accessory is unknown, only the address.
-    var title: String { name.isEmpty ? place : "\(name) at \(place)" }
-  }
+  typealias Offer = ControlServer.Recordable
 
   static let mostReaders = 64
 
@@ -103,13 +92,13 @@ final class CaptureDoor {
 extension CaptureDoor {
   /// Opens a door to the cables of a server's accessories; nil if the local directory cannot be used.
   static func of(_ server: ControlServer, on loop: any PollingLoop, _ console: Console) -> CaptureDoor? {
-    let offers = {
-      server.recordables.map {
-        Offer(id: $0.id, name: $0.name, place: $0.place, epoch: $0.epoch, taps: $0.taps)
-      }
-    }
-    return try? CaptureDoor(on: loop, offers: offers) { console.err("easim: \($0)") }
+    try? CaptureDoor(on: loop, offers: { server.recordables }) { console.err("easim: \($0)") }
   }
+}
+
+extension ControlServer.Recordable {
+  /// A title such as "Lawk View at local:"; while the accessory is unknown, only the address.
+  fileprivate var title: String { name.isEmpty ? place : "\(name) at \(place)" }
 }
 
 private final class CaptureReader {

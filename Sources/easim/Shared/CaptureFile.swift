@@ -1,6 +1,8 @@
 import AccessoryCables
 import AccessoryCore
+import AccessoryFaults
 import AccessorySessions
+import AccessoryWorlds
 import Glibc
 
 /// The `--capture` file. With `-`, the capture goes to stdout and the command's results go to stderr.
@@ -72,5 +74,53 @@ extension String {
     let rest: Substring = time.drop { $0 != " " }
     let text: Substring = rest.drop { $0 == " " }
     return String(text)
+  }
+}
+
+/// The `--transcript` file, or stderr if the path is `-`.
+///
+/// No line is dropped. If too many lines are waiting, for example because a pipe is not being read, the cables pause
+/// until they are written (``gate``).
+final class TranscriptFile {
+  let gate = CableGate()
+  let shownBytes: Int
+  private let console: Console
+  private let file: LineKeeper
+
+  /// Opens the `--transcript` file, if given. Opening truncates the file, so check the rest of the command line first.
+  static func asked(for shared: SharedOptions, _ console: Console) throws -> TranscriptFile? {
+    guard let path = shared.transcript else {
+      if shared.transcriptBytes != nil { throw UsageError("--bytes needs --transcript") }
+      return nil
+    }
+    let name = "--transcript \(path)"
+    let descriptor =
+      path == "-"
+      ? STDERR_FILENO
+      : try PatientFile.open(path, O_WRONLY | O_CREAT | O_TRUNC, named: name)
+    return TranscriptFile(
+      console.makeKeeper(descriptor, named: name), console, shared.transcriptBytes ?? Transcript.usualBytes)
+  }
+
+  private init(_ file: LineKeeper, _ console: Console, _ shownBytes: Int) {
+    self.file = file
+    self.shownBytes = shownBytes
+    self.console = console
+  }
+
+  func write(_ line: String) { console.pace(file, file.add(line), by: gate) }
+}
+
+extension World.Settings {
+  /// Creates the settings of a world whose events are printed, with the transcript and the capture in their files.
+  init(_ shared: SharedOptions, isVirtual: Bool, _ console: Console) throws {
+    self.init()
+    let transcript = try TranscriptFile.asked(for: shared, console)
+    report = console.show
+    keepsTranscript = transcript != nil
+    reportLine = { transcript?.write($0) }
+    transcriptGate = transcript?.gate
+    if let transcript { transcriptBytes = transcript.shownBytes }
+    recorder = try CaptureFile.asked(for: shared, console, origin: isVirtual ? nil : .origin)
   }
 }

@@ -30,12 +30,16 @@ final class CommandRuntime {
   /// The number of stop signals; after the second signal, easim stops waiting.
   var signalCount: Int { StopSignals.count }
 
-  var signalName: String {
-    switch signal {
-    case SIGINT: "Ctrl-C"
-    case SIGTERM: "SIGTERM"
-    default: "SIGHUP"
-    }
+  /// The name of the signal that stops the command; nil if there was none.
+  var stopper: String? {
+    signal.map { $0 == SIGINT ? "Ctrl-C" : $0 == SIGTERM ? "SIGTERM" : "SIGHUP" }
+  }
+
+  /// Prints that a signal stopped the command, if one did; returns the exit code for that.
+  func stopped(_ console: Console, _ progress: String = "") -> ExitCode? {
+    guard let stopper else { return nil }
+    console.err("easim: stopped by \(stopper)\(progress)")
+    return .checkFailed
   }
 
   /// Runs until `condition` holds, a signal arrives, or `limit` passes; returns true if the condition holds.

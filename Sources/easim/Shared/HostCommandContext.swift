@@ -50,12 +50,8 @@ final class HostCommandContext {
     self.runtime = runtime
     self.options = options
     let app = adjust(try Self.app(shared))
-    var settings = DeviceSettings(authenticator: AccessoryVerifier())
-    settings.peer.link.lineRate = options.faults.lineRate
+    var settings = try DeviceSettings(shared, at: address, timeout: shared.timeout, on: runtime.loop, console)
     settings.policy = policy
-    (settings.tellsMessages, settings.watchesLines) = (true, true)
-    try shared.conduct.apply(to: &settings, on: runtime.loop, console)
-    shared.tolerance.apply(to: &settings, at: address, timeout: shared.timeout)
     let device = Device(settings: settings, on: runtime.loop) { [refusals] event in
       refusals.see(event)
       report(event)
@@ -71,7 +67,7 @@ final class HostCommandContext {
   /// The reason why the accessory was refused; nil if there was no refusal.
   var refusal: Refusal? { refusals.refusal }
 
-  func explainRefusal(_ console: Console) { refusals.explain(console) }
+  func explainRefusal(_ console: Console) -> Bool { refusals.explain(console) }
 
   var linkCounters: LinkCounters { device.linkCounters }
 
@@ -114,4 +110,17 @@ final class HostCommandContext {
   }
 
   var isUnplugged: Bool { device.cableCount == 0 && options.isQuiet }
+}
+
+extension DeviceSettings {
+  /// Creates the settings of a command's device from the options; `timeout` is the whole command's time limit.
+  init(
+    _ shared: SharedOptions, at address: Address, timeout: Duration?, on loop: any EventLoop, _ console: Console
+  ) throws {
+    self.init(authenticator: AccessoryVerifier())
+    (tellsMessages, watchesLines) = (true, true)
+    peer.link.lineRate = shared.faults.lineRate
+    try shared.conduct.apply(to: &self, on: loop, console)
+    shared.tolerance.apply(to: &self, at: address, timeout: timeout)
+  }
 }

@@ -66,7 +66,7 @@ final class KeyTerminal: DescriptorHandler {
     watch?.cancel()
     watch = nil
     console.footer = nil
-    console.settleErrors(atMost: .milliseconds(300))
+    console.settle(errors: true, atMost: .milliseconds(300))
     Terminal.giveBack()
   }
 

@@ -120,7 +120,8 @@ struct SoakRun {
     }
     recorder = try CaptureFile.asked(for: shared, console, origin: nil)
     transcript = try TranscriptFile.asked(for: options.shared, console)
-    if let folder { try Self.make(folder) }
+    // The folder is created at the start, so that an error does not appear only after hours.
+    if let folder { try PatientFile.makeFolder(folder, named: "--save \(folder)") }
   }
 
   var from: UInt64 { first + UInt64(share?.lowerBound ?? 0) }
@@ -129,14 +130,4 @@ struct SoakRun {
   var count: UInt64? { share.map { UInt64($0.count) } }
 
   private var share: Range<Int>? { total.map { output.shard.share(of: $0) } }
-
-  /// The folder is created at the start, so that an error does not appear only after hours.
-  private static func make(_ folder: String) throws {
-    if mkdir(folder, 0o755) != 0, errno != EEXIST {
-      throw UsageError("--save \(folder): \(String(cString: strerror(errno)))")
-    }
-    if access(folder, W_OK | X_OK) != 0 {
-      throw UsageError("--save \(folder): \(String(cString: strerror(errno)))")
-    }
-  }
 }

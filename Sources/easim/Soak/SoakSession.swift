@@ -51,9 +51,10 @@ final class SoakSession {
     report.add(shrink(report.failures))
     report.complete(
       first: options.first, seeds: options.total, shard: options.output.shard,
-      stoppedBy: runtime.signal.map { _ in runtime.signalName }, program: Version.program)
+      stoppedBy: runtime.stopper, program: Version.program)
     (report.allowsEmpty, report.took) = (options.allowsEmpty, .seconds(seconds))
-    return SoakVerdict(report, options, seconds: seconds, busy: busy).tell(console, at: runtime.loop.now)
+    return SoakVerdict(report: report, options: options, seconds: seconds, busy: busy).tell(
+      console, at: runtime.loop.now)
   }
 
   private static func show(

@@ -13,10 +13,6 @@ struct SoakVerdict {
   /// The processor time used; it depends less on the machine's load than the elapsed time does.
   let busy: Double
 
-  init(_ report: SoakReport, _ options: SoakRun, seconds: Double, busy: Double) {
-    (self.report, self.options, self.seconds, self.busy) = (report, options, seconds, busy)
-  }
-
   func tell(_ console: Console, at now: Instant) -> ExitCode {
     if !console.isJSON { console.out("\(report.coverage)") }
     for failure in report.failures {

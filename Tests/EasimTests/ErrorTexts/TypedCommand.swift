@@ -4,7 +4,7 @@ import TestSupport
 enum TypedCommand {
   private struct Failure: Error { let what: String }
 
-  /// Returns what the command writes to stderr, and its exit code if that is not 2. A word in single quotes may contain
+  /// Returns what the command writes to stderr, what it writes to stdout, and its exit code if that is not 2. A word in single quotes may contain
   /// spaces.
   static func output(of line: Substring) throws -> String {
     let place = TemporaryFolder()
@@ -18,7 +18,7 @@ enum TypedCommand {
     while waitpid(pid, &status, 0) < 0 {
       guard errno == EINTR else { throw Failure(what: "easim cannot be waited for") }
     }
-    let text = String(decoding: place.bytes("err") ?? [], as: UTF8.self)
+    let text = ["err", "out"].map { String(decoding: place.bytes($0) ?? [], as: UTF8.self) }.joined()
     return status == 2 << 8 ? text : text + "exit code \(status >> 8 & 0xFF)\n"
   }
 
