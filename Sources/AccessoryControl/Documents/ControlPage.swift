@@ -2,10 +2,10 @@ import AccessoryCore
 import AccessoryFormats
 
 /// Generates parts of docs/control.md and docs/control-reference.md.
-public enum ControlPage {
+package enum ControlPage {
   /// Returns an index of the methods, a section for each method (what it does, its parameters, its result, its errors,
   /// and an example with the result of a real run), and a single description of each type that the methods refer to.
-  public static func methods(results: [String: String]) -> String {
+  package static func methods(results: [String: String]) -> String {
     var group = ""
     var text = index + "\n"
     for method in ControlMethods.all {
@@ -83,7 +83,7 @@ public enum ControlPage {
   }
 
   /// The methods that do not send a `change` notification.
-  public static var silent: String {
+  package static var silent: String {
     let names = ControlMethods.all.filter { $0.effect == .reads }.map { "`\($0.name)`" }
     return "Requests without it: \(names.joined(separator: ", ")).\n"
   }
@@ -94,7 +94,7 @@ public enum ControlPage {
   }
 
   /// A table of all kinds of errors.
-  public static var errors: String {
+  package static var errors: String {
     "| `kind` | code | when |\n|---|---|---|\n"
       + RPCError.Kind.allCases.map { "| `\($0.rawValue)` | \($0.code) | \($0.summary) |\n" }.joined()
   }

@@ -26,7 +26,7 @@ struct AccessoryTally {
 
 extension ControlServer {
   /// The complete state in Prometheus's text format.
-  public var metrics: String {
+  package var metrics: String {
     var metrics = MetricsText()
     func family(
       _ name: String, _ type: String, _ help: String, _ samples: [(labels: [(String, String)], value: Int)]

@@ -91,15 +91,15 @@ final class BytePort: SessionHandler {
 }
 
 /// Creates and compares tokens that cannot be guessed.
-public enum SecretToken {
+package enum SecretToken {
   /// Returns 32 hexadecimal digits from the kernel's random source.
-  public static func make() -> String {
+  package static func make() -> String {
     var random = SystemRandomNumberGenerator()
     return Hex.number(random.next()) + Hex.number(random.next())
   }
 
   /// Compares tokens in constant time, so that the time does not reveal where they differ.
-  public static func areEqual(_ left: some Collection<UInt8>, _ right: [UInt8]) -> Bool {
+  package static func areEqual(_ left: some Collection<UInt8>, _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
   }

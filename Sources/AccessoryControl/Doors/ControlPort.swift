@@ -15,13 +15,13 @@ import LinuxIO
 ///
 /// A connection that has not sent its first line yet is called a newcomer. A port with a token accepts only a few
 /// newcomers and drops the oldest to make room, so that a flood of silent connections cannot lock anyone out for long.
-public final class ControlPort {
+package final class ControlPort {
   static let mostClients = 1_000
   private static let mostNewcomers = 256
   private static let patience = Duration.seconds(10)
 
   /// The address that the port listens on, including the port number chosen by the system.
-  public let address: Address
+  package let address: Address
   private unowned let server: ControlServer
   private let token: String?
   private let loop: any PollingLoop
@@ -36,7 +36,7 @@ public final class ControlPort {
   /// - Parameters:
   ///   - token: the token that clients must send; nil for a unix socket.
   ///   - warn: called once for each kind of problem.
-  public init(
+  package init(
     _ server: ControlServer, at address: Address, token: String?, _ options: TransportOptions,
     on loop: any PollingLoop, warn: @escaping (String) -> Void
   ) throws {
@@ -53,7 +53,7 @@ public final class ControlPort {
   }
 
   /// Listens on a unix socket of mode 0600, for programs of the same user.
-  public convenience init(
+  package convenience init(
     _ server: ControlServer, path: String, _ options: TransportOptions, on loop: any PollingLoop,
     warn: @escaping (String) -> Void
   ) throws {
@@ -61,7 +61,7 @@ public final class ControlPort {
   }
 
   /// Stops listening and closes all connections that carry requests; sessions continue until the server ends them.
-  public func close() {
+  package func close() {
     guard let listener else { return }
     listener.close()
     self.listener = nil

@@ -5,7 +5,7 @@ import LinuxIO
 ///
 /// The door reads only while the client accepts more, so a client that does not read its answers blocks only itself.
 /// When the input ends, pending answers are still sent before the client is closed.
-public final class DescriptorDoor {
+package final class DescriptorDoor {
   private let stream: any ByteStream
   private let client: RPCLines
   /// Whether the client uses stdin and stdout, in which case a closed output means that the client has exited.
@@ -16,20 +16,19 @@ public final class DescriptorDoor {
   private var ended: (() -> Void)?
 
   /// Whether the client has ended and everything has been written.
-  public private(set) var isOver = false
+  package private(set) var isOver = false
 
   /// The reason why the client's requests could not be read, or its answers could not be written; nil if the client
   /// disconnected normally.
-  public private(set) var failure: String?
+  package private(set) var failure: String?
 
-  /// Starts to serve a client on stdin and stdout.
-  public convenience init(standardFor client: ControlClient, on loop: any PollingLoop) throws {
+  package convenience init(standardFor client: ControlClient, on loop: any PollingLoop) throws {
     self.init(try DescriptorStream.standard(on: loop), isStandard: true, for: client)
   }
 
   /// Starts to serve a client on a connected socket, beginning with bytes that were already read from the socket. The
   /// socket is closed when the client has ended.
-  public convenience init(
+  package convenience init(
     takingSocket socket: Int32, after read: [UInt8], for client: ControlClient, on loop: any PollingLoop,
     ended: @escaping () -> Void
   ) throws {
@@ -63,7 +62,7 @@ public final class DescriptorDoor {
   }
 
   /// Ends the client; answers that have not been sent yet are lost.
-  public func close(_ reason: String) {
+  package func close(_ reason: String) {
     client.close(reason)
     isEnding = true
     leave()

@@ -7,9 +7,9 @@ import AccessoryPages
 /// rebinding, in which an attacker's host name refers to this machine; the `Origin`, to stop other web pages; and the
 /// token, without which only the page and `/healthz` are available. The page contains nothing secret: the token follows
 /// the `#` in its address, which browsers do not send.
-public struct HTTPGate: Equatable, Sendable {
+package struct HTTPGate: Equatable, Sendable {
   /// The kinds of requests, by path.
-  public enum Route: String, Equatable, Sendable, CaseIterable {
+  package enum Route: String, Equatable, Sendable, CaseIterable {
     case page = "/"
     case rpc = "/rpc"
     case events = "/events"
@@ -35,8 +35,7 @@ public struct HTTPGate: Equatable, Sendable {
     }
   }
 
-  /// The reason why a request is refused.
-  public enum Refusal: Equatable, Sendable {
+  package enum Refusal: Error, Equatable {
     /// `Host` is missing, or names another server.
     case foreignHost(String?)
     /// The request comes from a web page on another server.
@@ -47,8 +46,7 @@ public struct HTTPGate: Equatable, Sendable {
     case wrongMethod(Route)
     case tooLarge
 
-    /// The HTTP status of the response.
-    public var status: UInt32 {
+    package var status: UInt32 {
       switch self {
       case .foreignHost: 421
       case .foreignOrigin: 403
@@ -59,8 +57,7 @@ public struct HTTPGate: Equatable, Sendable {
       }
     }
 
-    /// A sentence for the response.
-    public var sentence: String {
+    package var sentence: String {
       switch self {
       case .foreignHost(let host):
         "the Host \(host.map { "'\(Excerpt.of($0))'" } ?? "is missing and") is not this server; use the address that easim printed"
@@ -75,25 +72,18 @@ public struct HTTPGate: Equatable, Sendable {
   }
 
   /// The maximum size of an accepted body in bytes.
-  public static let longestBody = 4 << 20
+  package static let longestBody = 4 << 20
 
   /// The first line and headers of a request.
-  public struct Head: Equatable, Sendable {
-    /// The method, such as `GET` or `POST`.
-    public var method: String
-    /// The path, without a query.
-    public var path: String
-    /// The header `Host`.
-    public var host: String?
-    /// The header `Origin`.
-    public var origin: String?
-    /// The header `Authorization`.
-    public var authorization: String?
-    /// The header `Content-Length`.
-    public var length: String?
+  package struct Head: Equatable, Sendable {
+    package var method: String
+    package var path: String
+    package var host: String?
+    package var origin: String?
+    package var authorization: String?
+    package var length: String?
 
-    /// Creates a head.
-    public init(
+    package init(
       _ method: String, _ path: String, host: String?, origin: String? = nil, authorization: String? = nil,
       length: String? = nil
     ) {
@@ -107,7 +97,7 @@ public struct HTTPGate: Equatable, Sendable {
   private let isForMetrics: Bool
 
   /// Creates a gate for a server that listens on this host and port.
-  public init(host: String, port: UInt16, token: String) {
+  package init(host: String, port: UInt16, token: String) {
     let names = ["127.0.0.1", "localhost", "[::1]", host.contains(":") ? "[\(host)]" : host]
     hosts = Set(names.map { "\($0):\(port)".lowercased() } + (port == 80 ? names.map { $0.lowercased() } : []))
     self.token = token
@@ -115,37 +105,28 @@ public struct HTTPGate: Equatable, Sendable {
   }
 
   /// Creates a gate for a server that offers only metrics, for which no token is required.
-  public init(metricsOf host: String, port: UInt16) {
+  package init(metricsOf host: String, port: UInt16) {
     let all = HTTPGate(host: host, port: port, token: "")
     (hosts, token, isForMetrics) = (all.hosts, "", true)
   }
 
   /// Returns the route of a request, or the reason why the request is refused.
-  public func admit(_ head: Head) -> Result<Route, RefusedRequest> {
-    func refuse(_ refusal: Refusal) -> Result<Route, RefusedRequest> { .failure(RefusedRequest(refusal)) }
-    guard let host = head.host?.lowercased(), hosts.contains(host) else { return refuse(.foreignHost(head.host)) }
-    if let origin = head.origin, origin.lowercased() != "http://\(host)" { return refuse(.foreignOrigin(origin)) }
-    guard let route = Route(path: head.path) else { return refuse(.unknownPath(head.path)) }
-    if isForMetrics, route != .metrics, route != .health { return refuse(.unknownPath(head.path)) }
-    guard head.method == route.method else { return refuse(.wrongMethod(route)) }
+  package func admit(_ head: Head) -> Result<Route, Refusal> {
+    guard let host = head.host?.lowercased(), hosts.contains(host) else { return .failure(.foreignHost(head.host)) }
+    if let origin = head.origin, origin.lowercased() != "http://\(host)" { return .failure(.foreignOrigin(origin)) }
+    guard let route = Route(path: head.path) else { return .failure(.unknownPath(head.path)) }
+    if isForMetrics, route != .metrics, route != .health { return .failure(.unknownPath(head.path)) }
+    guard head.method == route.method else { return .failure(.wrongMethod(route)) }
     if !route.isOpen, !isForMetrics {
       let given = Array((head.authorization ?? "").utf8)
-      guard SecretToken.areEqual(given, Array("Bearer \(token)".utf8)) else { return refuse(.noToken) }
+      guard SecretToken.areEqual(given, Array("Bearer \(token)".utf8)) else { return .failure(.noToken) }
     }
-    if let length = head.length.flatMap({ Int($0) }), length > Self.longestBody { return refuse(.tooLarge) }
+    if let length = head.length.flatMap({ Int($0) }), length > Self.longestBody { return .failure(.tooLarge) }
     return .success(route)
   }
 
   /// Returns true if the request could be admitted only because of the token.
-  public func hasToken(_ decision: Result<Route, RefusedRequest>) -> Bool {
+  package func hasToken(_ decision: Result<Route, Refusal>) -> Bool {
     if case .success(let route) = decision { !route.isOpen && !isForMetrics } else { false }
   }
-}
-
-/// A refusal, thrown as an error.
-public struct RefusedRequest: Error, Equatable, Sendable {
-  /// The reason for the refusal.
-  public let refusal: HTTPGate.Refusal
-
-  init(_ refusal: HTTPGate.Refusal) { self.refusal = refusal }
 }

@@ -9,10 +9,10 @@ import AccessoryCore
 /// when there is room again.
 public final class RPCLines {
   /// The number of unsent bytes at which no further line is handled.
-  public static let mostUnsent = UnsentNews.few
+  package static let mostUnsent = UnsentNews.few
 
   /// Called when there is something to send, or when ``wantsToRead`` has changed.
-  public var changed: (() -> Void)?
+  package var changed: (() -> Void)?
   private let client: ControlClient
   private var cutter = RPCLineCutter()
   private var unsent = UnsentNews(.lines)
@@ -29,13 +29,13 @@ public final class RPCLines {
   }
 
   /// Whether the next line may be handled now.
-  public var wantsToRead: Bool { unsent.count <= Self.mostUnsent && client.takesCalls }
+  package var wantsToRead: Bool { unsent.count <= Self.mostUnsent && client.takesCalls }
 
   /// The number of bytes that are waiting to be sent.
   public var unsentCount: Int { unsent.count }
 
   /// Whether every request has been answered.
-  public var isIdle: Bool { client.isIdle && cutter.count == 0 }
+  package var isIdle: Bool { client.isIdle && cutter.count == 0 }
 
   /// Handles received bytes.
   public func receive(_ bytes: RawSpan) {

@@ -4,14 +4,13 @@ import AccessoryCore
 ///
 /// Notifications are dropped and counted when too many bytes are unsent; once most of these bytes have been sent, a
 /// `dropped` notification reports how many notifications were dropped.
-public struct UnsentNews {
+package struct UnsentNews {
   /// The number of unsent bytes below which notifications are accepted again and a door reads further requests.
-  public static let few = 1 << 20
+  package static let few = 1 << 20
   /// The number of unsent bytes at which notifications begin to be dropped.
   static let most = 4 << 20
 
-  /// The text format of notifications.
-  public enum Form: Sendable {
+  package enum Form: Sendable {
     case lines
     /// Each notification is a server-sent event.
     case events
@@ -20,16 +19,14 @@ public struct UnsentNews {
   private let form: Form
   private var bytes = ByteQueue()
   /// How many dropped notifications have not been reported yet.
-  public private(set) var droppedCount = 0
+  package private(set) var droppedCount = 0
 
-  /// Creates an empty queue.
-  public init(_ form: Form) { self.form = form }
+  package init(_ form: Form) { self.form = form }
 
-  /// The number of bytes that are waiting to be sent.
-  public var count: Int { bytes.count }
+  package var count: Int { bytes.count }
 
   /// Adds a notification; returns false if it was dropped.
-  public mutating func add(_ news: ControlNews) -> Bool {
+  package mutating func add(_ news: ControlNews) -> Bool {
     guard count <= Self.most, droppedCount == 0 else {
       droppedCount += 1
       return false
@@ -38,11 +35,10 @@ public struct UnsentNews {
     return true
   }
 
-  /// Adds text that is already in its final form.
-  public mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
+  package mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
   /// Passes the unsent bytes to `body`, which returns how many bytes it took.
-  public mutating func send(_ body: (RawSpan) -> Int) {
+  package mutating func send(_ body: (RawSpan) -> Int) {
     _ = bytes.consume(body)
     guard droppedCount > 0, count <= Self.few else { return }
     add(line: RPCDocument.notification("dropped", "{\"count\":\(droppedCount)}"))

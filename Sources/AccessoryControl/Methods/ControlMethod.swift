@@ -3,28 +3,25 @@ import AccessoryProfiles
 
 /// One method of the control protocol. The method's parameter reader, `rpc.discover` and docs/control-reference.md are
 /// all based on this description.
-public struct ControlMethod: Sendable {
+package struct ControlMethod: Sendable {
   /// The method's name, such as `accessory.plug`.
-  public let name: String
-  /// A sentence that describes the method.
-  public let summary: String
-  /// The method's parameters.
-  public let params: RecordShape
-  /// The method's result.
-  public let result: RecordShape
+  package let name: String
+  package let summary: String
+  package let params: RecordShape
+  package let result: RecordShape
   /// The kinds of errors that the method can return, in addition to `params`.
-  public let errors: [RPCError.Kind]
+  package let errors: [RPCError.Kind]
   /// The method's effect on the server, which decides whether other clients are notified.
-  public let effect: Effect
+  package let effect: Effect
   /// The parameters of the method's example in the documents; a test runs the example.
-  public let example: String
+  package let example: String
   /// The result of the method's example, if the result varies between runs or needs more than one process; nil if the
   /// test generates it.
-  public let exampleResult: String?
+  package let exampleResult: String?
   let call: @Sendable (ControlCall, JSON5Value) throws -> Void
 
   /// A method's effect on the server.
-  public enum Effect: Sendable {
+  package enum Effect: Sendable {
     /// The method changes something. Each successful call sends a `change` notification.
     case changes
     /// The method changes the clock of a world with virtual time, and changes nothing in a world with real time.
@@ -122,10 +119,9 @@ struct Nothing: Equatable, Sendable {
   static let params = Record("no parameters", "", Nothing()) {}
 }
 
-/// The methods of the control protocol.
-public enum ControlMethods {
+package enum ControlMethods {
   /// All methods, in the order in which the documentation lists them.
-  public static let all: [ControlMethod] =
+  package static let all: [ControlMethod] =
     server + library + worlds + accessories + faults + apps + sessions + packets + time + hosts + proxies + captures
     + traces
     + jobs

@@ -58,22 +58,20 @@ struct ControlNotice {
 }
 
 /// A message that the server sends without a request: a notice, or the state of a job.
-public final class ControlNews {
+package final class ControlNews {
   private enum Content {
     case notice(ControlNotice)
     case made(JSON5Value)
   }
 
-  /// The method of the notification.
-  public let method: String
+  package let method: String
   private let content: Content
 
   init(_ notice: ControlNotice) { (method, content) = (notice.method, .notice(notice)) }
 
   init(_ method: String, _ params: JSON5Value) { (self.method, content) = (method, .made(params)) }
 
-  /// The notification's parameters as JSON.
-  public private(set) lazy var params: JSON5Value =
+  package private(set) lazy var params: JSON5Value =
     switch content {
     case .notice(let notice): (try? JSON5.read(notice.json, file: "notice")) ?? .null
     case .made(let tree): tree

@@ -25,30 +25,27 @@ public final class ControlServer {
 
   /// The settings of a server.
   public struct Settings {
-    /// The version of the program.
-    public var version = ""
+    package var version = ""
     /// Whether accessories may run programs on this machine.
-    public var allowsExec = false
-    /// The options for sockets that the server opens.
-    public var transport = TransportOptions()
+    package var allowsExec = false
+    package var transport = TransportOptions()
     /// The media through which addresses are opened.
-    public var media = MediumTable.standard
-    /// The library in which profiles are looked up.
-    public var profiles = ProfileLibrary()
+    package var media = MediumTable.standard
+    package var profiles = ProfileLibrary()
     /// Creates the coprocessor for an accessory that is plugged in at an address outside the server.
-    public var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
+    package var coprocessor: (Profile) -> any AccessoryAuthenticator = { _ in SimulatedCoprocessor(seed: 1) }
     /// Whether the world `main` reports each control message as an event.
-    public var tellsMessages = false
+    package var tellsMessages = false
     /// Called with every event of every world.
-    public var report: (TimelineEvent) -> Void = { _ in }
+    package var report: (TimelineEvent) -> Void = { _ in }
     /// When the loop's clock showed zero, in nanoseconds since 1970; used for captures.
-    public var epoch: Int64 = 0
+    package var epoch: Int64 = 0
     /// Formats an event as a line of text, for a comment in a capture.
-    public var eventText: (TimelineEvent) -> String = { $0.json }
+    package var eventText: (TimelineEvent) -> String = { $0.json }
     /// Where captures and reports of runs are kept after the server has ended; nil means that they are not kept.
-    public var kept: (any KeptFiles)?
+    package var kept: (any KeptFiles)?
     /// The seed of worlds that are created without one.
-    public var seed: UInt64 = 1
+    package var seed: UInt64 = 1
 
     /// Creates the default settings.
     public init() {}
@@ -96,7 +93,7 @@ public final class ControlServer {
   ///
   /// - Returns: the accessory's ID.
   /// - Throws: an error if the accessory cannot be plugged in there.
-  public func run(
+  package func run(
     _ profile: Profile, at port: any Port, handshakeTimeouts: HandshakeTimeouts,
     link: @escaping (inout LinkSettings) -> Void
   ) throws -> String {
@@ -112,7 +109,7 @@ public final class ControlServer {
   /// affects only accessories that are plugged in.
   ///
   /// - Throws: an error if one of the accessories cannot be plugged in.
-  public func performOnAll(_ action: AccessoryAction) throws {
+  package func performOnAll(_ action: AccessoryAction) throws {
     for accessory in worldMain where action.needsPlug != !accessory.isPlugged {
       try accessory.perform(.accessory(action, of: accessory.id))
     }
@@ -154,14 +151,13 @@ public final class ControlServer {
   }
 
   /// Ends all worlds and unplugs everything. The loop must run a little longer so that both ends of each cable notice.
-  public func stop() {
+  package func stop() {
     for client in clients { client.close("the server is exiting") }
     for capture in captures.all { capture.stop() }
     for world in worlds.all { world.end() }
   }
 
-  /// Whether everything is unplugged.
-  public var isQuiet: Bool { worlds.all.allSatisfy { $0.world.device.cableCount == 0 } }
+  package var isQuiet: Bool { worlds.all.allSatisfy { $0.world.device.cableCount == 0 } }
 }
 
 /// Stores the objects of one kind by ID; no ID is used twice.

@@ -127,25 +127,22 @@ final class ControlledCapture {
 
 extension ControlServer {
   /// The cables of an accessory or an address, which the program can record without the control protocol.
-  public struct Recordable {
-    /// The accessory's ID.
-    public let id: String
-    /// The accessory's name.
-    public let name: String
+  package struct Recordable {
+    package let id: String
+    package let name: String
     /// The ID of the accessory's world, or the address where the accessory is plugged in.
-    public let place: String
+    package let place: String
     /// When the clock of the accessory's world showed zero, in nanoseconds since 1970.
-    public let epoch: Int64
+    package let epoch: Int64
     /// The registry to which observers of the accessory's cables are added. The server itself uses keys starting at 1.
-    public let taps: CableTaps
+    package let taps: CableTaps
 
     package init(id: String, name: String, place: String, epoch: Int64, taps: CableTaps) {
       (self.id, self.name, self.place, self.epoch, self.taps) = (id, name, place, epoch, taps)
     }
   }
 
-  /// The accessories of all worlds.
-  public var recordables: [Recordable] {
+  package var recordables: [Recordable] {
     accessories.all.map {
       Recordable(
         id: $0.id, name: $0.profile.identity.name, place: $0.port?.place ?? "world \($0.world.id)",
@@ -154,7 +151,7 @@ extension ControlServer {
   }
 
   /// Returns the bytes and media type of a capture, given a path such as `/captures/c1.pcapng`.
-  public func capture(at path: String) -> (type: String, bytes: [UInt8])? {
+  package func capture(at path: String) -> (type: String, bytes: [UInt8])? {
     guard let capture = captures.all.first(where: { $0.path == path }) else { return nil }
     let type = capture.form == .pcapng ? "application/vnd.tcpdump.pcap" : "text/plain; charset=utf-8"
     return (type, capture.bytes)

@@ -10,9 +10,9 @@ public final class ControlClient {
   static let mostWaiting = 1_000
 
   /// Called with each notification for the client.
-  public var news: ((ControlNews) -> Void)?
+  package var news: ((ControlNews) -> Void)?
   /// Called in a later turn of the loop when ``takesCalls`` may have become true.
-  public var changed: (() -> Void)?
+  package var changed: (() -> Void)?
   /// Whether everything that the client launches outlives the client, as for a single HTTP request.
   private(set) var isTransient: Bool
   /// Whether the client also receives the notifications of all apps and sessions.
@@ -28,8 +28,7 @@ public final class ControlClient {
   var subscription: ControlSubscription?
   /// Whether the client connected through a ``ControlPort``, which also accepts connections that carry session bytes.
   var cameByPort = false
-  /// Whether the client has ended.
-  public private(set) var isClosed = false
+  package private(set) var isClosed = false
 
   init(_ server: ControlServer, isTransient: Bool) {
     self.server = server
@@ -37,13 +36,12 @@ public final class ControlClient {
   }
 
   /// Whether the client accepts another call now.
-  public var takesCalls: Bool { waiting < Self.mostWaiting && !isReading && !isClosed }
+  package var takesCalls: Bool { waiting < Self.mostWaiting && !isReading && !isClosed }
 
-  /// Whether every call has ended.
-  public var isIdle: Bool { waiting == 0 && queue.isEmpty }
+  package var isIdle: Bool { waiting == 0 && queue.isEmpty }
 
   /// Calls a method. `done` is called once with the result, unless the client ends first.
-  public func call(
+  package func call(
     _ method: String, _ params: JSON5Value, _ done: @escaping (Result<JSON5Value, RPCError>) -> Void
   ) { call(method, params, id: nil, done) }
 
@@ -127,13 +125,13 @@ public final class ControlClient {
   func detach() { isTransient = true }
 
   /// Subscribes the client to all events of all worlds.
-  public func observe() {
+  package func observe() {
     isObserver = true
     subscription = ControlSubscription(others: .init())
   }
 
   /// Ends the client, because its connection ended; apps that it launched end as if killed.
-  public func close(_ reason: String) {
+  package func close(_ reason: String) {
     guard !isClosed else { return }
     isClosed = true
     (news, changed) = (nil, nil)

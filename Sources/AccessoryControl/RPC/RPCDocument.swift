@@ -3,7 +3,7 @@ import AccessoryFormats
 extension ControlClient {
   /// Answers a JSON-RPC document. Unless the client ends first, `done` is called once, with the answer as a line, or
   /// with nil if no answer is expected.
-  public func answer(_ document: [UInt8], _ done: @escaping (String?) -> Void) {
+  package func answer(_ document: [UInt8], _ done: @escaping (String?) -> Void) {
     // Blank lines are not requests.
     if document.allSatisfy({ [0x20, 0x0D, 0x0A, 0x09].contains($0) }) { return done(nil) }
     switch RPCDocument(document) {

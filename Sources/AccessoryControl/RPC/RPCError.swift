@@ -5,9 +5,9 @@ import AccessoryFormats
 /// ```json
 /// {"code":-32601,"message":"unknown method 'app.lanch', did you mean 'app.launch'?","data":{"kind":"method","advice":"…"}}
 /// ```
-public struct RPCError: Error, Equatable, Sendable {
-  /// The kinds of errors that programs can distinguish. The kind determines the JSON-RPC code.
-  public enum Kind: String, CaseIterable, Sendable {
+package struct RPCError: Error, Equatable, Sendable {
+  /// The kinds of errors, which programs can tell apart. The kind determines the JSON-RPC code.
+  package enum Kind: String, CaseIterable, Sendable {
     case parse
     /// The line is JSON, but not a request.
     case request
@@ -27,8 +27,7 @@ public struct RPCError: Error, Equatable, Sendable {
     case notAllowed
     case server
 
-    /// The JSON-RPC code of this kind of error.
-    public var code: Int {
+    package var code: Int {
       switch self {
       case .parse: -32700
       case .request: -32600
@@ -47,7 +46,7 @@ public struct RPCError: Error, Equatable, Sendable {
     }
 
     /// A description of when the error occurs, for the documentation.
-    public var summary: String {
+    package var summary: String {
       switch self {
       case .parse: "the line is not JSON, or too long"
       case .request: "the line is JSON, but not a JSON-RPC 2.0 request"
@@ -67,24 +66,19 @@ public struct RPCError: Error, Equatable, Sendable {
   }
 
   /// One invalid parameter.
-  public struct Problem: Equatable, Sendable {
+  package struct Problem: Equatable, Sendable {
     /// The path of the invalid value, such as `protocols[1]`; empty for the whole object.
-    public var path: String
-    /// The problem with the parameter.
-    public var message: String
+    package var path: String
+    package var message: String
   }
 
-  /// The kind of error.
-  public var kind: Kind
-  /// The problem as a sentence.
-  public var message: String
+  package var kind: Kind
+  package var message: String
   /// Advice on fixing the problem; nil if the message already contains the advice.
-  public var advice: String?
-  /// All invalid parameters.
-  public var problems: [Problem] = []
+  package var advice: String?
+  package var problems: [Problem] = []
 
-  /// Creates an error.
-  public init(_ kind: Kind, _ message: String, advice: String? = nil) {
+  package init(_ kind: Kind, _ message: String, advice: String? = nil) {
     self.kind = kind
     self.message = Excerpt.ofLines(message)
     self.advice = advice

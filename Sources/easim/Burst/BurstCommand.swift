@@ -1,3 +1,4 @@
+import AccessoryCables
 import AccessoryCore
 import AccessoryFaults
 import AccessoryFormats
@@ -86,4 +87,204 @@ private func probe(
   let text = finding.options.map { "\(finding): \($0)" } ?? finding.description
   console.result(Verdict(reasons: finding.options == nil ? [text] : []), text, at: runtime.loop.now)
   return finding.options == nil ? .checkFailed : .done
+}
+
+struct BurstOptions: CommandOptions {
+  enum Verification: String, CaseIterable { case echo, reply, none }
+
+  var addresses: [Address] = []
+  var plan = BurstPlan()
+  var pattern: PayloadPattern?
+  var payload: String?
+  var rate: BurstRate?
+  var pauseEvery: Int?
+  var pause: Duration?
+  var verification: Verification?
+  var reply: String?
+  var planFile: String?
+  var metrics: Address?
+  var start: StartTime?
+  var probes = false
+  var usesAll = false
+  var limits: [BurstLimit] = []
+  var shared = SharedOptions()
+
+  static let operands: [Operand<Self>] = [.addresses(\.addresses)]
+  static let options: [Option<Self>] = [
+    Option("--count", \.count, .integer(1...1_000_000_000), "number of bursts over all sessions").heading(
+      "common options"),
+    Option("--size", \.size, .integer(1...(64 << 20)), "size of a burst in bytes"),
+    Option("--for", \.time, .optional(.someTime), "run for TIME instead of a number of bursts"),
+    Option("--rate", \.rate, as: "R", "start bursts at a fixed rate: 50 (per second), 7500B/s, 100kB/s") {
+      do { $0 = try BurstRate($1) } catch { throw UsageError("--rate \(error)") }
+    },
+    Option("--sessions", \.plan.sessions, .integer(1...1_000), "number of sessions with each accessory"),
+    Option("--in-flight", \.plan.inFlight, .integer(1...10_000), "maximum number of unanswered bursts per session"),
+    .protocolName,
+    Option("--all", \.usesAll, "use every local accessory that offers the protocol"),
+    .timeout.described("time limit for finding accessories, each burst, and reconnecting"),
+    .report.described("write the report: .json, .html, .xml (JUnit), .csv, .hgrm, .om or .prom (metrics)"),
+    .json,
+    Option("--pattern", \.pattern, .optional(.choice), PayloadPattern.summary, standard: "unique").heading(
+      "requests and replies"),
+    Option("--payload", \.payload, .optional(.text), as: "FILE", "send the contents of FILE as each burst"),
+    Option(
+      "--plan", \.planFile, .optional(.text), as: "FILE",
+      "follow FILE: phases with rates, sizes, payloads, requests with replies (docs/load.md)"),
+    Option(
+      "--verify", \.verification, .optional(.choice), "the expected answer to each burst", standard: "echo; see --probe"
+    ),
+    Option(
+      "--expect-reply", \.reply, .optional(.text), as: "HEX|LENGTH|FILE", "the reply that --verify reply expects"),
+    Option("--probe", \.probes, "send one burst and print which --verify to use"),
+    .settleAfter,
+    Option("--warm-up", \.plan.warmUp, .duration, "send and verify for TIME before measuring").standard(nil).heading(
+      "timing"),
+    Option("--ramp", \.plan.ramp, .duration, "ramp the load up from zero over TIME").standard(nil),
+    Option("--pause", \.pause, .optional(.duration), "pause for TIME after every --pause-every bursts"),
+    Option(
+      "--pause-every", \.pauseEvery, .optional(.integer(1...1_000_000_000)), "number of bursts between pauses",
+      standard: "1"),
+    Option("--reconnect", \.plan.reconnects, "continue when an accessory comes back; lost bursts are errors"),
+    Option(
+      "--start-at", \.start, as: "TIME",
+      "begin at TIME on several machines at once: 2026-11-23T01:30:00Z, 1795397400, +10s"
+    ) {
+      $0 = try StartTime($1)
+    },
+    .shard.described("load part I of N of the accessories"),
+    .seed,
+    Option(
+      "--fail-if", \.limits, as: "LIMIT", "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'",
+      isRepeatable: true
+    ) { limits, word in
+      do { limits.append(try BurstLimit(word)) } catch { throw UsageError("--fail-if \(error)") }
+    }.heading("pass or fail"),
+    .baseline,
+    .tolerance,
+    Option("--allow-lost", \.plan.allowsLost, "with --reconnect: pass even if bursts were lost"),
+    Option("--allow-overdue", \.plan.allowsOverdue, "with --rate: pass even if bursts began late"),
+    .allowEmpty.described("with --shard: exit with 0 even if the part has nothing to do"),
+    .fault.heading("the link, and how strict the device is"),
+    .auth,
+    .identification,
+    .order,
+    .firstWriteDelay,
+    .infoPlist,
+    .allProtocols,
+    .allowRemote,
+    .anyUser,
+    Option(
+      "--metrics", \.metrics, as: "tcp:HOST:PORT", "serve live metrics for Prometheus there during the run"
+    ) { place, word in
+      guard let address = try? Address(parsing: word), case .tcp = address else {
+        throw UsageError("--metrics \(word): expected tcp:HOST:PORT, such as tcp:127.0.0.1:9464")
+      }
+      place = address
+    }.heading("output"),
+    .quietMessages,
+    .transcript,
+    .transcriptBytes,
+    .capture, .trace, .traceLimit,
+  ]
+  static let rules: [OptionRule] =
+    [
+      .exclusive(["--size", "--payload"]), .exclusive(["--pattern", "--payload"]),
+      .exclusive(["--count", "--for"]), .needs("--pause-every", "--pause"),
+      .needs("--tolerance", "--baseline"),
+      .exclusive(["--shard", "--baseline"], because: "'easim report show' compares the merged report"),
+      .exclusive(["--shard", "--probe"]), .exclusive(["--start-at", "--probe"]),
+    ]
+    + [
+      "--size", "--pattern", "--payload", "--count", "--for", "--sessions", "--in-flight", "--rate", "--warm-up",
+      "--ramp",
+      "--pause",
+    ].map { .exclusive(["--plan", $0], because: "the file says it") }
+
+  private var size: Int {
+    get { plan.payload.size }
+    set { plan.payload = .unique(size: newValue) }
+  }
+
+  private var count: Int {
+    get { if case .bursts(let count) = plan.extent { count } else { 1 } }
+    set { plan.extent = .bursts(newValue) }
+  }
+
+  private var time: Duration? {
+    get { if case .time(let time) = plan.extent { time } else { nil } }
+    set { plan.extent = newValue.map { .time($0) } ?? plan.extent }
+  }
+
+  /// Combines the options that depend on each other, and reads the files.
+  func wholePlan() throws -> BurstPlan {
+    var plan = plan
+    if pattern == .eademo { plan.payload = .eademo(size: plan.payload.size) }
+    if let payload {
+      let bytes = try InputFile.read(payload, option: "--payload")
+      if bytes.isEmpty { throw UsageError("--payload \(payload) is empty") }
+      plan.payload = .bytes(bytes)
+    }
+    if plan.allowsOverdue, rate == nil, planFile == nil { throw UsageError("--allow-overdue needs --rate or --plan") }
+    if let rate { plan.pace = .rate(burstsPerSecond: rate.burstsPerSecond(size: plan.payload.size)) }
+    if let pause { plan.pause = BurstPlan.Pause(every: pauseEvery ?? 1, length: pause) }
+    plan.verification = try wholeVerification()
+    plan.limits = limits
+    if let planFile {
+      let file = try BurstPlanFile(InputFile.read(planFile, option: "--plan"), file: planFile)
+      if file.saysReplies, verification != nil || reply != nil {
+        let option = verification == nil ? "--expect-reply" : "--verify"
+        throw UsageError("\(option): \(planFile) defines the expected answers with 'expect'")
+      }
+      plan = file.laid(over: plan)
+    }
+    if plan.allowsLost, !plan.reconnects { throw UsageError("--allow-lost needs --reconnect") }
+    plan.timeout = shared.timeout
+    plan.settleAfter = shared.settleAfter
+    plan.protocolName = shared.protocolName
+    return plan
+  }
+
+  private func wholeVerification() throws -> BurstPlan.Verification {
+    guard verification == .reply || (verification == nil && reply != nil) else {
+      if reply != nil { throw UsageError("--expect-reply needs --verify reply") }
+      return verification == Verification.none ? .nothing : .echo
+    }
+    guard let reply else { throw UsageError("--verify reply needs --expect-reply HEX, LENGTH or FILE") }
+    if let length = Int(reply) {
+      guard 1...(256 << 20) ~= length else {
+        throw UsageError("--expect-reply \(reply): expected a length from 1 to 268435456")
+      }
+      return .replyLength(length)
+    }
+    let digits = reply.hasPrefix("0x") ? String(reply.dropFirst(2)) : reply
+    if reply.hasPrefix("0x") || reply.contains(" ") {
+      do {
+        let bytes = try Hex.parse(digits)
+        if !bytes.isEmpty { return .reply(bytes) }
+      } catch {
+        throw UsageError("--expect-reply \(Excerpt.of(reply)): \(error)")
+      }
+    }
+    let bytes = try InputFile.read(reply, option: "--expect-reply")
+    if bytes.isEmpty { throw UsageError("--expect-reply \(reply) is empty: use --verify none") }
+    return .reply(bytes)
+  }
+
+  func targets(_ console: Console) throws -> [Address] {
+    let addresses = addresses.orStandardLocal
+    for (index, address) in addresses.enumerated() where addresses[..<index].contains(address) {
+      throw UsageError("\(address) is given twice")
+    }
+    guard usesAll else { return addresses }
+    return try addresses.flatMap { address -> [Address] in
+      guard !address.namesOneAccessory, let sighting = try media.look(at: address) else { return [address] }
+      for problem in sighting.problems { console.err("easim: \(problem)") }
+      let fitting = sighting.accessories.filter { accessory in
+        !accessory.isNearMiss && shared.protocolName.map(accessory.mayOffer) ?? true
+      }
+      if fitting.isEmpty { throw CommandFailure(code: .unreachable, message: address.nothingThere) }
+      return fitting.map(\.address)
+    }
+  }
 }

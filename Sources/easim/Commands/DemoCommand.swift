@@ -46,9 +46,7 @@ private func runDemo(_ options: DemoOptions, _ console: Console) throws -> ExitC
   if let quirk = options.quirk { profile.apply(quirk) }
   let seed = options.shared.seed
   if options.showsPage {
-    let flicker = profile.quirks.flicker ?? Flicker()
-    return try CommandRuntime(console, seed: seed).serveDemo(
-      options.profile, .flicker(flicker), options.shared, console)
+    return try CommandRuntime(console, seed: seed).serveDemo(options.profile, profile, options.shared, console)
   }
   var settings = try World.Settings(options.shared, isVirtual: options.isVirtual, console)
   settings.authentication = .real

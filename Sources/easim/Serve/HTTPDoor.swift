@@ -215,19 +215,18 @@ final class HTTPDoor: DescriptorHandler {
       exchange.decision = gate.admit(head(of: connection, method, url))
       places.arrived(connection, isTrusted: gate.hasToken(exchange.decision))
       // The oversized body is not read, because receiving it would take a long time.
-      if case .failure(let refused) = exchange.decision, refused.refusal == .tooLarge {
-        return refuse(connection, .tooLarge)
-      }
+      if exchange.decision == .failure(.tooLarge) { return refuse(connection, .tooLarge) }
       return Self.yes
     }
     guard let exchange = exchanges[UnsafeRawPointer(key)] else { return Self.no }
     if size.pointee > 0 {
       defer { size.pointee = 0 }
       if loop.now - exchange.began > limits.arrival { return Self.no }
-      return exchange.take(UnsafeRawBufferPointer(start: data, count: size.pointee)) ? Self.yes : Self.no
+      exchange.take(UnsafeRawBufferPointer(start: data, count: size.pointee))
+      return Self.yes
     }
     switch exchange.decision {
-    case .failure(let refused): return refuse(connection, refused.refusal)
+    case .failure(let refusal): return refuse(connection, refusal)
     case .success(let route): return serve(route, url, connection, exchange)
     }
   }

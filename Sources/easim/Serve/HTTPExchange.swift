@@ -1,11 +1,12 @@
 import AccessoryControl
 import AccessoryCore
+import AccessoryFormats
 import CEasim
 
 final class HTTPExchange {
   let connection: OpaquePointer
   let began: Instant
-  var decision: Result<HTTPGate.Route, RefusedRequest> = .success(.health)
+  var decision: Result<HTTPGate.Route, HTTPGate.Refusal> = .success(.health)
   var body: [UInt8] = []
   var isTooLarge = false
   var client: ControlClient?
@@ -21,15 +22,10 @@ final class HTTPExchange {
   }
 
   /// Receives a part of the body. A body that is too large is discarded as it arrives, and the request is refused.
-  func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    if case .failure = decision { return true }
-    if isTooLarge || body.count + bytes.count > HTTPGate.longestBody {
-      isTooLarge = true
-      body = []
-      return true
-    }
-    body += bytes
-    return true
+  func take(_ bytes: UnsafeRawBufferPointer) {
+    if case .failure = decision { return }
+    isTooLarge = isTooLarge || body.count + bytes.count > HTTPGate.longestBody
+    if isTooLarge { body = [] } else { body += bytes }
   }
 
   /// Supplies the next chunk of an event stream. Returns 0 if there is nothing to send; the connection then waits.
@@ -82,5 +78,47 @@ final class HTTPExchange {
     self.onEnd = nil
     onEnd?()
     resume()
+  }
+}
+
+/// Tracks which connections of an HTTP server wait for a request, and which one to close when the limit is reached.
+///
+/// A connection that has sent a request with the token is never closed. All other connections are called strangers:
+/// when a connection arrives and the limit is reached, the oldest stranger is closed. Connections that send their
+/// headers very slowly therefore cannot lock out a client that sends its request immediately.
+struct HTTPPlaces<Connection: Hashable> {
+  private struct Place {
+    /// When the connection was accepted or its last request was answered.
+    var since: Instant
+    /// Whether the request's headers have not arrived yet.
+    var isWaiting = true
+    var isTrusted = false
+  }
+
+  private var places: [Connection: Place] = [:]
+
+  var count: Int { places.count }
+
+  /// The unauthenticated connection to close to make room for a new one; nil if there is none.
+  var stranger: Connection? { places.filter { !$0.value.isTrusted }.min { $0.value.since < $1.value.since }?.key }
+
+  /// Records that a connection was accepted or answered, and is waiting for a request.
+  mutating func wait(_ connection: Connection, at now: Instant) {
+    places[connection, default: Place(since: now)].isWaiting = true
+    places[connection]?.since = now
+  }
+
+  mutating func arrived(_ connection: Connection, isTrusted: Bool) {
+    places[connection]?.isWaiting = false
+    if isTrusted { places[connection]?.isTrusted = true }
+  }
+
+  mutating func leave(_ connection: Connection) { places[connection] = nil }
+
+  /// Returns the connections whose headers should have arrived by now, and the next deadline of another connection.
+  func overdue(at now: Instant, limit: Duration) -> (connections: [Connection], next: Instant?) {
+    let waiting = places.filter(\.value.isWaiting)
+    let late = waiting.filter { $0.value.since + limit <= now }
+    return (Array(late.keys), waiting.values.map { $0.since + limit }.filter { $0 > now }.min())
   }
 }

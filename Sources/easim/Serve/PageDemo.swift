@@ -19,10 +19,7 @@ final class PageDemo {
   private let failed: (String) -> Void
   private var accessory = ""
   private var app = ""
-  private var protocolName = ""
   private var session = ""
-  private var sent = 0
-  private var rounds = 0
 
   init(
     _ profile: String, flicker: Quirk, on server: ControlServer, _ loop: any EventLoop,
@@ -30,14 +27,10 @@ final class PageDemo {
   ) {
     (self.profile, self.flicker, self.loop, self.failed) = (profile, flicker, loop, failed)
     client = server.makeClient()
-    client.news = { [weak self, loop] news in
-      guard news.method == "app", news.params["event"]?.word == "connect" else { return }
-      loop.schedule(after: .zero) { self?.connected(news.params) }
-    }
   }
 
-  /// Adds the accessory and the app, whose events trigger the later steps.
-  func start() {
+  /// Adds the accessory and the app, and plays one round after another.
+  func start(_ protocolName: String) {
     call(
       "accessory.add",
       [.init("profile", .text(profile)), .init("quirks", .array([.text(flicker.description)]))]
@@ -46,51 +39,38 @@ final class PageDemo {
       accessory = ids.first?.word ?? ""
       call("app.launch", [.init("name", .text("EADemo"))]) { [self] made in
         app = made["app"]?.word ?? ""
-        plug()
+        play(protocolName)
       }
     }
   }
 
-  // MARK: Demonstration
-
-  private func plug() {
-    rounds = 0
+  private func play(_ protocolName: String) {
     call("accessory.plug", [.init("accessory", .text(accessory))]) { _ in }
-  }
-
-  private func connected(_ notice: JSON5Value) {
-    guard case .array(let protocols)? = notice["accessory"]?["protocols"]?.content, let first = protocols.first,
-      case .text(let name) = first.content
-    else { return }
-    call("app.open", [.init("app", .text(app)), .init("protocol", .text(name))]) { [self] opened in
+    call(
+      "app.open",
+      [.init("app", .text(app)), .init("protocol", .text(protocolName)), .init("wait", .text("1m"))]
+    ) { [self] opened in
       session = opened["session"]?.word ?? ""
-      send([.init("text", .text("hello from the demonstration"))], count: 28)
+      exchange("hello from the demonstration", left: Self.exchanges) { [self] in
+        call("accessory.unplug", [.init("accessory", .text(accessory))]) { [self] _ in
+          loop.schedule(after: Self.pause) { [self] in play(protocolName) }
+        }
+      }
     }
   }
 
-  private func send(_ data: [JSON5Member], count: Int) {
-    call("session.write", [.init("session", .text(session))] + data) { [self] _ in read(count) }
-  }
-
-  private func read(_ left: Int) {
-    call("session.read", [.init("session", .text(session)), .init("wait", .text("10s"))]) { [self] answer in
-      guard case .number(let count)? = answer["bytes"]?.content, let bytes = count.integer, bytes > 0 else {
-        return failed("the accessory did not answer")
-      }
-      if Int(bytes) < left { return read(left - Int(bytes)) }
-      rounds += 1
+  /// Sends a text, takes what came back a second later, and goes on with longer texts.
+  private func exchange(_ text: String, left: Int, then done: @escaping () -> Void) {
+    call("session.write", [.init("session", .text(session)), .init("text", .text(text))]) { [self] _ in
       loop.schedule(after: .seconds(1)) { [self] in
-        if rounds > Self.exchanges { return unplug() }
-        // EADemo sends the bytes 0 to 255 repeatedly; the page sends a line of printable characters instead.
-        let line = String((0..<10_000).map { Character(Unicode.Scalar(UInt8(32 + $0 % 95))) })
-        send([.init("text", .text(line))], count: 10_000)
+        call("session.read", [.init("session", .text(session)), .init("wait", .text("10s"))]) { [self] answer in
+          guard answer["data"]?.word.isEmpty == false else { return failed("the accessory did not answer") }
+          if left == 0 { return done() }
+          // EADemo sends the bytes 0 to 255 repeatedly; the page sends a line of printable characters instead.
+          let line = String((0..<10_000).map { Character(Unicode.Scalar(UInt8(32 + $0 % 95))) })
+          exchange(line, left: left - 1, then: done)
+        }
       }
-    }
-  }
-
-  private func unplug() {
-    call("accessory.unplug", [.init("accessory", .text(accessory))]) { [self] _ in
-      loop.schedule(after: Self.pause) { [self] in plug() }
     }
   }
 
@@ -110,14 +90,17 @@ final class PageDemo {
 }
 
 extension CommandRuntime {
-  func serveDemo(_ profile: String, _ flicker: Quirk, _ shared: SharedOptions, _ console: Console) throws -> ExitCode {
+  func serveDemo(
+    _ reference: String, _ profile: Profile, _ shared: SharedOptions, _ console: Console
+  ) throws -> ExitCode {
     let server = ControlServer(ControlServer.Settings(shared, on: loop), on: loop)
     let token = SecretToken.make()
     let door = try HTTPDoor(server, host: "127.0.0.1", port: 0, token: token, on: loop)
-    let demo = PageDemo(profile, flicker: flicker, on: server, loop) {
+    let flicker = Quirk.flicker(profile.quirks.flicker ?? Flicker())
+    let demo = PageDemo(reference, flicker: flicker, on: server, loop) {
       console.err("easim: the demonstration stopped: \($0)")
     }
-    demo.start()
+    demo.start(profile.protocols.first?.name ?? "")
     console.outPageAddress("http://\(door.address)/#\(token)")
     _ = run(until: { false })
     door.stop()

@@ -13,7 +13,7 @@ import Testing
   }
 
   private func refusal(_ head: HTTPGate.Head) -> HTTPGate.Refusal? {
-    if case .failure(let refused) = gate.admit(head) { refused.refusal } else { nil }
+    if case .failure(let refused) = gate.admit(head) { refused } else { nil }
   }
 
   @Test func theTokenAdmits() {
