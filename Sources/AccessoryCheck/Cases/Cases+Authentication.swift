@@ -28,8 +28,7 @@ extension CheckCase {
       fix: "Read the certificate before the cable is plugged in; the coprocessor can provide it at any time."
     ) { run in
       let (device, authentication) = try run.authentication()
-      try run.expectPrompt(
-        device, .requestAuthenticationCertificate, authentication.certificateMessage, .seconds(3))
+      try run.expectPrompt(device, .requestAuthenticationCertificate, authentication.certificateMessage, .seconds(3))
     },
     CheckCase(
       504, "signature", "The accessory answers AA02 with AA03 and a signature.", [.agreed],
@@ -39,8 +38,7 @@ extension CheckCase {
     },
     CheckCase(
       505, "signature-size",
-      "The signature is 128 bytes long for a 2.0 coprocessor and 64 bytes for a 3.0 coprocessor.",
-      [.agreed],
+      "The signature is 128 bytes long for a 2.0 coprocessor and 64 bytes for a 3.0 coprocessor.", [.agreed],
       fix: "Send as many bytes as the coprocessor's response length register states."
     ) { run in
       let (device, authentication) = try run.readableAuthentication()
@@ -81,8 +79,7 @@ extension CheckCase {
       fix: "Pass the challenge to the coprocessor at once: it signs within 1,645 ms (2.0B) or 440 ms."
     ) { run in
       let (device, authentication) = try run.authentication()
-      try run.expectPrompt(
-        device, .requestAuthenticationChallengeResponse, authentication.responseMessage, .seconds(4))
+      try run.expectPrompt(device, .requestAuthenticationChallengeResponse, authentication.responseMessage, .seconds(4))
     },
     CheckCase(
       509, "authentication-unasked", "Certificates and signatures are sent once per request.", [.agreed],
@@ -133,8 +130,7 @@ extension CheckCase {
       try run.expectNoRepetition(device, after: mark, "In one write")
     },
     CheckCase(
-      513, "authentication-failed",
-      "After a failed authentication (AA04), the accessory works again once it is unplugged and plugged back in.",
+      513, "authentication-failed", "After a failed authentication (AA04), the accessory works when plugged in again.",
       [.seenOnce], fix: "On AA04, wait until the cable is pulled, then start afresh."
     ) { run in
       _ = try run.identification()
@@ -157,8 +153,7 @@ extension CheckCase {
     ) { run in
       _ = try run.identification()
       let device = try run.device(at: .linked)
-      try device.send(
-        ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, CheckBytes.mixed(32)) })
+      try device.send(ControlMessage(.requestAuthenticationChallengeResponse) { $0.blob(0, CheckBytes.mixed(32)) })
       _ = try device.wait(within: .seconds(2)) { false }
       try run.expectReady("After a challenge out of turn, plugged in again")
     },

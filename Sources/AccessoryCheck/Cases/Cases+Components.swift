@@ -26,8 +26,7 @@ extension CheckCase {
     ) { _ in nil },
     answer(
       1004, "pairing",
-      "The accessory answers StartOOBBTPairing (00B0) with 00B1, a transport component and an "
-        + "address.",
+      "The accessory answers StartOOBBTPairing (00B0) with 00B1, a transport component and an address.",
       0x00B0,
       0x00B1
     ) { parameters in

@@ -30,8 +30,7 @@ extension CheckCase {
       fix: "Find the byte at which they differ: the values count from 0 to 255."
     ) { run in
       let session = try run.echoSession()
-      try run.exchange(
-        CheckBytes.counting(10_000), on: session, size: min(run.largestPiece(session.device), 2_000))
+      try run.exchange(CheckBytes.counting(10_000), on: session, size: min(run.largestPiece(session.device), 2_000))
     },
     CheckCase(
       804, "data-all-values", "Data that looks like packets, messages or text terminators arrives complete.", [.agreed],

@@ -47,8 +47,7 @@ extension CheckCase {
         // Case 607 covers the first identification of an accessory that connects twice.
         if second.reading.identification.protocols.isEmpty, !survey.departures.isEmpty { return }
         if first.at.message.body != second.at.message.body {
-          throw CheckFailure(
-            "It differs.", survey.device.proof(first.at.packet) + device.proof(second.at.packet))
+          throw CheckFailure("It differs.", survey.device.proof(first.at.packet) + device.proof(second.at.packet))
         }
       },
       CheckCase(
@@ -76,8 +75,7 @@ extension CheckCase {
         guard let first = survey.departures.first else { return }
         throw CheckFailure(
           "It disconnected on its own \(survey.departures.count) time\(survey.departures.count == 1 ? "" : "s") before "
-            + "it stayed: "
-            + "\(first.reason).", first.device.lastProof(8))
+            + "it stayed: \(first.reason).", first.device.lastProof(8))
       },
       CheckCase(
         608, "identification-rejected-again",
@@ -115,8 +113,7 @@ extension CheckCase {
     rule(
       .repeatedParameter, 623, "Parameters that may appear only once are not repeated.", [.inferred],
       "Send the parameter once."),
-    rule(
-      .blankText, 624, "No required text is blank.", [.seenOnce], "Fill the text in."),
+    rule(.blankText, 624, "No required text is blank.", [.seenOnce], "Fill the text in."),
     rule(
       .textWithoutEnd, 625, "Text parameters end with a zero byte.", [.agreed], "Add 00 to the end of the text.",
       .warning),

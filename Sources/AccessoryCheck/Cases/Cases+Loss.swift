@@ -5,8 +5,7 @@ extension CheckCase {
   static let loss: [CheckCase] = [
     CheckCase(
       401, "lost-packet", "After a lost packet, later packets are delivered only once the lost packet has arrived.",
-      [.agreed],
-      fix: "Keep packets that arrive ahead of a gap, or drop them; deliver them in numerical order."
+      [.agreed], fix: "Keep packets that arrive ahead of a gap, or drop them; deliver them in numerical order."
     ) { run in
       let device = try run.undecided(run.recovering)
       let (mark, before) = (device.record.count, device.messages.count)
@@ -16,8 +15,7 @@ extension CheckCase {
       try device.pump.pause(.milliseconds(300))
       device.manner.repeats = true
       if device.messages[before...].contains(where: { $0.message.id == .identificationInformation }) {
-        throw CheckFailure(
-          "1D00 was answered before the preceding AA05 had arrived.", device.proof(from: mark))
+        throw CheckFailure("1D00 was answered before the preceding AA05 had arrived.", device.proof(from: mark))
       }
       device.repeatAll()
       try run.expectOne(.identificationInformation, device, before, mark, "After AA05 was lost and retransmitted")
@@ -52,20 +50,11 @@ extension CheckCase {
       404, "repeats-not-too-early", "Packets are not retransmitted before half the retransmission timeout has passed.",
       [.agreed], .warning, fix: "Wait for the SYN's retransmission timeout before retransmitting a packet."
     ) { run in
-      let (device, copies) = try run.unacknowledgedCertificate()
-      guard copies.count > 1 else { throw CheckSkip("nothing was retransmitted (case 403)") }
-      let timeout = Duration.milliseconds(Int64(device.answer.retransmissionTimeout))
-      let time = copies[1].time - copies[0].time
-      if time < timeout / 2 {
-        throw CheckFailure(
-          "It was retransmitted after \(DurationText.format(time)); the timeout is \(DurationText.format(timeout)).",
-          copies.prefix(2).flatMap { device.proof($0.index) })
-      }
+      try run.expectRetransmission { time, timeout in time >= timeout / 2 }
     },
     CheckCase(
       405, "gives-up", "After the maximum number of retransmissions, the accessory starts over or disconnects.",
-      [.agreed],
-      .warning, fix: "Count each packet's retransmissions; at the SYN's maximum go back to detection."
+      [.agreed], .warning, fix: "Count each packet's retransmissions; at the SYN's maximum go back to detection."
     ) { run in
       let surrender = try run.surrender()
       if !surrender.hasGivenUp {
@@ -77,15 +66,7 @@ extension CheckCase {
       406, "repeats-on-time", "A packet is retransmitted when the SYN's retransmission timeout expires.", [.agreed],
       .warning, fix: "Use the retransmission timeout of the SYN and its answer for every packet."
     ) { run in
-      let (device, copies) = try run.unacknowledgedCertificate()
-      guard copies.count > 1 else { throw CheckSkip("nothing was retransmitted (case 403)") }
-      let timeout = Duration.milliseconds(Int64(device.answer.retransmissionTimeout))
-      let time = copies[1].time - copies[0].time
-      if time > timeout * 3 / 2 + .milliseconds(100) {
-        throw CheckFailure(
-          "It was retransmitted after \(DurationText.format(time)); the timeout is \(DurationText.format(timeout)).",
-          copies.prefix(2).flatMap { device.proof($0.index) })
-      }
+      try run.expectRetransmission { time, timeout in time <= timeout * 3 / 2 + .milliseconds(100) }
     },
     CheckCase(
       407, "duplicate-once", "A packet that arrives twice is delivered once.", [.agreed],
@@ -103,8 +84,7 @@ extension CheckCase {
       let (mark, before) = (device.record.count, device.messages.count)
       guard let old = device.record[at...].first(where: { !$0.isFromAccessory && $0.isData }) else { return }
       device.line.send(old.bytes, as: old.kind, remark: "sent again on purpose")
-      let limit = Duration.milliseconds(Int64(device.answer.cumulativeAcknowledgementTimeout)) + .seconds(1)
-      let acknowledged = try device.wait(within: limit) {
+      let acknowledged = try device.wait(within: device.acknowledgementTimeout + .seconds(1)) {
         device.record[mark...].contains { $0.isFromAccessory && $0.header?.control.contains(.ack) ?? false }
       }
       _ = try device.wait(within: run.settings.quiet) { device.messages.count > before }
@@ -145,7 +125,7 @@ extension CheckCase {
       let number = device.lastInOrder &+ 2
       let header = PacketHeader(
         control: [.eak, .ack], sequence: device.lastSent, acknowledgement: device.lastInOrder, payloadCount: 1)
-      device.line.send(PacketWriter.packet(header, payload: [number]), as: .packet(header))
+      device.line.send(header, payload: [number])
       try run.expectCertificate(device, "After an EAK")
     },
     CheckCase(
@@ -185,7 +165,7 @@ extension CheckCase {
       for start in stride(from: 0, to: bytes.count, by: 200) {
         try session.send(Array(bytes[start..<start + 200]))
       }
-      try device.pump.pause(.milliseconds(Int64(device.answer.retransmissionTimeout)) + .milliseconds(500))
+      try device.pump.pause(device.retransmissionTimeout + .milliseconds(500))
       device.manner.acknowledges = true
       device.acknowledge()
       try run.expect(bytes, on: session, after: 0, mark: mark)
@@ -219,7 +199,7 @@ extension CheckRun {
     if let knownSurrender { return knownSurrender }
     let device = try recovering()
     let answer = device.answer
-    let time = Duration.milliseconds(Int64(answer.retransmissionTimeout)) * (Int(answer.maximumRetransmissions) + 1)
+    let time = device.retransmissionTimeout * (Int(answer.maximumRetransmissions) + 1)
     guard time <= .seconds(20) else {
       throw CheckSkip(
         "it would take \(DurationText.format(time)): \(answer.maximumRetransmissions) retransmissions, "
@@ -230,10 +210,7 @@ extension CheckRun {
     device.manner.answersSynchronization = false
     let mark = device.record.count
     try device.send(ControlMessage(.requestAuthenticationCertificate))
-    func copies() -> [WirePacket] {
-      let all = device.record[mark...].filter { $0.isFromAccessory && $0.isData }
-      return all.filter { $0.header?.sequence == all[0].header?.sequence }
-    }
+    func copies() -> [WirePacket] { device.copiesOfFirstData(after: mark) }
     let limit = time + .seconds(10)
     let hasGivenUp = try device.wait(within: limit) {
       !device.line.isOpen
@@ -291,7 +268,7 @@ extension CheckRun {
   }
 
   func patience(_ device: CheckDevice) -> Duration {
-    min(.milliseconds(Int64(device.answer.retransmissionTimeout)) * 2 + .seconds(1), .seconds(15))
+    min(device.retransmissionTimeout * 2 + .seconds(1), .seconds(15))
   }
 
   /// Returns all copies of the first packet with a payload, on an attachment where the device does not acknowledge it.
@@ -301,16 +278,24 @@ extension CheckRun {
     let mark = device.record.count
     device.manner.loses = { $0.isData }
     try device.send(ControlMessage(.requestAuthenticationCertificate))
-    func copies() -> [WirePacket] {
-      let all = device.record[mark...].filter { $0.isFromAccessory && $0.isData }
-      return all.filter { $0.header?.sequence == all[0].header?.sequence }
-    }
+    func copies() -> [WirePacket] { device.copiesOfFirstData(after: mark) }
     guard try device.wait(within: stepLimit, until: { !copies().isEmpty }) else {
       throw CheckSkip("the accessory sent nothing whose acknowledgement could be withheld (case 501)")
     }
     _ = try device.wait(within: patience(device)) { copies().count > 1 }
     knownCopies = (device, copies())
     return (device, copies())
+  }
+
+  /// Expects that the time until the first retransmission fits the retransmission timeout.
+  fileprivate func expectRetransmission(_ isInTime: (_ time: Duration, _ timeout: Duration) -> Bool) throws {
+    let (device, copies) = try unacknowledgedCertificate()
+    guard copies.count > 1 else { throw CheckSkip("nothing was retransmitted (case 403)") }
+    let (time, timeout) = (copies[1].time - copies[0].time, device.retransmissionTimeout)
+    guard !isInTime(time, timeout) else { return }
+    throw CheckFailure(
+      "It was retransmitted after \(DurationText.format(time)); the timeout is \(DurationText.format(timeout)).",
+      copies.prefix(2).flatMap { device.proof($0.index) })
   }
 
   /// Damages AA00 in transit. Expects the accessory to acknowledge only the retransmission.
@@ -337,5 +322,12 @@ extension CheckRun {
     _ = try device.wait(within: .seconds(4)) { !device.line.isOpen }
     knownIdle = (device, mark)
     return (device, mark)
+  }
+}
+
+extension CheckDevice {
+  fileprivate func copiesOfFirstData(after mark: Int) -> [WirePacket] {
+    let all = record[mark...].filter { $0.isFromAccessory && $0.isData }
+    return all.filter { $0.header?.sequence == all[0].header?.sequence }
   }
 }

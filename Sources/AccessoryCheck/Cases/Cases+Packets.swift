@@ -24,10 +24,8 @@ extension CheckCase {
       }
     },
     CheckCase(
-      302, "packet-control",
-      "The control byte contains only SYN, ACK or EAK; packets with a payload carry ACK.",
-      [.agreed],
-      fix: "Send 40 with data and acknowledgements, and 80 with the SYN; only the device sends RST and SLP."
+      302, "packet-control", "The control byte contains only SYN, ACK or EAK; packets with a payload carry ACK.",
+      [.agreed], fix: "Send 40 with data and acknowledgements, and 80 with the SYN; only the device sends RST and SLP."
     ) { run in
       try run.eachPacket { device, packet, header in
         let allowed: [ControlBits] = [.syn, [.syn, .ack], .ack, .eak, [.eak, .ack]]
@@ -37,8 +35,7 @@ extension CheckCase {
     },
     CheckCase(
       303, "packet-session",
-      "Packets with a payload carry the number of a session from the SYN; packets without a payload carry "
-        + "session 0.",
+      "Packets with a payload carry the number of a session from the SYN; packets without a payload carry session 0.",
       [.agreed], fix: "Put the session's number into byte 7, or 0 in packets without a payload."
     ) { run in
       let known = Set(try run.offer().device.offer?.sessions.map(\.id) ?? [])
@@ -83,8 +80,7 @@ extension CheckCase {
     },
     CheckCase(
       306, "packet-bare-number",
-      "A packet without a payload repeats the last sequence number instead of using a new "
-        + "one.",
+      "A packet without a payload repeats the last sequence number instead of using a new one.",
       [.agreed, .captured], .note,
       fix: "Do not count acknowledgements: repeat the number of the last packet with a payload."
     ) { run in
@@ -182,7 +178,7 @@ extension CheckCase {
       let device = survey.device
       try run.needLink()
       if device.isZeroAcknowledgement { throw CheckSkip(CheckRun.zeroAcknowledgement) }
-      let timeout = Duration.milliseconds(Int64(device.answer.cumulativeAcknowledgementTimeout))
+      let timeout = device.acknowledgementTimeout
       let limit = timeout + .seconds(1)
       for packet in device.record where !packet.isFromAccessory && packet.isData && packet.remark.isEmpty {
         guard let number = packet.header?.sequence else { continue }
@@ -200,8 +196,7 @@ extension CheckCase {
     },
     CheckCase(
       311, "packet-no-repetition",
-      "On a link without acknowledgements the accessory acknowledges and retransmits "
-        + "nothing.",
+      "On a link without acknowledgements the accessory acknowledges and retransmits nothing.",
       [.seenOnce], .warning, fix: "If all four recovery values are 0 on both sides, send only data."
     ) { run in
       let device = try run.survey().device
@@ -222,8 +217,7 @@ extension CheckCase {
     },
     CheckCase(
       312, "message-framing",
-      "Control messages begin with 40 40 and their length, and contain only complete "
-        + "parameters.",
+      "Control messages begin with 40 40 and their length, and contain only complete parameters.",
       [.agreed, .captured],
       fix: "Send 40 40, the whole message's length and its number, then each parameter with its length, number and "
         + "value."
@@ -391,11 +385,9 @@ extension CheckRun {
     case 1: return
     case 0:
       let end = device.line.isOpen ? "" : ": \(device.endText)"
-      throw CheckFailure(
-        "\(condition), AA00 was not answered\(end).", device.proof(from: mark))
+      throw CheckFailure("\(condition), AA00 was not answered\(end).", device.proof(from: mark))
     default:
-      throw CheckFailure(
-        "\(condition), one AA00 was answered \(count()) times.", device.proof(from: mark))
+      throw CheckFailure("\(condition), one AA00 was answered \(count()) times.", device.proof(from: mark))
     }
   }
 

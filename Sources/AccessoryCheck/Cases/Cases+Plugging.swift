@@ -39,8 +39,7 @@ extension CheckCase {
     CheckCase(
       909, "comes-back",
       "The accessory comes back each time the cable is pulled and plugged in again, whatever it was doing.",
-      [.inferred],
-      fix: "When the cable is pulled, close the connection at this end, and wait for the next one."
+      [.inferred], fix: "When the cable is pulled, close the connection at this end, and wait for the next one."
     ) { run in
       if let absence = run.absence { throw absence }
     },

@@ -99,8 +99,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      707, "session-same-id", "A closed session's id can be used again.", [.inferred],
-      .warning,
+      707, "session-same-id", "A closed session's id can be used again.", [.inferred], .warning,
       fix: "On EA01, discard the session's id."
     ) { run in try run.reopen(second: 1) },
     CheckCase(
@@ -139,8 +138,7 @@ extension CheckCase {
       for (id, own) in zip(ids, texts) {
         let received = device.data[id] ?? []
         for (other, text) in zip(ids, texts) where text != own && received.contains(text) {
-          throw CheckFailure(
-            "What was sent on session \(other) came back on session \(id).", device.proof(from: mark))
+          throw CheckFailure("What was sent on session \(other) came back on session \(id).", device.proof(from: mark))
         }
       }
     },
@@ -203,8 +201,7 @@ extension CheckCase {
       }
     },
     CheckCase(
-      714, "session-stays", "An idle session stays open.", [.agreed], .warning,
-      fix: "Let the device close sessions."
+      714, "session-stays", "An idle session stays open.", [.agreed], .warning, fix: "Let the device close sessions."
     ) { run in
       let survey = try run.survey()
       if survey.hadSession, !survey.device.line.isOpen, let end = survey.device.line.end {
@@ -312,8 +309,7 @@ extension CheckRun {
     if try declaresStatus(), status == .none,
       device.messages.contains(where: { $0.message.id == .externalAccessorySessionStatus })
     {
-      throw CheckFailure(
-        "The first was confirmed with EA03; this one was not.", device.proof(from: mark))
+      throw CheckFailure("The first was confirmed with EA03; this one was not.", device.proof(from: mark))
     }
     let session = OpenedSession(device: device, declared: first.declared, id: id)
     let before = session.received.count

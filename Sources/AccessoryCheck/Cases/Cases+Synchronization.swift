@@ -131,7 +131,7 @@ extension CheckCase {
         let device = try run.device(at: .linked)
         try device.pump.pause(.milliseconds(300))
         let mark = device.record.count
-        device.repeatAnswer()
+        device.sendAnswer(remark: "sent again")
         let came = try device.wait(within: .seconds(2)) {
           device.record[mark...].contains { $0.isFromAccessory && $0.header?.acknowledgement == device.lastSent }
         }

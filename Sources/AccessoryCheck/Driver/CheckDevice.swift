@@ -77,6 +77,8 @@ final class CheckDevice {
   var dataSession: UInt8? { offer?.sessions.first { $0.kind == .externalAccessory }?.id }
   var fileSession: UInt8? { offer?.sessions.first { $0.kind == .fileTransfer }?.id }
   var inFlight: Int { unacknowledged.count }
+  var retransmissionTimeout: Duration { .milliseconds(Int64(answer.retransmissionTimeout)) }
+  var acknowledgementTimeout: Duration { .milliseconds(Int64(answer.cumulativeAcknowledgementTimeout)) }
   var record: [WirePacket] { line.record }
 
   /// Waits until `condition` holds, the accessory is gone, or the limit passes. Returns true if the condition holds.
@@ -129,11 +131,11 @@ final class CheckDevice {
     }
     if phase == .up, header.sequence == synchronizedSequence { return }
     guard manner.answersSynchronization else { return }
-    let (bytes, answer) = answerOffer()
-    line.send(bytes, as: .packet(answer))
+    adoptOffer()
+    sendAnswer()
   }
 
-  private func answerOffer() -> (bytes: [UInt8], header: PacketHeader) {
+  private func adoptOffer() {
     if let offer, let index = offerPacket, let header = record[index].header,
       phase != .answering || synchronizedSequence != header.sequence
     {
@@ -147,26 +149,23 @@ final class CheckDevice {
       manner.alters(&answer)
       phase = .answering
     }
-    let payload = answer.encoded
-    let header = PacketHeader(
-      control: [.syn, .ack], sequence: lastSent, acknowledgement: lastInOrder, payloadCount: payload.count)
-    return (PacketWriter.packet(header, payload: payload), header)
+  }
+
+  private var answerHeader: PacketHeader {
+    PacketHeader(
+      control: [.syn, .ack], sequence: lastSent, acknowledgement: lastInOrder, payloadCount: answer.encoded.count)
   }
 
   func answerSlowly() throws {
-    let (bytes, header) = answerOffer()
-    try sendSlowly(bytes, .packet(header), cuts: Array(1..<bytes.count))
+    adoptOffer()
+    let bytes = PacketWriter.packet(answerHeader, payload: answer.encoded)
+    try sendSlowly(bytes, .packet(answerHeader), cuts: Array(1..<bytes.count))
   }
 
   private var synchronizedSequence: UInt8?
 
-  /// Sends the SYN+ACK again, as if the accessory's acknowledgement had been lost.
-  func repeatAnswer() {
-    let payload = answer.encoded
-    let header = PacketHeader(
-      control: [.syn, .ack], sequence: lastSent, acknowledgement: lastInOrder, payloadCount: payload.count)
-    line.send(PacketWriter.packet(header, payload: payload), as: .packet(header), remark: "sent again")
-  }
+  /// Sends the SYN+ACK, possibly again, as if the accessory's acknowledgement had been lost.
+  func sendAnswer(remark: String = "") { line.send(answerHeader, payload: answer.encoded, remark: remark) }
 
   private var isSendingSlowly = false
 
@@ -233,8 +232,7 @@ final class CheckDevice {
 
   func acknowledge() {
     guard phase == .up, !isZeroAcknowledgement else { return }
-    let header = PacketHeader(control: .ack, sequence: lastSent, acknowledgement: lastInOrder)
-    line.send(PacketWriter.packet(header), as: .packet(header))
+    line.send(PacketHeader(control: .ack, sequence: lastSent, acknowledgement: lastInOrder))
   }
 
   /// What happens to a packet in transit.
@@ -264,8 +262,7 @@ final class CheckDevice {
     if !isZeroAcknowledgement, unacknowledged.count >= window {
       guard try wait(within: patience, until: { unacknowledged.count < window }) else {
         throw CheckSkip(
-          "the accessory acknowledged none of \(unacknowledged.count) packets within "
-            + DurationText.format(patience))
+          "the accessory acknowledged none of \(inFlight) packets within \(DurationText.format(patience))")
       }
     }
     lastSent &+= 1
@@ -321,8 +318,7 @@ final class CheckDevice {
 
   /// Resets the link, as a device does when it gives up on the link.
   func reset() {
-    let header = PacketHeader(control: .rst, sequence: lastSent, acknowledgement: lastInOrder)
-    line.send(PacketWriter.packet(header), as: .packet(header))
+    line.send(PacketHeader(control: .rst, sequence: lastSent, acknowledgement: lastInOrder))
     forgetLink()
     lastSent &+= 0x40
     synchronizedSequence = nil
@@ -339,8 +335,8 @@ final class CheckDevice {
       timer?.arm(at: pump.loop.now + .milliseconds(20))
       return
     }
-    let timeout = Duration.milliseconds(Int64(max(20, answer.retransmissionTimeout)))
-    for index in unacknowledged.indices where unacknowledged[index].sentAt + timeout <= pump.loop.now { again(index) }
+    let limit = max(.milliseconds(20), retransmissionTimeout)
+    for index in unacknowledged.indices where unacknowledged[index].sentAt + limit <= pump.loop.now { again(index) }
     armTimer()
   }
 
@@ -363,6 +359,6 @@ final class CheckDevice {
 
   private func armTimer() {
     guard line.isOpen, let oldest = unacknowledged.map(\.sentAt).min() else { return timer?.cancel() ?? () }
-    timer?.arm(at: oldest + .milliseconds(Int64(max(20, answer.retransmissionTimeout))))
+    timer?.arm(at: oldest + max(.milliseconds(20), retransmissionTimeout))
   }
 }

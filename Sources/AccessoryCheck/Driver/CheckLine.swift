@@ -49,6 +49,10 @@ final class CheckLine: ChannelHandler {
     return index
   }
 
+  func send(_ header: PacketHeader, payload: [UInt8] = [], remark: String = "") {
+    send(PacketWriter.packet(header, payload: payload), as: .packet(header), remark: remark)
+  }
+
   /// Records bytes without sending them; ``push(_:)`` sends the bytes in pieces.
   @discardableResult
   func write(_ bytes: [UInt8], as kind: WirePacket.Kind, remark: String = "") -> Int {
@@ -129,8 +133,7 @@ final class CheckLine: ChannelHandler {
   @discardableResult
   private func note(_ bytes: [UInt8], _ kind: WirePacket.Kind, _ direction: WireDirection) -> Int {
     recordedBytes += bytes.count
-    record.append(
-      WirePacket(index: record.count, time: loop.now, direction: direction, bytes: bytes, kind: kind))
+    record.append(WirePacket(index: record.count, time: loop.now, direction: direction, bytes: bytes, kind: kind))
     return record.count - 1
   }
 }

@@ -105,7 +105,7 @@ extension Checker {
         control: ControlBits(rawValue: control), sequence: device.lastSent &+ UInt8(truncatingIfNeeded: sequence),
         acknowledgement: device.lastInOrder &+ UInt8(truncatingIfNeeded: acknowledgement), session: session,
         payloadCount: payload.count)
-      device.line.send(PacketWriter.packet(header, payload: payload), as: .packet(header))
+      device.line.send(header, payload: payload)
     case .message(let id, let body): try send(ControlMessage(MessageID(rawValue: id), body: body).encoded, nil, device)
     case .data(let session, let bytes):
       try send([UInt8(session >> 8), UInt8(session & 0xFF)] + bytes, device.dataSession, device)
@@ -124,7 +124,7 @@ extension Checker {
       let header = PacketHeader(
         control: .ack, sequence: device.lastSent, acknowledgement: device.lastInOrder,
         session: session ?? device.controlSession, payloadCount: payload.count)
-      device.line.send(PacketWriter.packet(header, payload: payload), as: .packet(header))
+      device.line.send(header, payload: payload)
     }
   }
 }

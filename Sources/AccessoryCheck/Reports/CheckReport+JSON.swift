@@ -20,8 +20,7 @@ extension CheckReport: Report {
     Field(confirmed: "casesWarning", .tally, "number of broken rules that are warnings") { $0.counts.warnings }
     Field(confirmed: "casesNote", .tally, "number of broken rules that are notes") { $0.counts.notes }
     Field(confirmed: "casesSkipped", .tally, "number of skipped cases") { $0.counts.skipped }
-    Field(
-      "cases", \.results, .list(of: .result, count: 0...10_000), "the cases that were judged", isRequired: true)
+    Field("cases", \.results, .list(of: .result, count: 0...10_000), "the cases that were judged", isRequired: true)
     Field(
       "order", \.order,
       .optional(.words([("authentication", .authenticationFirst), ("identification", .identificationFirst)])),
@@ -157,8 +156,7 @@ private struct CheckEntry: Equatable {
       case .skipped: .skipped(reason ?? "")
       case .failed, .warning, .note: .failed(CheckFailure(text ?? "", packets ?? []))
       }
-    return CheckResult(
-      rule: rule, outcome: outcome, time: time, isStrict: kind == .failed && rule.severity != .error)
+    return CheckResult(rule: rule, outcome: outcome, time: time, isStrict: kind == .failed && rule.severity != .error)
   }
 
   /// One of the user's own cases; the file with the case need not exist when the report is read.
@@ -191,8 +189,7 @@ extension HostileReport {
     Field("attacks", \.attacks, .tally, "number of attacks", isRequired: true)
     Field(
       "failures", \.failures, .list(of: .object(Failure.format), count: 0...100_000),
-      "attacks that the accessory did "
-        + "not survive",
+      "attacks that the accessory did not survive",
       isRequired: true)
   }
 }

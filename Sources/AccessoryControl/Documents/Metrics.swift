@@ -43,8 +43,7 @@ extension ControlServer {
     family(
       "easim_accessory_attachments_total", "counter", "Number of times the accessory was plugged in.",
       each(\.tally.attachments))
-    family(
-      "easim_accessory_sessions_total", "counter", "Ended sessions of the accessory.", each(\.tally.sessions))
+    family("easim_accessory_sessions_total", "counter", "Ended sessions of the accessory.", each(\.tally.sessions))
     family(
       "easim_accessory_errors_total", "counter", "Warnings and refusals about the accessory.", each(\.tally.errors))
     family(

@@ -141,8 +141,7 @@ package final class ControlPort {
 
   private func serve(_ newcomer: Newcomer) {
     guard doors.count < Self.mostClients else {
-      return refuse(
-        newcomer, RPCError(.limit, "\(Self.mostClients) connections are open, which is the limit"))
+      return refuse(newcomer, RPCError(.limit, "\(Self.mostClients) connections are open, which is the limit"))
     }
     let client = server.makeClient()
     client.cameByPort = true

@@ -230,8 +230,7 @@ private struct ChangingBehavior: Equatable, Sendable {
 
   static let format = Record("changing behavior", "", ChangingBehavior()) {
     Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-    Field(
-      "behavior", \.behavior, .optional(Behavior.format.format), "the behavior (default: the profile's)")
+    Field("behavior", \.behavior, .optional(Behavior.format.format), "the behavior (default: the profile's)")
     Field("protocol", \.protocolName, .optional(.text), "only for sessions of this protocol (default: all)")
   }
 }

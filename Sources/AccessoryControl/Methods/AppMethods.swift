@@ -28,8 +28,7 @@ extension ControlMethods {
     },
     ControlMethod(
       "app.accessories", "List the accessories that an app sees in `connectedAccessories`.", .id(of: "app"),
-      .list(
-        "accessories", PublishedAccessory.answer, "in the order the accessories connected"),
+      .list("accessories", PublishedAccessory.answer, "in the order the accessories connected"),
       effect: .reads, errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}"
     ) { call, id in
       try call.server.apps.find(id).running().accessories

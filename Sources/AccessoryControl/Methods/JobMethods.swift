@@ -177,8 +177,7 @@ private struct BurstChoices: Equatable, Sendable {
       "maximum duration of a burst, and of a disconnect")
     Field(
       "reconnects", \.reconnects, .boolean,
-      "whether the run continues when the accessory disconnects and comes "
-        + "back")
+      "whether the run continues when the accessory disconnects and comes back")
     Field("allowLost", \.allowsLost, .boolean, "with `reconnects`: whether the run can pass even if bursts were lost")
   }
 

@@ -11,8 +11,7 @@ extension ControlMethods {
         + "has been called and the chosen accessory, if any, has connected. Call `accessory.list` to see which "
         + "accessories can be offered.",
       Showing.format,
-      .only(
-        "picker result", "outcome", .choice, "`chosen` means that the accessory has connected"),
+      .only("picker result", "outcome", .choice, "`chosen` means that the accessory has connected"),
       errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}",
       exampleResult: "{\"outcome\":\"chosen\"}"
     ) { call, params, answer in try show(params, call, answer) },

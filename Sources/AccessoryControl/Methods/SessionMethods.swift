@@ -137,8 +137,7 @@ private struct Writing: Equatable, Sendable {
     Field("session", \.session, .text, "the id of the session", isRequired: true)
     Field("data", \.sent.data, .optional(.text), "the bytes in base64")
     Field("text", \.sent.text, .optional(.text), "the bytes as text, instead of data")
-    Field(
-      "wait", \.wait, .duration(.zero ... .seconds(3_600)), "how long to wait for space, on the world's clock")
+    Field("wait", \.wait, .duration(.zero ... .seconds(3_600)), "how long to wait for space, on the world's clock")
   }
 }
 

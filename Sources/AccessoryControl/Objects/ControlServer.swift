@@ -66,8 +66,7 @@ public final class ControlServer {
   var portAddresses: [String] = []
 
   var jobs = ControlTable<ControlledJob>(kind: "job", prefix: "j")
-  var captures = ControlTable<ControlledCapture>(
-    kind: "capture", prefix: "c", most: ControlledCapture.mostCaptures)
+  var captures = ControlTable<ControlledCapture>(kind: "capture", prefix: "c", most: ControlledCapture.mostCaptures)
   var bursts = BurstTallies()
 
   /// Creates a server that contains the world `main`, which runs in real time.

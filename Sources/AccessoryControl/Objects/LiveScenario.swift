@@ -102,8 +102,7 @@ final class LiveScenario {
           scenario: scenario.name, summary: scenario.about.summary, client: app.name, passed: difference == nil,
           text: text, length: world.loop.now - timeline.beginning, timeline: events.map(\.json)))
     }
-    job.end(
-      report, isCancelled: isCancelled, text, ownForms: [.json: "[\(events.map(\.json).joined(separator: ","))]"])
+    job.end(report, isCancelled: isCancelled, text, ownForms: [.json: "[\(events.map(\.json).joined(separator: ","))]"])
   }
 
   /// Returns the app's notifications and sessions in the form that a scenario expects, but only those that concern the

@@ -110,8 +110,7 @@ package struct BurstPlanFile: Equatable, Sendable {
     Field("inFlight", \.inFlight, .integer(1...10_000), "maximum number of unanswered bursts in each session")
     Field(
       "warmUp", \.warmUp, .duration,
-      "time at the start of the phases during which bursts are verified but not "
-        + "measured")
+      "time at the start of the phases during which bursts are verified but not measured")
     Field("reconnect", \.reconnects, .boolean, "whether to continue when an accessory disconnects and comes back")
     Field("allowLost", \.allowsLost, .boolean, "with `reconnect`: whether the run can pass even if bursts were lost")
     Field("allowOverdue", \.allowsOverdue, .boolean, "whether the run can pass even if bursts began late")

@@ -31,8 +31,7 @@ package struct BurstRate: Equatable, Sendable {
     }
     throw OptionError(
       "'\(Excerpt.of(text))' is not a rate: write bursts per second, such as 50, or bytes per second, such as 7500B/s "
-        + "or "
-        + "100kB/s")
+        + "or 100kB/s")
   }
 
   /// Returns the number of bursts per second for bursts of this size.

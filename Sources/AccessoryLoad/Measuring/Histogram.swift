@@ -241,8 +241,7 @@ extension Histogram {
       seen += step.count
       let reached = 100 * Double(seen) / Double(total)
       while let level = levels.first, reached >= level {
-        lines.append(
-          PercentileLine(value: min(step.highest, maximum ?? 0), quantile: level / 100, count: seen))
+        lines.append(PercentileLine(value: min(step.highest, maximum ?? 0), quantile: level / 100, count: seen))
         levels.removeFirst()
         // All values are listed; finer percentiles would only repeat the last line.
         if seen == total { break }

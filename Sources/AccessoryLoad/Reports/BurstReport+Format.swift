@@ -373,8 +373,7 @@ private struct SeriesSection: Equatable {
     return ThroughputSeries(
       length: length,
       slices: slices.indices.map { index in
-        var slice = ThroughputSeries.Slice(
-          bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
+        var slice = ThroughputSeries.Slice(bursts: slices[index][0], bytes: slices[index][1], errors: slices[index][2])
         // Reports from earlier versions do not show when bytes were sent and received.
         if !flow.isEmpty { (slice.sent, slice.received) = (flow[index][0], flow[index][1]) }
         return slice

@@ -97,8 +97,7 @@ extension BurstReport {
       PageSection(
         "Throughput over time",
         figure("throughput", flowLines.map { ($0.style, $0.name) } + markLegend) { throughputChart($0) }, isChart: true),
-      PageSection(
-        "Latency over time", figure("map", shades + markLegend) { latencyMapChart($0) }, isChart: true),
+      PageSection("Latency over time", figure("map", shades + markLegend) { latencyMapChart($0) }, isChart: true),
       PageSection(
         "Latency by percentile",
         figure("percentiles", percentileSeries.map { ($0.style, $0.name) }) { percentileChart($0) }, isChart: true),
@@ -136,8 +135,7 @@ extension BurstReport {
     if let start { facts.append(("began", start.text)) }
     if runs > 1 { facts.append(("merged", "\(runs) runs; date, host and command are those of the first")) }
     if warmUp > 0 || warmUpTime > .zero {
-      facts.append(
-        ("warm-up", "\(FixedText.span(warmUpTime)), \(warmUp.counted("burst")), not measured"))
+      facts.append(("warm-up", "\(FixedText.span(warmUpTime)), \(warmUp.counted("burst")), not measured"))
     }
     if reconnections > 0 { facts.append(("reconnected", reconnections.counted("time"))) }
     if unaskedBytes > 0 {

@@ -75,8 +75,7 @@ extension BurstReport {
     if ending == BurstRunner.stillRunning {
       metrics.gauge("easim_burst_running", "Whether the load test is still running.", "1")
     } else {
-      metrics.gauge(
-        "easim_burst_passed", "Whether the load test passed.", outcome.isPassed ? "1" : "0")
+      metrics.gauge("easim_burst_passed", "Whether the load test passed.", outcome.isPassed ? "1" : "0")
     }
     metrics.gauge("easim_burst_measured_seconds", "How long was measured.", "\(measured.inSeconds)")
     metrics.gauge("easim_burst_bytes_per_second", "Payload bytes per second in one direction.", "\(bytesPerSecond)")
@@ -97,11 +96,9 @@ extension BurstReport {
     metrics.family(
       "easim_burst_baseline_passed", "gauge", "Whether a figure is no worse than in the baseline.",
       (comparison?.figures ?? []).map { ([("figure", $0.name)], $0.isRegression ? "0" : "1") })
-    metrics.histogram(
-      "easim_burst_latency_seconds", "Time from a burst's due time to its completion.", [([], latency)])
+    metrics.histogram("easim_burst_latency_seconds", "Time from a burst's due time to its completion.", [([], latency)])
     if service.total > 0 {
-      metrics.histogram(
-        "easim_burst_service_seconds", "Time from a burst's start to its completion.", [([], service)])
+      metrics.histogram("easim_burst_service_seconds", "Time from a burst's start to its completion.", [([], service)])
     }
     metrics.sizes("easim_burst_size_bytes", "Bytes of completed bursts.", sizes, sum: bytes)
     if !payloads.isEmpty {

@@ -59,8 +59,7 @@ private func runBurst(_ options: BurstOptions, _ console: Console) throws -> Exi
     output.write(report)
     return report.passed ? .done : .checkFailed
   }
-  let session = try BurstSession(
-    Array(addresses[share]), part, options.shared, output, runtime, console)
+  let session = try BurstSession(Array(addresses[share]), part, options.shared, output, runtime, console)
   session.wholePlan = plan
   if let start = options.start { try session.begin(at: start) }
   if let metrics = options.metrics { try session.serveMetrics(at: metrics, options.shared) }
@@ -134,8 +133,7 @@ struct BurstOptions: CommandOptions {
     Option(
       "--verify", \.verification, .optional(.choice), "the expected answer to each burst", standard: "echo; see --probe"
     ),
-    Option(
-      "--expect-reply", \.reply, .optional(.text), as: "HEX|LENGTH|FILE", "the reply that --verify reply expects"),
+    Option("--expect-reply", \.reply, .optional(.text), as: "HEX|LENGTH|FILE", "the reply that --verify reply expects"),
     Option("--probe", \.probes, "send one burst and print which --verify to use"),
     .settleAfter,
     Option("--warm-up", \.plan.warmUp, .duration, "send and verify for TIME before measuring").standard(nil).heading(

@@ -85,8 +85,7 @@ final class BurstSession {
     runner.startsAt = runtime.loop.now + left
     start = (planned, clock)
     let whole = Duration.milliseconds(left.wholeNanoseconds / 1_000_000)
-    console.err(
-      "easim: bursts begin at \(StartTime.text(planned)), in \(DurationText.format(whole)); \(clock.text)")
+    console.err("easim: bursts begin at \(StartTime.text(planned)), in \(DurationText.format(whole)); \(clock.text)")
   }
 
   func run() throws -> ExitCode {

@@ -38,8 +38,7 @@ final class CheckSession {
     settings.isStrict = options.isStrict
     settings.leavesOutUndeclared = options.isForFeatures
     settings.order = options.shared.tolerance.order ?? .auto
-    let chosen = try AccessoryTarget.choose(
-      at: options.address, options.shared.protocolName, on: runtime, console)
+    let chosen = try AccessoryTarget.choose(at: options.address, options.shared.protocolName, on: runtime, console)
     let plug = try AddressPlug(
       options.address, media, on: runtime.loop, options: cables.transport,
       where: { accessory in chosen.map { $0 == accessory.identity } ?? true },

@@ -30,8 +30,7 @@ private struct TraceOptions: CommandOptions {
   static let options: [Option<Self>] = [
     Option(
       "--out", \.out, .optional(.text), as: "FILE", "write the page to FILE (default: FILE.html beside the capture)"),
-    Option(
-      "--as", \.form, .optional(.choice), as: "FORM", "format of FILE, as for 'easim decode' (default: detected)"),
+    Option("--as", \.form, .optional(.choice), as: "FORM", "format of FILE, as for 'easim decode' (default: detected)"),
     .traceLimit,
   ]
 }

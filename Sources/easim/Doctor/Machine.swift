@@ -123,8 +123,7 @@ enum Machine {
     if master >= 0 { close(master) }
     return master >= 0
       ? .works("pseudo terminals")
-      : .fails(
-        "\(SystemError("make a pseudo terminal", code: code))", remedy: "sudo mount -t devpts devpts /dev/pts")
+      : .fails("\(SystemError("make a pseudo terminal", code: code))", remedy: "sudo mount -t devpts devpts /dev/pts")
   }
 
   // MARK: Authentication

@@ -247,8 +247,7 @@ struct EADemoApp: Equatable {
     case .opened(let accessory, let name):
       opened += 1
       current = opened
-      sessions.append(
-        EADemoSession(number: current, connectionID: accessory.connectionID, protocolName: name))
+      sessions.append(EADemoSession(number: current, connectionID: accessory.connectionID, protocolName: name))
       stopWaiting()
       return [say(opened > 1 ? "session \(current) open on \(name)" : "session open on \(name)")]
     case .refused(let text):

@@ -90,8 +90,7 @@ extension EADemoScreen {
       let bytes = received.from(row * wide).prefix(wide)
       let hex = Hex.spaced(bytes)
       let letters = String(decoding: bytes.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }, as: UTF8.self)
-      return Row(
-        text: "  \(hex.padded(to: 3 * wide + 1))\(letters)", style: .quiet)
+      return Row(text: "  \(hex.padded(to: 3 * wide + 1))\(letters)", style: .quiet)
     }
     let below = received.count - (bottom + 1) * wide
     return below > 0 ? rows + [Row(text: "  … \(below.counted("more byte"))", style: .quiet)] : rows

@@ -56,8 +56,7 @@ struct PipeOptions: CommandOptions {
     },
     Option(
       "--as-accessory", \.profile, .optional(.text), as: "PROFILE",
-      "act as this accessory instead of as the "
-        + "device"),
+      "act as this accessory instead of as the device"),
     Option("--on", \.place, .text, as: "ADDR", "with --as-accessory: where to plug it in, as for easim run")
       .standard("local:"),
     Option("--reconnect", \.reconnects, "continue with a new session if the other end comes back"),

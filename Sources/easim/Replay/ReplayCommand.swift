@@ -71,8 +71,7 @@ private struct ReplayOptions: CommandOptions {
     Option("--mask", \.mask, .optional(.text), as: "FILE", "do not compare the bytes listed in FILE"),
     Option(
       "--learn", \.learn, .optional(.text), as: "FIRST", "print a mask of the bytes in which two recordings differ"),
-    Option(
-      "--any-order", \.takesAnyOrder, "with --on: sessions of different protocols may be opened in any order"),
+    Option("--any-order", \.takesAnyOrder, "with --on: sessions of different protocols may be opened in any order"),
     .report.described("write a report to FILE: .xml (JUnit), .html or .json"),
     .auth, .identification, .order, .firstWriteDelay, .fault, .seed, .allowRemote, .anyUser,
     .timeout.described("with --at: how long to wait for the accessory to connect and to answer"), .settleAfter,
@@ -190,8 +189,7 @@ private func playAccessory(
     console.err("easim: cannot be plugged in at \(place): \(failure)")
     return Played(code: .usage)
   }
-  return Played(
-    progress: progress, stoppedBy: runtime.stopper, time: runtime.loop.now)
+  return Played(progress: progress, stoppedBy: runtime.stopper, time: runtime.loop.now)
 }
 
 /// Prints what a replay is waiting for, if it has been waiting for the same thing for a while.
@@ -239,8 +237,7 @@ private func playApp(
   _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil) { progress = app.progress }
   if host.explainRefusal(console) { return Played(code: .refused) }
   if app.isOver || runtime.signal != nil {
-    return Played(
-      progress: progress, stoppedBy: runtime.stopper, time: runtime.loop.now)
+    return Played(progress: progress, stoppedBy: runtime.stopper, time: runtime.loop.now)
   }
   let (code, text) = host.target.explanation(within: options.shared.timeout)
   console.err("easim: \(text)")

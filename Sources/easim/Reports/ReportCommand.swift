@@ -46,8 +46,7 @@ private struct ReportOptions: CommandOptions {
     Operand(\.verb, .choice), Operand(each: "FILE…", 1...1_000_000, \.paths, .text),
   ]
   static let options: [Option<Self>] = [
-    .report.described(
-      "write it as .json, .html or .xml (JUnit); load tests also as .csv, .hgrm, .om or .prom"),
+    .report.described("write it as .json, .html or .xml (JUnit); load tests also as .csv, .hgrm, .om or .prom"),
     Option(
       "--fail-if", \.limits, as: "LIMIT",
       "fail if it holds: 'p99>50ms', 'rate<100/s', 'errors>0.1%'; compare: 'p50>+10%'", isRepeatable: true

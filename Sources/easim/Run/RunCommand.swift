@@ -196,8 +196,7 @@ private func profiles(_ options: RunOptions) throws -> [Profile] {
 private func runScenario(_ name: String, _ options: RunOptions, _ console: Console) throws -> ExitCode {
   let file = try ScenarioLibrary(profiles: Profiles.library).file(name)
   guard case .scenario(var scenario) = file else {
-    throw UsageError(
-      "the scenario \(name) has 'apps' and runs in one process: easim scenario run \(name.shellWord)")
+    throw UsageError("the scenario \(name) has 'apps' and runs in one process: easim scenario run \(name.shellWord)")
   }
   let own = try profiles(options)
   let address = try Address(typed: options.place.replacing("{index}", with: "1"))
@@ -277,8 +276,7 @@ struct ControlledRun {
           $0.interByteTimeout = interByteTimeout
         })
     }
-    let terminal = try RunTerminal(
-      places.options, shared, console, on: runtime.loop, perform: server.performOnAll)
+    let terminal = try RunTerminal(places.options, shared, console, on: runtime.loop, perform: server.performOnAll)
     _ = runtime.run(until: { terminal?.isOver == true }, limit: limit)
     terminal?.close()
     server.stop()

@@ -125,8 +125,7 @@ struct PlanPlay {
       ("--client", options.client != nil), ("--at", options.place != nil), ("--real-time", options.isRealTime),
     ]
     for (option, _) in unfit.filter(\.1) {
-      throw UsageError(
-        "\(option) is for scenarios with one app and expectations, and this one has 'apps'")
+      throw UsageError("\(option) is for scenarios with one app and expectations, and this one has 'apps'")
     }
     self.plan = plan
     self.console = console

@@ -65,8 +65,7 @@ struct ScenarioOptions: CommandOptions {
     Option("--real-time", \.isRealTime, "run in real time, with real authentication"),
     Option("--all", \.playsAll, "run: run all scenarios in virtual time, one line each"),
     .report.described("with --all: write the results: .json, .html or .xml (JUnit)"),
-    Option(
-      "--at", \.place, .optional(.text), as: "ADDR", "run with the accessories at ADDR, in real time"),
+    Option("--at", \.place, .optional(.text), as: "ADDR", "run with the accessories at ADDR, in real time"),
     .shard.described("with --all: run part I of N"),
     .allowEmpty.described("with --all: exit with 0 even if the part has no scenarios"),
     .fault, .timeout.described("how long to wait for the accessories at --at"), .allowExec, .allowRemote, .anyUser,
@@ -229,8 +228,7 @@ private func add(
   trace.runs.append(run(recorder, verdict, options.clientName(for: scenario)))
   guard let other = options.otherName(for: scenario) else { return }
   let beside = TraceRecorder(program: "", command: "", time: "virtual", limit: recorder.limit)
-  trace.runs.append(
-    run(beside, try playVirtually(scenario, options, client: other, recorder: beside).verdict, other))
+  trace.runs.append(run(beside, try playVirtually(scenario, options, client: other, recorder: beside).verdict, other))
 }
 
 /// Plays one scenario in virtual time; returns the result and how long the scenario took.

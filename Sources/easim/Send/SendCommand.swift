@@ -142,8 +142,7 @@ private func send(
   let timeout = options.shared.timeout
   let plan = try options.plan(runtime.loop.random.derived("send"))
   if let text = options.unescaped {
-    console.err(
-      "easim: the backslash in '\(text)' is sent as it is; with --escape it begins an escape such as \\n")
+    console.err("easim: the backslash in '\(text)' is sent as it is; with --escape it begins an escape such as \\n")
   }
   let report = options.isRaw ? console.showProgress : console.show
   let sender = Sender(

@@ -44,8 +44,7 @@ private struct ServeOptions: CommandOptions {
       "--remote", \.remote, .optional(.text), as: "HOST:PORT",
       "also serve on a TCP port, for clients that know the token"),
     Option("--http", \.http, .optional(.text), as: "HOST:PORT", "serve HTTP there", standard: "127.0.0.1:0"),
-    Option(
-      "--keep", \.keep, .optional(.text), as: "DIR", "keep captures and run reports in this folder"),
+    Option("--keep", \.keep, .optional(.text), as: "DIR", "keep captures and run reports in this folder"),
     .allowExec, .allowRemote, .anyUser, .seed,
   ]
   static let rules: [OptionRule] = [.exclusive(["--stdio", "--http"])]

@@ -61,43 +61,6 @@ import Testing
     #expect(try LoadRig(plan, bytesPerSecond: 50_000).finish().passed)
   }
 
-  @Test func allMistakesOfAFileAreReportedAtOnceWithTheirPlaces() {
-    let text = """
-      {
-        phases: [
-          { name: 'a', for: '10', rate: 5 },
-          { fro: '1s', rate: -1 },
-        ],
-        failIf: ['p99<5ms'],
-        sise: 5,
-      }
-      """
-    do {
-      _ = try Self.plan(text)
-      Issue.record("read")
-    } catch {
-      let message = "\(error)"
-      for part in [
-        "day.json5:3:23", "'10' has no unit", "day.json5:4", "did you mean 'for'?", "day.json5:6:12",
-        "did you mean 'p99>5ms'?",
-        "day.json5:7:3", "did you mean 'size'?",
-      ] { #expect(message.contains(part), "\(part): \(message)") }
-    }
-  }
-
-  @Test(arguments: [
-    ("{ phases: [] }", "phases"), ("{}", "a plan needs 'phases', or 'for' or 'count'"),
-    ("{ phases: [{ for: '1s', rate: 0 }] }", "no burst is due"),
-    ("{ warmUp: '2s', phases: [{ for: '1s', rate: 9 }] }", "nothing would be measured"),
-  ]) func aPlanThatCannotBeRunIsRefused(text: String, complaint: String) {
-    do {
-      _ = try Self.plan(text)
-      Issue.record("read")
-    } catch {
-      #expect("\(error)".contains(complaint), "\(error)")
-    }
-  }
-
   @Test func reportsOfOnePlanAreMergedPhaseByPhase() throws {
     var sum = try LoadRig(try Self.plan(), seed: 1).finish()
     try sum.add(try LoadRig(try Self.plan(), seed: 2).finish())

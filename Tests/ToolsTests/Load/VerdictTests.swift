@@ -123,40 +123,16 @@ import Testing
     }
   }
 
-  @Test func aComparisonStandsInEveryFormat() {
-    let report = Self.report()
-    var slower = Self.report { $0.bytes = 1_000 }
-    _ = slower.compare(with: report, tolerance: 0.1)
-    for form in BurstReport.forms + [.text] {
-      let text = slower.text(as: form)
-      #expect(text.contains("throughput") && text.lowercased().contains("baseline"), "\(text)")
-    }
-  }
-
   // MARK: Forms for programs
 
-  @Test func aTableHasOneFigureOnEachLineAndNoFormula() throws {
+  @Test func aTableHasNoFormula() throws {
     let report = Self.report { report in
       report.sites = [BurstReport.Site()]
       report.sites[0].serial = "=cmd|'/c calc',\"x\""
       report.addError(.different, 2, "burst 1,\nand more")
     }
-    let lines = report.csv.split(separator: "\r\n")
-    #expect(lines.first == "section,at_seconds,name,value,unit")
-    #expect(lines.contains("summary,,completed,100,bursts"))
-    #expect(lines.contains("latency,,p99,10000000,ns"))
-    #expect(lines.contains { $0.hasPrefix("errors,,different,2,\"burst 1") })
+    #expect(report.csv.split(separator: "\r\n").contains { $0.hasPrefix("errors,,different,2,\"burst 1") })
     #expect(!report.csv.contains(",=cmd"))
-  }
-
-  @Test func metricsAreOnePerLineAndOpenMetricsHasAnEnd() {
-    let report = Self.report()
-    let open = report.metrics(isOpen: true)
-    #expect(open.hasSuffix("# EOF\n"))
-    #expect(open == report.metrics(isOpen: false) + "# EOF\n")
-    #expect(open.contains("easim_burst_latency_seconds_bucket{le=\"0.01\"} 0\n"))
-    #expect(open.contains("easim_burst_latency_seconds_bucket{le=\"+Inf\"} 100\n"))
-    #expect(open.contains("easim_burst_bursts{state=\"completed\"} 100\n"))
   }
 
   @Test func anAccessoryThatAnswersNothingPointsToTheProbe() throws {

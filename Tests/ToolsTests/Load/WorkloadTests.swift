@@ -291,17 +291,14 @@ import Testing
     ("{ count: 1, size: 5, script: [{ send: 'a' }] }", "only one of 'size', 'payloads' and 'script'"),
     ("{ count: 1, script: [{ send: 'a' }], inFlight: 2 }", "can be distinguished"),
     ("{ count: 1, think: '1s', inFlight: 2 }", "one burst at a time"),
-    ("{ count: 1, script: [{}] }", "a burst needs a 'size', or bytes to 'send'"),
     ("{ count: 1, script: [{ send: 'a', size: 5 }] }", "this one has both"),
     ("{ count: 1, script: [{ send: '' }] }", "script[0].send"),
     ("{ count: 1, script: [{ send: 'a', weight: 2 }] }", "weight"),
-    ("{ count: 1, script: [{ send: 'a', expect: 'txt:b' }] }", "expected echo, none, text:…"),
     ("{ count: 1, script: [{ send: 'a', expect: 'regex:(' }] }", "the regex is wrong at character 1: this ( has no )"),
     ("{ count: 1, script: [{ send: 'a', expect: 'file:x' }] }", "a plan has no file"),
     ("{ count: 1, script: [{ send: 'a', expect: 'echo', read: 5 }] }", "omit this"),
-    ("{ count: 1, script: [{ send: 'a', read: 'soon' }] }", "expected a number of bytes"),
-    ("{ count: 1, accessories: { a: 2 } }", "there is no rate"),
-    ("{ count: 1, payloadz: [] }", "did you mean 'payloads'?"),
+    ("{ count: 1, failIf: ['p99<5ms'] }", "did you mean 'p99>5ms'?"), ("{ phases: [] }", "phases"),
+    ("{ phases: [{ for: '1s', rate: 0 }] }", "no burst is due"),
   ]) func mistakesAreNamedWithTheirPlace(text: String, complaint: String) {
     do {
       _ = try Self.plan(text)

@@ -27,8 +27,7 @@ extension BurstReport {
     let most = lines.filter { $0.quantile < 1 }.map { Self.nines($0.quantile) }.max() ?? 1
     let goals = goals(onTimes: true)
     let values = lines.map { Double($0.value) } + goals.map(\.at)
-    var plot = Plot(
-      width, x: Axis(nines: most), y: Axis(logarithmic: values.min() ?? 1e6, values.max() ?? 1e6, .time))
+    var plot = Plot(width, x: Axis(nines: most), y: Axis(logarithmic: values.min() ?? 1e6, values.max() ?? 1e6, .time))
     if lines.isEmpty { plot.note("no burst was completed") }
     for (style, name, lines) in series {
       let points = lines.map { line in
