@@ -214,8 +214,7 @@ import Testing
 
   @Test func controlCEndsTheRunWithAReport() throws {
     let accessory = try Accessory(on: .unix, in: place)
-    let burst = try Program(
-      "burst", accessory.address, "--for", "1h", "--json", "--report", place.file("r.json"))
+    let burst = try Program("burst", accessory.address, "--for", "1h", "--json", "--report", place.file("r.json"))
     try burst.line("\"event\":\"progress\"")
     burst.send(SIGINT)
     let end = try burst.wait()
@@ -315,8 +314,7 @@ import Testing
     let lines = try EventLines(send.out)
     // The fault delays the handshake and the echo in both directions.
     #expect(try #require(lines.events("result").last?["t"]?.number) > 0.2)
-    let cut = try Program.run(
-      "burst", accessory.address, "--count", "1000", "--fault", "cut,packets=100", "--json")
+    let cut = try Program.run("burst", accessory.address, "--count", "1000", "--fault", "cut,packets=100", "--json")
     #expect(cut.ending == .exit(5), "\(cut.err)")
     #expect(try EventLines(cut.out).events("fault").isEmpty == false)
     let lossy = try Program.run(

@@ -61,8 +61,7 @@ import Testing
 
   @Test(arguments: ["file", "folder", "base"]) func programsThatOthersCanWriteNeedAllowExec(writable: String) throws {
     place.makeFolder("base")
-    let base = place.write(
-      "{ version: 1, extends: 'echo', behavior: 'exec:cat' }", to: "base/base.json5")
+    let base = place.write("{ version: 1, extends: 'echo', behavior: 'exec:cat' }", to: "base/base.json5")
     let file = place.write("{ version: 1, extends: 'base/base.json5' }", to: "mine.json5")
     let changed = ["file": base, "folder": place.file("base"), "base": base][writable]
     chmod(try #require(changed), writable == "folder" ? 0o777 : writable == "file" ? 0o666 : 0o660)

@@ -64,8 +64,7 @@ import Testing
   @Test func aServersAccessoriesAreListedToo() throws {
     let server = try local.start("serve", "--control", local.place.file("control"))
     try server.line("http://")
-    let added = try local.run(
-      "ctl", "--control", local.place.file("control"), "accessory.add", "profile=echo")
+    let added = try local.run("ctl", "--control", local.place.file("control"), "accessory.add", "profile=echo")
     #expect(added.ending == .exit(0), "\(added.err)")
     #expect(try interfaces().map(\.display) == ["easim: Echo at world main (process \(server.number))"])
     server.send(SIGINT)

@@ -89,8 +89,7 @@ import Testing
     defer { close(writer) }
     let blanks = [UInt8](repeating: 0x20, count: 4_096)
     while write(writer, blanks, blanks.count) > 0 {}
-    let send = try Program(
-      path: BuiltProducts.easim, ["send", "unix:\(path)", "--text", "x", "--info-plist", plist])
+    let send = try Program(path: BuiltProducts.easim, ["send", "unix:\(path)", "--text", "x", "--info-plist", plist])
     // easim has read the first bytes, so the FIFO has room again. easim now waits for the remaining bytes, which never
     // arrive.
     var question = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)

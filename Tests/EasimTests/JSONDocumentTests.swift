@@ -47,8 +47,7 @@ import Testing
       ("flicker,empty=5ms,gap=5ms", "echo"), ("session,refuse", "none"), ("authentication,wrong", "none"),
     ] {
       let accessory = try Accessory(on: .unix, in: place, "--quirk", quirk, "--json")
-      let send = try Program.run(
-        "send", accessory.address, "--10k", "--expect", expect, "--json", "--timeout", "1s")
+      let send = try Program.run("send", accessory.address, "--10k", "--expect", expect, "--json", "--timeout", "1s")
       lines += try EventLines(send.out).events
       lines += try EventLines(try accessory.interrupt().out).events
     }

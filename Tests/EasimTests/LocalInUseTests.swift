@@ -73,13 +73,11 @@ import Testing
     let wrong = try local.run("send", "--text", "hello", "--protocol", "com.example.ecko")
     #expect(wrong.ending == .exit(2))
     #expect(wrong.err.contains("did you mean 'com.example.echo'?"), "\(wrong.err)")
-    let byProtocol = try local.run(
-      "send", "--text", "hello", "--expect", "echo", "--protocol", "com.example.echo")
+    let byProtocol = try local.run("send", "--text", "hello", "--expect", "echo", "--protocol", "com.example.echo")
     #expect(byProtocol.ending == .exit(0), "\(byProtocol.err)")
     let bySerial = try local.run("send", "local:EW1-0001", "--text", "hello", "--expect", "echo")
     #expect(bySerial.ending == .exit(0), "\(bySerial.err)")
-    let byDirectory = try Program.run(
-      "send", "local:\(local.path)#EW1-0001", "--text", "hello", "--expect", "echo")
+    let byDirectory = try Program.run("send", "local:\(local.path)#EW1-0001", "--text", "hello", "--expect", "echo")
     #expect(byDirectory.ending == .exit(0), "\(byDirectory.err)")
     run.send(SIGINT)
     #expect(try run.wait().ending == .exit(0))

@@ -139,8 +139,7 @@ import Testing
   }
 
   @Test func sessionsOfAnAccessoryWaitForConnections() throws {
-    let accessory = try Program(
-      "pipe", "--as-accessory", "echo", "--on", address("a"), "--listen", address("p"))
+    let accessory = try Program("pipe", "--as-accessory", "echo", "--on", address("a"), "--listen", address("p"))
     try accessory.line("unix:")
     let host = try Program("send", address("a"), "--text", "hello", "--expect", "echo", "--timeout", "1m")
     try host.line("session 1 open")

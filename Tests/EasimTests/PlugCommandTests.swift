@@ -75,8 +75,7 @@ import Testing
   @Test(arguments: [(keyboard, ["--any-device"]), (accessory, [])])
   func whatMayBeAttachedIsAskedFor(list: [UInt8], options: [String]) throws {
     let server = try OddServer()
-    let plug = try Program(
-      path: BuiltProducts.easim, ["plug", server.address, "--timeout", "20s"] + options)
+    let plug = try Program(path: BuiltProducts.easim, ["plug", server.address, "--timeout", "20s"] + options)
     let client = try server.accept()
     client.send(list)
     #expect(try server.accept().receive(8) == [0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0])

@@ -52,8 +52,7 @@ import Testing
   @Test func hostsThatComeOneAfterTheOtherAreAllServed() throws {
     let accessory = try Accessory(on: .unix, in: place)
     for text in ["one", "two", "three"] {
-      #expect(
-        try Program.run("send", accessory.address, "--text", text, "--expect", "echo").ending == .exit(0))
+      #expect(try Program.run("send", accessory.address, "--text", text, "--expect", "echo").ending == .exit(0))
     }
     #expect(try accessory.interrupt().err.contains("3 sessions were served, 22 bytes in all"))
   }
@@ -79,8 +78,7 @@ import Testing
 
   @Test func hexBytesMayExpectOtherBytes() throws {
     let accessory = try Accessory(on: .unix, in: place)
-    #expect(
-      try Program.run("send", accessory.address, "--hex", "01 02 ff", "--expect", "0102FF").ending == .exit(0))
+    #expect(try Program.run("send", accessory.address, "--hex", "01 02 ff", "--expect", "0102FF").ending == .exit(0))
     try accessory.interrupt()
   }
 
@@ -123,8 +121,7 @@ import Testing
 
   @Test func aHostThatShowsEarlyShowsTheAccessoryWithoutProtocolsFirst() throws {
     let accessory = try Accessory(on: .unix, in: place)
-    let send = try Program.run(
-      "send", accessory.address, "--text", "x", "--expect", "echo", "--early", "--json")
+    let send = try Program.run("send", accessory.address, "--text", "x", "--expect", "echo", "--early", "--json")
     #expect(send.ending == .exit(0))
     #expect(try EventLines(send.out).events("connect").map(\.protocols) == [[], ["com.lawaken.iap2"]])
     try accessory.interrupt()

@@ -200,8 +200,7 @@ import Testing
 
   @Test func anAccessoriesEndThatNobodyJoinsWaits() throws {
     let place = TemporaryFolder()
-    let run = try Program.run(
-      "run", "--scenario", "flicker", "--on", "unix:\(place.file("s.sock"))", "--for", "50ms")
+    let run = try Program.run("run", "--scenario", "flicker", "--on", "unix:\(place.file("s.sock"))", "--for", "50ms")
     #expect(run.ending == .exit(0))
     #expect(run.err.contains("flicker was stopped early"))
   }

@@ -67,8 +67,7 @@ import Testing
 
   @Test func aScriptIsPlayedInOrder() throws {
     let accessory = try Accessory(on: .unix, in: place)
-    place.write(
-      Array("# two requests\ntext A\\n\nexpect text:A\\n\n\nhex 02 03\nread 2\n".utf8), to: "script")
+    place.write(Array("# two requests\ntext A\\n\nexpect text:A\\n\n\nhex 02 03\nread 2\n".utf8), to: "script")
     let send = try Program.run("send", accessory.address, "--script", place.file("script"))
     #expect(send.ending == .exit(0), "\(send.out)\(send.err)")
     #expect(send.out.contains("4 bytes sent, 4 bytes came back, 2 verified"))
@@ -95,8 +94,7 @@ import Testing
 
   @Test func aReplyThatStopsHalfWayIsPrintedAtTheTimeout() throws {
     let accessory = try Accessory(on: .unix, in: place)
-    let send = try Program.run(
-      "send", accessory.address, "--text", "half", "--read", "8", "--timeout", "1s")
+    let send = try Program.run("send", accessory.address, "--text", "half", "--read", "8", "--timeout", "1s")
     #expect(send.ending == .exit(4))
     #expect(send.outLines.contains("half"))
     #expect(send.err.contains("4 of 4 bytes were sent and 4 were received"))

@@ -26,8 +26,7 @@ import Testing
   @Test func theShardsOfWorldsMergeIntoTheBytesOfTheSingleRun() throws {
     let place = TemporaryFolder()
     let options = ["--forbid", "windowFull"]
-    let whole = try Self.run(
-      ["soak", "--seeds", "12", "--seed", "70", "--report", place.file("whole.json")] + options)
+    let whole = try Self.run(["soak", "--seeds", "12", "--seed", "70", "--report", place.file("whole.json")] + options)
     #expect(whole.ending == .exit(1))
     for shard in 1...3 {
       let run = try Self.soak(place, shard, of: 3, "--forbid", "windowFull")
@@ -49,8 +48,7 @@ import Testing
     let merge = try Program.run("report", "merge", place.file(""), "--report", place.file("most.txt.json"))
     #expect(merge.ending == .exit(1))
     #expect(merge.err.contains("1 shard of 4 missing: 3/4; run each again with --shard"))
-    #expect(
-      merge.outLines.last?.hasPrefix("9 worlds, seeds 70 to 81, shards 1-2 and 4 of 4: all passed") == true)
+    #expect(merge.outLines.last?.hasPrefix("9 worlds, seeds 70 to 81, shards 1-2 and 4 of 4: all passed") == true)
     let twice = try Program.run("report", "merge", place.file("most.txt.json"), place.file("2.json"))
     #expect(twice.ending == .exit(2))
     #expect(twice.err.contains("2.json: with this report, shard 2/4 is in two reports"))
@@ -64,8 +62,7 @@ import Testing
 
   @Test func aShardThatWasStoppedIsNotAdded() throws {
     let place = TemporaryFolder()
-    let long = try Program(
-      "soak", "--seeds", "100000000", "--shard", "1/2", "--json", "--report", place.file("a.json"))
+    let long = try Program("soak", "--seeds", "100000000", "--shard", "1/2", "--json", "--report", place.file("a.json"))
     try long.line("\"event\":\"progress\"")
     long.send(SIGINT)
     #expect(try long.wait().ending == .exit(1))
@@ -102,8 +99,7 @@ import Testing
       environment: ["CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "5"]
     ).wait()
     #expect(run.ending == .exit(2))
-    #expect(
-      run.err.contains("CI_NODE_INDEX=0: with CI_NODE_TOTAL=5, expected 1 to 5; --shard I/N sets the shard"))
+    #expect(run.err.contains("CI_NODE_INDEX=0: with CI_NODE_TOTAL=5, expected 1 to 5; --shard I/N sets the shard"))
   }
 
   @Test func aShardWithoutWorldsPassesOnlyWhereThatIsAllowed() throws {

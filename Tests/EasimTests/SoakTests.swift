@@ -6,8 +6,7 @@ import Testing
   @Test(arguments: [3, 17, 4_711]) func twoProcessesWriteOneTranscript(seed: Int) throws {
     let place = TemporaryFolder()
     for file in ["one", "two"] {
-      let run = try Program.run(
-        "soak", "--seed", "\(seed)", "--seeds", "1", "--transcript", place.file(file))
+      let run = try Program.run("soak", "--seed", "\(seed)", "--seeds", "1", "--transcript", place.file(file))
       #expect(run.ending == .exit(0), "\(run.err)")
     }
     let text = place.text("one")

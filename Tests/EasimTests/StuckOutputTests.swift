@@ -20,8 +20,7 @@ import Testing
 
   @Test(arguments: [[], ["--json"]]) func anUnreadStdoutHoldsUpNeitherTheWireNorCtrlC(words: [String]) throws {
     let pipe = try FullPipe(in: place)
-    let run = try Program(
-      path: BuiltProducts.easim, ["run", "echo", "--on", address] + words, stdout: pipe.writingEnd)
+    let run = try Program(path: BuiltProducts.easim, ["run", "echo", "--on", address] + words, stdout: pipe.writingEnd)
     #expect(try send().ending == .exit(0))
     run.send(SIGINT)
     let end = try run.wait()

@@ -22,8 +22,7 @@ import Testing
     ("high speed", USBMock.plain),
     (
       "full speed",
-      shape(
-        USBMock.interface(0, iAP, [[7, 5, 0x81, 2, 0x40, 0, 0], [7, 5, 0x02, 2, 0x40, 0, 0]]))
+      shape(USBMock.interface(0, iAP, [[7, 5, 0x81, 2, 0x40, 0, 0], [7, 5, 0x02, 2, 0x40, 0, 0]]))
     ),
     ("OUT before IN", shape(USBMock.interface(0, iAP, [USBMock.bulkOut, USBMock.bulkIn]))),
     ("an interrupt endpoint more", shape(USBMock.interface(0, iAP, [[7, 5, 0x84, 3, 8, 0, 10]] + pair))),
@@ -287,8 +286,7 @@ import Testing
     try demo.line("No Accessories Connected")
     demo.send(SIGTERM)
     let remains = try demo.wait()
-    #expect(
-      remains.err.contains("ExternalAccessory: usb:1-2 is in use by another process"), "\(remains.err)")
+    #expect(remains.err.contains("ExternalAccessory: usb:1-2 is in use by another process"), "\(remains.err)")
   }
 
   private func mock(_ options: String...) -> USBMock {

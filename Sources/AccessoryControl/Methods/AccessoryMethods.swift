@@ -15,7 +15,7 @@ extension ControlMethods {
 
   private static let adding = [
     ControlMethod(
-      "accessory.add", "Create one or more simulated accessories, not yet plugged in.", AddingAccessory.format,
+      "accessory.add", "Create one or more simulated accessories, not yet plugged in.", .all(AddingAccessory.format),
       .list("accessories", "the ids, in order"),
       errors: [.unknown, .gone, .limit, .time, .address, .notAllowed],
       example: "{\"profile\":\"lawk-view\",\"quirks\":[\"flicker\"]}"
@@ -41,37 +41,50 @@ extension ControlMethods {
       "accessory.quirk",
       "Add or remove an accessory's quirks. If the accessory is plugged in, the change takes effect the next time it "
         + "is plugged in.",
-      ChangingQuirks.format, changedQuirks, errors: [.unknown, .gone],
+      .init(
+        "changing quirks", .id(of: "accessory"),
+        Argument(
+          "add", .list(of: Quirk.format.format), "quirks to add; each replaces a quirk of the same kind", from: []),
+        Argument("remove", .list(of: .text), "names of quirks to remove", from: [])),
+      changedQuirks, errors: [.unknown, .gone],
       example: "{\"accessory\":\"a1\",\"add\":[\"no-status\"],\"remove\":[\"flicker\"]}"
-    ) { call, params in
-      let accessory = try call.server.accessories.find(params.accessory)
+    ) { call, accessory, added, removed in
+      let accessory = try call.server.accessories.find(accessory)
       let known = Quirk.format.names
-      for name in params.remove where !known.contains(name) {
+      for name in removed where !known.contains(name) {
         throw RPCError(.params, "remove: unknown quirk '\(Excerpt.of(name))'\(Suggestion.hint(for: name, in: known))")
       }
       let isNow = accessory.change { profile in
-        profile.quirks.removeAll { params.remove.contains($0.name) }
-        for quirk in params.add { profile.apply(quirk) }
+        profile.quirks.removeAll { removed.contains($0.name) }
+        for quirk in added { profile.apply(quirk) }
       }
       return (isNow, accessory.profile.quirks)
     },
     ControlMethod(
       "accessory.behavior", "Choose how an accessory behaves in sessions opened from now on.",
-      ChangingBehavior.format, errors: [.unknown, .gone, .notAllowed],
+      .init(
+        "changing behavior", .id(of: "accessory"),
+        Argument(optional: "behavior", Behavior.format.format, "the behavior (default: the profile's)"),
+        Argument(optional: "protocol", .text, "only for sessions of this protocol (default: all)")),
+      errors: [.unknown, .gone, .notAllowed],
       example: "{\"accessory\":\"a1\",\"behavior\":\"source,rate=500,text=tick\"}"
-    ) { call, params in
-      let accessory = try call.server.accessories.find(params.accessory)
-      if case .exec? = params.behavior { try admitPrograms(call) }
-      try accessory.set(params.behavior, for: params.protocolName)
+    ) { call, accessory, behavior, protocolName in
+      let accessory = try call.server.accessories.find(accessory)
+      if case .exec? = behavior { try admitPrograms(call) }
+      try accessory.set(behavior, for: protocolName)
     },
     ControlMethod(
       "accessory.take",
       "Let this client take over an accessory's sessions opened from now on, reading and writing as the accessory. A "
         + "`session` notification with the event `opened` announces each session.",
-      Taking.format, errors: [.unknown, .gone, .state],
+      .init(
+        "taking", .id(of: "accessory"),
+        Argument(
+          optional: "protocols", .list(of: .text), "the protocols whose sessions the client takes over (default: all)")),
+      errors: [.unknown, .gone, .state],
       example: "{\"accessory\":\"a1\",\"protocols\":[\"com.lawaken.iap2\"]}"
-    ) { call, params in
-      try call.server.accessories.find(params.accessory).take(params.protocols, by: call.client)
+    ) { call, accessory, protocols in
+      try call.server.accessories.find(accessory).take(protocols, by: call.client)
     },
     received,
     ControlMethod(
@@ -208,41 +221,5 @@ private struct AddingAccessory: Equatable, Sendable {
       do { return try Recording(capture: bytes) } catch { throw RPCError(.params, "recordingData: \(error)") }
     case (_?, _?): throw RPCError(.params, "only one of the parameters recording and recordingData can be given")
     }
-  }
-}
-
-private struct ChangingQuirks: Equatable, Sendable {
-  var accessory = ""
-  var add: [Quirk] = []
-  var remove: [String] = []
-
-  static let format = Record("changing quirks", "", ChangingQuirks()) {
-    Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-    Field("add", \.add, .list(of: Quirk.format.format), "quirks to add; each replaces a quirk of the same kind")
-    Field("remove", \.remove, .list(of: .text), "names of quirks to remove")
-  }
-}
-
-private struct ChangingBehavior: Equatable, Sendable {
-  var accessory = ""
-  var behavior: Behavior?
-  var protocolName: String?
-
-  static let format = Record("changing behavior", "", ChangingBehavior()) {
-    Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-    Field("behavior", \.behavior, .optional(Behavior.format.format), "the behavior (default: the profile's)")
-    Field("protocol", \.protocolName, .optional(.text), "only for sessions of this protocol (default: all)")
-  }
-}
-
-private struct Taking: Equatable, Sendable {
-  var accessory = ""
-  var protocols: [String]?
-
-  static let format = Record("taking", "", Taking()) {
-    Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-    Field(
-      "protocols", \.protocols, .optional(.list(of: .text)),
-      "the protocols whose sessions the client takes over (default: all)")
   }
 }

@@ -32,10 +32,17 @@ extension ControlMethods {
     case .app: return nil
     case .pull:
       return ControlMethod(
-        later: name, kind.summary, Pulling.format, ControlledAccessory.answer, errors: errors, example: example
-      ) { call, params, answer in
-        let accessory = try call.server.accessories.find(params.accessory)
-        try accessory.perform(.pull(accessory.id, unnoticed: params.isUnnoticed))
+        later: name, kind.summary,
+        .init(
+          "pulling", .id(of: "accessory"),
+          Argument(
+            "unnoticed", .boolean,
+            "whether the device carries on as if the accessory were still there, until a request goes unanswered",
+            from: false)),
+        ControlledAccessory.answer, errors: errors, example: example
+      ) { call, answer, accessory, isUnnoticed in
+        let accessory = try call.server.accessories.find(accessory)
+        try accessory.perform(.pull(accessory.id, unnoticed: isUnnoticed))
         // The answer is deferred, because the accessory notices the end of its cable only in the next turn of the loop.
         call.server.later { answer(.success(accessory)) }
       }
@@ -61,11 +68,18 @@ extension ControlMethods {
       }
     case .ends(let ending, _):
       return ControlMethod(
-        name, kind.summary, Ending.format, errors: [.unknown, .gone],
+        name, kind.summary,
+        .init(
+          "ending", .id(of: "app"),
+          Argument<AppAction.Sessions>(
+            "sessions", .choice,
+            "closed: the device closes the app's sessions; left: the device keeps the app's sessions open, as observed on "
+              + "Apple devices, so no other app can use them", from: .closed)),
+        errors: [.unknown, .gone],
         example: ending == .kill ? "{\"app\":\"p2\",\"sessions\":\"left\"}" : "{\"app\":\"p3\"}"
-      ) { call, params in
-        let app = try call.server.apps.find(params.app)
-        try app.perform(.ends(ending, leavesSessions: params.sessions == .left))
+      ) { call, app, sessions in
+        let app = try call.server.apps.find(app)
+        try app.perform(.ends(ending, leavesSessions: sessions == .left))
       }
     case .launches, .quits, .moves, .opensSession, .closesSession, .looks:
       return ControlMethod(
@@ -76,31 +90,5 @@ extension ControlMethods {
         return app
       }
     }
-  }
-}
-
-private struct Pulling: Equatable, Sendable {
-  var accessory = ""
-  var isUnnoticed = false
-
-  static let format = Record("pulling", "", Pulling()) {
-    Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-    Field(
-      "unnoticed", \.isUnnoticed, .boolean,
-      "whether the device carries on as if the accessory were still there, until a request goes unanswered")
-  }
-}
-
-private struct Ending: Equatable, Sendable {
-  var app = ""
-  var sessions = AppAction.Sessions.closed
-
-  static let format = Record("ending", "", Ending()) {
-    Field("app", \.app, .text, "the id of the app", isRequired: true)
-    Field(
-      "sessions", \.sessions, .choice,
-      "closed: the device closes the app's sessions; left: the device keeps the app's sessions open, as observed on "
-        + "Apple devices, so no other app can use them"
-    )
   }
 }

@@ -9,7 +9,7 @@ extension ControlMethods {
       "app.launch",
       "Launch an app on a world's device. `app` notifications then report each accessory that connects or disconnects. "
         + "When this client disconnects, the app ends as if it had been killed.",
-      AppChoices.format, .new("app"), errors: [.unknown, .gone, .limit],
+      .all(AppChoices.format), .new("app"), errors: [.unknown, .gone, .limit],
       example: "{\"protocols\":[\"com.lawaken.iap2\"]}"
     ) { call, choices in
       let world = try call.server.world(choices.world)
@@ -40,9 +40,9 @@ extension ControlMethods {
       later: "app.open",
       "Open a session with an accessory that an app sees. With `wait`, the response arrives when a session is open, or "
         + "when the wait ends with the last reason why none is.",
-      Opening.format, SessionState.answer, errors: [.unknown, .gone, .state, .refused, .limit],
+      .all(Opening.format), SessionState.answer, errors: [.unknown, .gone, .state, .refused, .limit],
       example: "{\"app\":\"p1\",\"protocol\":\"com.lawaken.iap2\"}"
-    ) { call, params, answer in
+    ) { call, answer, params in
       let app = try call.server.apps.find(params.app)
       try open(app, params, until: app.world.loop.now + params.wait, call, answer)
     }

@@ -8,28 +8,32 @@ extension ControlMethods {
       "capture.start",
       "Record every byte, with its time and in both directions, on the cables of a world, of one accessory or of one "
         + "address. Existing cables are recorded from now on, later cables from the moment they are plugged in.",
-      CaptureChoices.format, .new("capture"), errors: [.unknown, .gone, .limit],
+      .all(CaptureChoices.format), .new("capture"), errors: [.unknown, .gone, .limit],
       example: "{\"accessory\":\"a1\"}"
     ) { call, params in try start(params, call) },
     ControlMethod(
-      "capture.list", "List the captures.", Nothing.params,
+      "capture.list", "List the captures.", .none,
       .list("captures", ControlledCapture.answer, "in the order they were started"),
       effect: .reads
-    ) { call, _ in call.server.captures.all },
+    ) { call in call.server.captures.all },
     ControlMethod(
       "capture.read",
       "Read a capture's bytes from an offset. Over HTTP, `GET /captures/ID.pcapng` or `ID.txt` downloads the whole "
         + "capture.",
-      CaptureReading.format, captureBytes, effect: .reads, errors: [.unknown, .gone],
+      .init(
+        "reading a capture", .id(of: "capture"),
+        Argument("offset", .integer(0...Int.max), "the offset of the first byte", from: 0),
+        Argument("limit", .integer(1...(2 << 20)), "maximum number of bytes", from: 1 << 20)),
+      captureBytes, effect: .reads, errors: [.unknown, .gone],
       example: "{\"capture\":\"c1\",\"limit\":48}"
-    ) { call, params in
-      let capture = try call.server.captures.find(params.capture)
-      let start = min(params.offset, capture.bytes.count)
-      let end = start + min(params.limit, capture.bytes.count - start)
+    ) { call, capture, offset, limit in
+      let capture = try call.server.captures.find(capture)
+      let start = min(offset, capture.bytes.count)
+      let end = start + min(limit, capture.bytes.count - start)
       return (capture, start..<end)
     },
     ControlMethod(
-      "capture.stop", "End a capture. You can still read the capture until you remove it.", oneCapture,
+      "capture.stop", "End a capture. You can still read the capture until you remove it.", .id(of: "capture"),
       ControlledCapture.answer, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
     ) { call, id in
       let capture = try call.server.captures.find(id)
@@ -38,15 +42,13 @@ extension ControlMethods {
     },
     ControlMethod(
       "capture.remove", "End a capture and delete the recording. A file in the --keep folder is not deleted.",
-      oneCapture, errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
+      .id(of: "capture"), errors: [.unknown, .gone], example: "{\"capture\":\"c1\"}"
     ) { call, id in
       let capture = try call.server.captures.find(id)
       capture.stop()
       call.server.captures.remove(capture.id)
     },
   ]
-
-  private static let oneCapture = Record.id(of: "capture")
 
   private static let captureBytes = Answer<(capture: ControlledCapture, range: Range<Int>)>("bytes of a capture") {
     Key("data", .text, "the bytes in base64") { Base64.text(Array($0.capture.bytes[$0.range])) }
@@ -82,17 +84,5 @@ extension ControlMethods {
     let id = try server.captures.issue()
     server.captures.put(ControlledCapture(id, server.captures.lastNumber, params, of: subject, in: world), named: id)
     return id
-  }
-}
-
-private struct CaptureReading: Equatable, Sendable {
-  var capture = ""
-  var offset = 0
-  var limit = 1 << 20
-
-  static let format = Record("reading a capture", "", CaptureReading()) {
-    Field("capture", \.capture, .text, "the id of the capture", isRequired: true)
-    Field("offset", \.offset, .integer(0...Int.max), "the offset of the first byte")
-    Field("limit", \.limit, .integer(1...(2 << 20)), "maximum number of bytes")
   }
 }

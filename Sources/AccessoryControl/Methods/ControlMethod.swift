@@ -30,26 +30,26 @@ package struct ControlMethod: Sendable {
     case reads
   }
 
-  init<Params, Source>(
-    _ name: String, _ summary: String, _ params: Record<Params>, _ result: Answer<Source>,
+  init<each Value, Source>(
+    _ name: String, _ summary: String, _ params: Arguments<repeat each Value>, _ result: Answer<Source>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
-    _ body: @escaping @Sendable (ControlCall, Params) throws -> Source
+    _ body: @escaping @Sendable (ControlCall, repeat each Value) throws -> Source
   ) {
     self.init(
-      later: name, summary, params, result, effect: effect, errors: errors, example: example,
-      exampleResult: exampleResult
-    ) { call, params, answer in
-      let made = try body(call, params)
+      name, summary, params.shape, result, effect, errors, example, exampleResult
+    ) { call, asked, answer in
+      let values = try Self.values(of: params, in: asked, of: name)
+      let made = try body(call, repeat each values)
       // If some of the method's files have not been read yet, the result is ignored and the method is called again.
       if !call.files.isMissing { answer(.success(made)) }
     }
   }
 
   /// Creates a method that returns nothing.
-  init<Params>(
-    _ name: String, _ summary: String, _ params: Record<Params>, effect: Effect = .changes,
+  init<each Value>(
+    _ name: String, _ summary: String, _ params: Arguments<repeat each Value>, effect: Effect = .changes,
     errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
-    _ body: @escaping @Sendable (ControlCall, Params) throws -> Void
+    _ body: @escaping @Sendable (ControlCall, repeat each Value) throws -> Void
   ) {
     self.init(
       name, summary, params, .nothing, effect: effect, errors: errors, example: example, exampleResult: exampleResult,
@@ -58,26 +58,45 @@ package struct ControlMethod: Sendable {
 
   /// Creates a method that may answer later. If the method throws, the thrown error is the answer, and the method must
   /// not answer again.
-  init<Params, Source>(
-    later name: String, _ summary: String, _ params: Record<Params>, _ result: Answer<Source>,
+  init<each Value, Source>(
+    later name: String, _ summary: String, _ params: Arguments<repeat each Value>, _ result: Answer<Source>,
     effect: Effect = .changes, errors: [RPCError.Kind] = [], example: String = "{}", exampleResult: String? = nil,
-    _ body: @escaping @Sendable (ControlCall, Params, @escaping (Result<Source, RPCError>) -> Void) throws -> Void
+    _ body:
+      @escaping @Sendable (ControlCall, @escaping (Result<Source, RPCError>) -> Void, repeat each Value) throws -> Void
+  ) {
+    self.init(
+      name, summary, params.shape, result, effect, errors, example, exampleResult
+    ) { call, asked, answer in
+      let values = try Self.values(of: params, in: asked, of: name)
+      try body(call, answer, repeat each values)
+    }
+  }
+
+  private init<Source>(
+    _ name: String, _ summary: String, _ params: RecordShape, _ result: Answer<Source>,
+    _ effect: Effect, _ errors: [RPCError.Kind], _ example: String, _ exampleResult: String?,
+    _ body:
+      @escaping @Sendable (ControlCall, JSON5Value, @escaping (Result<Source, RPCError>) -> Void) throws -> Void
   ) {
     (self.name, self.summary, self.effect, self.errors) = (name, summary, effect, errors)
-    (self.params, self.result) = (params.shape, result.shape)
+    (self.params, self.result) = (params, result.shape)
     (self.example, self.exampleResult) = (example, exampleResult)
     call = { call, asked in
-      let read: Params
-      do throws(SourceProblems) { read = try params.read(asked) } catch {
-        throw RPCError(error, in: params.shape.name, of: name)
-      }
       // The world is looked up before the method runs, because the method may remove the object that leads to it.
       let world = call.server.world(changedBy: asked, effect)
-      try body(call, read) { answer in
+      try body(call, asked) { answer in
         let tree = answer.map { result.tree($0) }
         if let world, case .success(let made) = tree { world.add(change: name, asked, made, of: result.shape) }
         call.answer(tree)
       }
+    }
+  }
+
+  private static func values<each Value>(
+    of params: Arguments<repeat each Value>, in asked: JSON5Value, of name: String
+  ) throws(RPCError) -> (repeat each Value) {
+    do throws(SourceProblems) { return try params.read(asked) } catch {
+      throw RPCError(error, in: params.shape.name, of: name)
     }
   }
 }
@@ -112,11 +131,6 @@ final class ControlCall {
     self.done = nil
     done?(result)
   }
-}
-
-/// The parameters of a method without parameters.
-struct Nothing: Equatable, Sendable {
-  static let params = Record("no parameters", "", Nothing()) {}
 }
 
 package enum ControlMethods {

@@ -9,23 +9,25 @@ extension ControlMethods {
       "Add a fault to an accessory's current and future cables. On the current cable, the fault's times are measured "
         + "from now; on future cables, from when the cable is plugged in. The fault acts at the accessory's end: `in` "
         + "is what the accessory receives.",
-      FaultMethods.Adding.format,
+      .init(
+        "adding a fault", .id(of: "accessory"), Argument(text: "fault", "the fault or link preset, as for --fault")),
       .list("faults", "the ids of the new faults; a link preset adds several"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"
-    ) { call, params in
-      let accessory = try call.server.accessories.find(params.accessory)
-      let faults = try LinkPreset.faults(params.fault)
-      return try FaultMethods.add(faults, to: accessory)
+    ) { call, accessory, fault in
+      try FaultMethods.add(try LinkPreset.faults(fault), to: call.server.accessories.find(accessory))
     },
     ControlMethod(
       "fault.change",
       "Replace a fault with another. Bytes that the old fault is already holding back are still delivered at the rate "
         + "it sets; the new fault affects later bytes.",
-      FaultMethods.Changing.format, ControlledFault.answer, errors: [.unknown, .gone],
+      .init(
+        "changing a fault", .id(of: "fault"),
+        Argument("to", Fault.format.format, "the new fault", from: Fault(.loss(Fault.Loss())), isRequired: true)),
+      ControlledFault.answer, errors: [.unknown, .gone],
       example: "{\"fault\":\"f1\",\"to\":\"latency,delay=5ms\"}"
-    ) { call, params in
-      let fault = try call.server.faults.find(params.fault)
-      fault.fault = params.to
+    ) { call, id, replacement in
+      let fault = try call.server.faults.find(id)
+      fault.fault = replacement
       try fault.accessory.applyFaults()
       return fault
     },
@@ -66,25 +68,5 @@ enum FaultMethods {
       ids.append(id)
     }
     return ids
-  }
-
-  struct Adding: Equatable, Sendable {
-    var accessory = ""
-    var fault = ""
-
-    static let format = Record("adding a fault", "", Adding()) {
-      Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-      Field("fault", \.fault, .text, "the fault or link preset, in the notation of --fault", isRequired: true)
-    }
-  }
-
-  struct Changing: Equatable, Sendable {
-    var fault = ""
-    var to = Fault(.loss(Fault.Loss()))
-
-    static let format = Record("changing a fault", "", Changing()) {
-      Field("fault", \.fault, .text, "the id of the fault", isRequired: true)
-      Field("to", \.to, Fault.format.format, "the new fault", isRequired: true)
-    }
   }
 }

@@ -7,12 +7,13 @@ extension ControlMethods {
       "host.add",
       "Make a world's device connect to the accessories at an address: local, a socket, USB or Bluetooth. The device "
         + "stays with accessories that flicker, and reconnects when they come back.",
-      AddingHost.format, .new("host"), errors: [.unknown, .gone, .limit, .time, .address],
+      .init("adding a host", Argument(text: "address", "the address, as in easim commands"), .world), .new("host"),
+      errors: [.unknown, .gone, .limit, .time, .address],
       example: "{\"address\":\"unix:/tmp/glasses.sock\"}", exampleResult: "{\"host\":\"h1\"}"
-    ) { call, params in
-      let world = try call.server.world(params.world)
+    ) { call, text, world in
+      let world = try call.server.world(world)
       let address: Address
-      do { address = try Address(parsing: params.address) } catch { throw RPCError(.params, "address: \(error)") }
+      do { address = try Address(parsing: text) } catch { throw RPCError(.params, "address: \(error)") }
       let id = try call.server.hosts.issue()
       call.server.hosts.put(try ControlledHost(id, address, in: world), named: id)
       return id
@@ -32,14 +33,4 @@ extension ControlMethods {
       try call.server.hosts.find(id).remove()
     },
   ]
-}
-
-private struct AddingHost: Equatable, Sendable {
-  var world = "main"
-  var address = ""
-
-  static let format = Record("adding a host", "", AddingHost()) {
-    Field("address", \.address, .text, "the address, as in easim commands", isRequired: true)
-    Field("world", \.world, .text, "the id of the world")
-  }
 }

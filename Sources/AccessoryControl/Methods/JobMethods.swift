@@ -11,7 +11,7 @@ extension ControlMethods {
       "burst.run",
       "Run a load test with an accessory in a world, as `easim burst` does: a separate app opens sessions, sends "
         + "bursts and verifies the replies.",
-      BurstChoices.format, .new("job"), errors: [.unknown, .gone, .limit],
+      .all(BurstChoices.format), .new("job"), errors: [.unknown, .gone, .limit],
       example: "{\"accessory\":\"a1\",\"bursts\":20}"
     ) { call, params in
       let world = try call.server.world(params.world)
@@ -26,28 +26,37 @@ extension ControlMethods {
     },
     ControlMethod(
       "scenario.run", "Run a scenario in virtual time in a separate world, as `easim scenario run` does.",
-      ScenarioChoices.format, .new("job"), errors: [.limit], example: "{\"scenario\":\"flicker\"}"
-    ) { call, params in
-      let scenario = try ScenarioLibrary(profiles: call.profiles).scenario(params.scenario)
-      let wanted = params.client == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : params.client
+      .init(
+        "scenario choices", Argument(text: "scenario", "the name or path of the scenario"),
+        Argument(
+          "client", .text, "the client to run: a name, or `naive` for the client that the scenario breaks",
+          from: ScenarioClients.robust.name),
+        Argument(optional: "seed", .integer(0...UInt64(Int.max)), "random seed (default: the scenario's)")),
+      .new("job"), errors: [.limit], example: "{\"scenario\":\"flicker\"}"
+    ) { call, scenario, client, seed in
+      let scenario = try ScenarioLibrary(profiles: call.profiles).scenario(scenario)
+      let wanted = client == "naive" ? scenario.naiveClient ?? ScenarioClients.robust.name : client
       guard let client = ScenarioClients.named(wanted) else {
         throw RPCError(
           .params, "client: unknown client '\(Excerpt.of(wanted))'\(ScenarioClients.hint(forUnknown: wanted))")
       }
       let job = try ControlledJob.make(.scenario, scenario.name, in: try call.server.world("main"), call)
-      job.play(scenario, client: client, named: wanted, seed: params.seed ?? scenario.seed ?? 1)
+      job.play(scenario, client: client, named: wanted, seed: seed ?? scenario.seed ?? 1)
       return job.id
     },
     ControlMethod(
       "scenario.play",
       "Play a scenario's accessories and cables in a world, for an app that runs there: the steps happen in the world's "
         + "time, and what the app sees is compared with the scenario. The device is the world's own.",
-      LivePlaying.format, .new("job"), errors: [.unknown, .gone, .limit, .state],
+      .init(
+        "playing a scenario live", Argument(text: "scenario", "the name or path of the scenario"), .world,
+        Argument(optional: "app", .text, "the id of the app under test (default: the world's first)")),
+      .new("job"), errors: [.unknown, .gone, .limit, .state],
       example: "{\"scenario\":\"flicker\",\"app\":\"p1\"}", exampleResult: "{\"job\":\"j4\"}"
-    ) { call, params in
-      let scenario = try ScenarioLibrary(profiles: call.profiles).scenario(params.scenario)
-      let world = try call.server.world(params.world)
-      let app = try params.app.map { try call.server.apps.find($0) } ?? world.apps.first
+    ) { call, scenario, world, app in
+      let scenario = try ScenarioLibrary(profiles: call.profiles).scenario(scenario)
+      let world = try call.server.world(world)
+      let app = try app.map { try call.server.apps.find($0) } ?? world.apps.first
       guard let app, app.world === world else {
         let what = app.map { "the app '\($0.id)' is not in the world" } ?? "no app runs in the world"
         throw RPCError(.state, "\(what) '\(world.id)'", advice: "call app.launch first")
@@ -57,23 +66,30 @@ extension ControlMethods {
     },
     ControlMethod(
       "soak.run", "Run random worlds generated from seeds and check every rule, as `easim soak` does.",
-      SoakChoices.format,
+      .init(
+        "soak choices", Argument("seed", .integer(0...UInt64(Int.max)), "the first seed", from: 1),
+        Argument("seeds", .integer(1...100_000_000), "number of seeds, one world each", from: 100)),
       .new("job"), errors: [.limit], example: "{\"seed\":1,\"seeds\":3}"
-    ) { call, params in
-      let title = params.seeds.counted("world")
+    ) { call, seed, seeds in
+      let title = seeds.counted("world")
       let job = try ControlledJob.make(.soak, title, in: try call.server.world("main"), call)
-      job.soak(from: params.seed, count: params.seeds)
+      job.soak(from: seed, count: seeds)
       return job.id
     },
     ControlMethod(
       later: "job.wait", "Wait until a job ends; in a world with virtual time, this advances the clock until then.",
-      JobWaiting.format, ControlledJob.answer, effect: .reads, errors: [.unknown, .gone],
+      .init(
+        "waiting for a job", .id(of: "job"),
+        Argument(
+          "limit", .duration(.zero ... .seconds(86_400)), "how long to wait, on the clock of the job's world",
+          from: .seconds(60))),
+      ControlledJob.answer, effect: .reads, errors: [.unknown, .gone],
       example: "{\"job\":\"j1\",\"limit\":\"10s\"}"
-    ) { call, params, answer in
-      let job = try call.server.jobs.find(params.job)
+    ) { call, answer, job, limit in
+      let job = try call.server.jobs.find(job)
       let world = job.world
       world.wait(
-        ControlWait(call, until: world.loop.now + params.limit, isDone: { job.outcome != nil }) { end in
+        ControlWait(call, until: world.loop.now + limit, isDone: { job.outcome != nil }) { end in
           if case .failed(let error) = end { answer(.failure(error)) } else { answer(.success(job)) }
         })
     },
@@ -86,10 +102,9 @@ extension ControlMethods {
       "job.list",
       "List the jobs, including finished ones. The server keeps the last \(ControlledJob.mostKept) jobs and their "
         + "reports.",
-      Nothing.params,
-      .list("jobs", ControlledJob.answer, "in the order they were started"),
+      .none, .list("jobs", ControlledJob.answer, "in the order they were started"),
       effect: .reads
-    ) { call, _ in call.server.jobs.all },
+    ) { call in call.server.jobs.all },
     ControlMethod(
       "job.cancel", "Stop a job; the report covers what was done so far.", .id(of: "job"), ControlledJob.answer,
       errors: [.unknown, .gone], example: "{\"job\":\"j1\"}"
@@ -102,29 +117,29 @@ extension ControlMethods {
       "job.report",
       "Get the report of a finished job. `json` is the format of `--report FILE.json` for load and soak tests, "
         + "and of `--json` for scenarios; `xml` is JUnit XML.",
-      JobReporting.format, jobReport, effect: .reads, errors: [.unknown, .gone, .state],
-      example: "{\"job\":\"j2\",\"form\":\"text\"}"
-    ) { call, params in
-      try call.server.jobs.find(params.job).report(params.form)
-    },
+      .init("asking for a report", .id(of: "job"), reportForm), jobReport, effect: .reads,
+      errors: [.unknown, .gone, .state], example: "{\"job\":\"j2\",\"form\":\"text\"}"
+    ) { call, job, form in try call.server.jobs.find(job).report(form) },
     ControlMethod(
       "job.kept",
       "List the last \(KeptRuns.mostListed) runs in the `easim serve --keep DIR` folder, including runs of earlier "
         + "servers.",
-      Nothing.params, .list("runs", KeptRuns.answer, "oldest first"), effect: .reads,
+      .none, .list("runs", KeptRuns.answer, "oldest first"), effect: .reads,
       errors: [.state],
       exampleResult:
         "{\"runs\":[{\"run\":\"2026-11-22T12.00.00Z-j1-burst\",\"kind\":\"burst\",\"title\":\"20 bursts of 10000 "
         + "bytes\",\"state\":\"passed\",\"text\":\"…\"}]}"
-    ) { call, _ in try kept(call).list() },
+    ) { call in try kept(call).list() },
     ControlMethod(
-      "job.keptReport", "Get the report of a run in the `easim serve --keep DIR` folder.", KeptReporting.format,
-      jobReport, effect: .reads, errors: [.unknown, .state],
+      "job.keptReport", "Get the report of a run in the `easim serve --keep DIR` folder.",
+      .init("asking for a kept report", Argument(text: "run", "the name of the run"), reportForm), jobReport,
+      effect: .reads, errors: [.unknown, .state],
       example: "{\"run\":\"2026-11-22T12.00.00Z-j1-burst\",\"form\":\"text\"}",
       exampleResult: "{\"report\":\"…\"}"
-    ) { call, params in try kept(call).report(params.run, params.form) },
+    ) { call, run, form in try kept(call).report(run, form) },
   ]
 
+  private static let reportForm = Argument("form", .choice(of: ReportForm.ofJobs), "its form", from: ReportForm.json)
   private static let jobReport = Answer<String>.only("job report", "report", .text, "the whole report")
 
   private static func kept(_ call: ControlCall) throws(RPCError) -> KeptRuns {
@@ -191,69 +206,5 @@ private struct BurstChoices: Equatable, Sendable {
     (plan.timeout, plan.protocolName) = (timeout, protocolName)
     (plan.reconnects, plan.allowsLost) = (reconnects, allowsLost)
     return plan
-  }
-}
-
-private struct LivePlaying: Equatable, Sendable {
-  var scenario = ""
-  var world = "main"
-  var app: String?
-
-  static let format = Record("playing a scenario live", "", LivePlaying()) {
-    Field("scenario", \.scenario, .text, "the name or path of the scenario", isRequired: true)
-    Field("world", \.world, .text, "the id of the world")
-    Field("app", \.app, .optional(.text), "the id of the app under test (default: the world's first)")
-  }
-}
-
-private struct ScenarioChoices: Equatable, Sendable {
-  var scenario = ""
-  var client = ScenarioClients.robust.name
-  var seed: UInt64?
-
-  static let format = Record("scenario choices", "", ScenarioChoices()) {
-    Field("scenario", \.scenario, .text, "the name or path of the scenario", isRequired: true)
-    Field("client", \.client, .text, "the client to run: a name, or `naive` for the client that the scenario breaks")
-    Field("seed", \.seed, .optional(.integer(0...UInt64(Int.max))), "random seed (default: the scenario's)")
-  }
-}
-
-private struct SoakChoices: Equatable, Sendable {
-  var seed: UInt64 = 1
-  var seeds = 100
-
-  static let format = Record("soak choices", "", SoakChoices()) {
-    Field("seed", \.seed, .integer(0...UInt64(Int.max)), "the first seed")
-    Field("seeds", \.seeds, .integer(1...100_000_000), "number of seeds, one world each")
-  }
-}
-
-private struct JobWaiting: Equatable, Sendable {
-  var job = ""
-  var limit = Duration.seconds(60)
-
-  static let format = Record("waiting for a job", "", JobWaiting()) {
-    Field("job", \.job, .text, "the id of the job", isRequired: true)
-    Field("limit", \.limit, .duration(.zero ... .seconds(86_400)), "how long to wait, on the clock of the job's world")
-  }
-}
-
-private struct JobReporting: Equatable, Sendable {
-  var job = ""
-  var form = ReportForm.json
-
-  static let format = Record("asking for a report", "", JobReporting()) {
-    Field("job", \.job, .text, "the id of the job", isRequired: true)
-    Field("form", \.form, .choice(of: ReportForm.ofJobs), "its form")
-  }
-}
-
-private struct KeptReporting: Equatable, Sendable {
-  var run = ""
-  var form = ReportForm.json
-
-  static let format = Record("asking for a kept report", "", KeptReporting()) {
-    Field("run", \.run, .text, "the name of the run", isRequired: true)
-    Field("form", \.form, .choice(of: ReportForm.ofJobs), "its form")
   }
 }

@@ -9,13 +9,12 @@ extension ControlMethods {
     ControlMethod(
       "library.list",
       "List the profiles, scenarios and link presets that other methods accept by name.",
-      Nothing.params, contents,
-      effect: .reads,
+      .none, contents, effect: .reads,
       exampleResult:
         "{\"profiles\":[{\"profile\":\"echo\",\"summary\":\"…\",\"name\":\"…\",\"manufacturer\":\"…\",\"protocols\":[\"com.example.echo\"],\"yours\":false},…],"
         + "\"scenarios\":[{\"scenario\":\"flicker\",\"summary\":\"…\",\"seconds\":2.5,\"naive\":\"…\"},…],"
         + "\"linkPresets\":[{\"linkPreset\":\"bluetooth\",\"summary\":\"…\",\"faults\":[\"rate,bytes=7500\",…]},…]}"
-    ) { call, _ in call.profiles }
+    ) { call in call.profiles }
   ]
 
   private static let contents = Answer<ProfileLibrary>("library") {

@@ -8,46 +8,58 @@ extension ControlMethods {
     ControlMethod(
       "packet.record",
       "Choose whether to record every packet on a world's cables; the first packets on each cable are always kept.",
-      PacketRecording.format, range, errors: [.unknown, .gone], example: "{\"recording\":true}"
-    ) { call, params in
-      let world = try call.server.world(params.world)
-      world.packets.isRecording = params.isRecording
+      .init(
+        "recording packets", .world,
+        Argument("recording", .boolean, "whether every packet is recorded", from: true)),
+      range, errors: [.unknown, .gone], example: "{\"recording\":true}"
+    ) { call, world, isRecording in
+      let world = try call.server.world(world)
+      world.packets.isRecording = isRecording
       return world.packets
     },
     ControlMethod(
       later: "packet.list",
       "Get the packets after a given number, as seen by the device, or by the accessory if it is at another address. "
         + "The server keeps the last \(PacketLog.Limits().packets) packets.",
-      PacketListing.format, page, effect: .reads, errors: [.unknown, .gone], example: "{\"limit\":1}",
+      .init(
+        "listing packets", .world,
+        Argument("after", .integer(0...Int.max), "only packets numbered higher than this", from: 0),
+        Argument("limit", .integer(1...5_000), "maximum number", from: 500),
+        Argument(
+          "wait", .duration(.zero ... .seconds(3_600)),
+          "how long to wait for the first packet, on the world's clock", from: .zero),
+        Argument("bytes", .boolean, "whether to include each packet's bytes as `hex`", from: false)),
+      page, effect: .reads, errors: [.unknown, .gone], example: "{\"limit\":1}",
       exampleResult:
         "{\"recording\":true,\"first\":1,\"last\":96,\"packets\":[{\"number\":1,\"t\":0,\"cable\":1,\"accessory\":\"a1\",\"from\":\"device\","
         + "\"event\":\"detection\",\"length\":6,\"text\":\"DETECT\"}]}"
-    ) { call, params, answer in
-      let world = try call.server.world(params.world)
+    ) { call, answer, world, after, limit, wait, isWhole in
+      let world = try call.server.world(world)
       let log = world.packets
-      func give() {
-        answer(.success((log, log.packets(after: params.after, atMost: params.limit), isWhole: params.isWhole)))
-      }
-      guard params.wait > .zero, log.lastNumber <= params.after else { return give() }
+      func give() { answer(.success((log, log.packets(after: after, atMost: limit), isWhole: isWhole))) }
+      guard wait > .zero, log.lastNumber <= after else { return give() }
       world.wait(
         ControlWait(
-          call, until: world.loop.now + params.wait, isDone: { log.lastNumber > params.after }
+          call, until: world.loop.now + wait, isDone: { log.lastNumber > after }
         ) { end in
           if case .failed(let error) = end { answer(.failure(error)) } else { give() }
         })
     },
     ControlMethod(
       "packet.get", "Get one packet: its bytes, and its fields with their offsets.",
-      PacketNumber.format, onePacket, effect: .reads, errors: [.unknown, .gone], example: "{\"number\":1}",
+      .init(
+        "one packet", .world,
+        Argument("number", .integer(1...Int.max), "the number of the packet", from: 0, isRequired: true)),
+      onePacket, effect: .reads, errors: [.unknown, .gone], example: "{\"number\":1}",
       exampleResult:
         "{\"packet\":{\"number\":1,\"t\":0,\"cable\":1,\"accessory\":\"a1\",\"from\":\"device\",\"event\":\"detection\",\"length\":6,"
         + "\"text\":\"DETECT\",\"hex\":\"ff550200ee10\"},\"fields\":[]}"
-    ) { call, params in
-      let log = try call.server.world(params.world).packets
-      guard let packet = log.packet(params.number) else {
-        throw params.number <= log.lastNumber
-          ? RPCError(.gone, "packet \(params.number) is gone: the oldest packet kept is \(log.firstNumber)")
-          : RPCError(.unknown, "there is no packet \(params.number): the newest is \(log.lastNumber)")
+    ) { call, world, number in
+      let log = try call.server.world(world).packets
+      guard let packet = log.packet(number) else {
+        throw number <= log.lastNumber
+          ? RPCError(.gone, "packet \(number) is gone: the oldest packet kept is \(log.firstNumber)")
+          : RPCError(.unknown, "there is no packet \(number): the newest is \(log.lastNumber)")
       }
       return packet
     },
@@ -101,43 +113,5 @@ extension LoggedPacket {
       ("repeated", isRepeated ? .boolean(true) : nil), ("text", .text(text)),
       ("messages", all.isEmpty ? nil : .array(all)), ("hex", isWhole ? .text(Hex.plain(bytes)) : nil),
     ])
-  }
-}
-
-private struct PacketRecording: Equatable, Sendable {
-  var world = "main"
-  var isRecording = true
-
-  static let format = Record("recording packets", "", PacketRecording()) {
-    Field("world", \.world, .text, "the id of the world")
-    Field("recording", \.isRecording, .boolean, "whether every packet is recorded")
-  }
-}
-
-private struct PacketListing: Equatable, Sendable {
-  var world = "main"
-  var after = 0
-  var limit = 500
-  var wait = Duration.zero
-  var isWhole = false
-
-  static let format = Record("listing packets", "", PacketListing()) {
-    Field("world", \.world, .text, "the id of the world")
-    Field("after", \.after, .integer(0...Int.max), "only packets numbered higher than this")
-    Field("limit", \.limit, .integer(1...5_000), "maximum number")
-    Field(
-      "wait", \.wait, .duration(.zero ... .seconds(3_600)),
-      "how long to wait for the first packet, on the world's clock")
-    Field("bytes", \.isWhole, .boolean, "whether to include each packet's bytes as `hex`")
-  }
-}
-
-private struct PacketNumber: Equatable, Sendable {
-  var world = "main"
-  var number = 0
-
-  static let format = Record("one packet", "", PacketNumber()) {
-    Field("world", \.world, .text, "the id of the world")
-    Field("number", \.number, .integer(1...Int.max), "the number of the packet", isRequired: true)
   }
 }

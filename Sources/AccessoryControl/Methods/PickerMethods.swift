@@ -10,21 +10,30 @@ extension ControlMethods {
       "Show an app's Bluetooth picker, as `showBluetoothAccessoryPicker` does. The answer is sent once `app.choose` "
         + "has been called and the chosen accessory, if any, has connected. Call `accessory.list` to see which "
         + "accessories can be offered.",
-      Showing.format,
+      .init(
+        "showing", .id(of: "app"),
+        Argument(
+          optional: "accessories", .list(of: .text),
+          "the ids of the accessories that match the app's filter (default: all)")),
       .only("picker result", "outcome", .choice, "`chosen` means that the accessory has connected"),
       errors: [.unknown, .gone, .state], example: "{\"app\":\"p1\"}",
       exampleResult: "{\"outcome\":\"chosen\"}"
-    ) { call, params, answer in try show(params, call, answer) },
+    ) { call, answer, app, offered in try show(app, offered, call, answer) },
     ControlMethod(
       "app.choose",
       "Choose an accessory in an app's Bluetooth picker, or close the picker without choosing one. If no picker is "
         + "shown, this decides how the next picker ends.",
-      Choosing.format, errors: [.unknown, .gone],
+      .init(
+        "choosing", .id(of: "app"),
+        Argument(optional: "accessory", .text, "the id of the accessory that the user chooses"),
+        Argument(
+          "outcome", .choice, "how the picker ends if no `accessory` is given", from: PickerOutcome.cancelled)),
+      errors: [.unknown, .gone],
       example: "{\"app\":\"p1\",\"accessory\":\"a1\"}"
-    ) { call, params in
-      let app = try call.server.apps.find(params.app)
-      if let accessory = params.accessory { _ = try call.server.accessories.find(accessory) }
-      app.picker.answer = (params.accessory, params.outcome)
+    ) { call, app, accessory, outcome in
+      let app = try call.server.apps.find(app)
+      if let accessory { _ = try call.server.accessories.find(accessory) }
+      app.picker.answer = (accessory, outcome)
       app.world.recheck()
     },
   ]
@@ -33,9 +42,10 @@ extension ControlMethods {
   private static let (userLimit, connectLimit) = (Duration.seconds(3_600), Duration.seconds(30))
 
   private static func show(
-    _ params: Showing, _ call: ControlCall, _ answer: @escaping (Result<PickerOutcome, RPCError>) -> Void
+    _ app: String, _ offered: [String]?, _ call: ControlCall,
+    _ answer: @escaping (Result<PickerOutcome, RPCError>) -> Void
   ) throws(RPCError) {
-    let app = try call.server.apps.find(params.app)
+    let app = try call.server.apps.find(app)
     _ = try app.running()
     guard !app.picker.isShown else {
       throw RPCError(.state, "the app '\(app.id)' shows its picker already", advice: "call app.choose")
@@ -53,7 +63,7 @@ extension ControlMethods {
         guard let choice, app.view != nil else { return finish(.cancelled) }
         guard let id = choice.accessory else { return finish(choice.outcome) }
         guard let chosen = try? call.server.accessories.find(id), chosen.world === world,
-          params.accessories?.contains(id) ?? true
+          offered?.contains(id) ?? true
         else { return finish(.notFound) }
         if chosen.isPlugged { return finish(.alreadyConnected) }
         let serial = chosen.profile.identity.serialNumber
@@ -91,28 +101,4 @@ struct AppPicker {
 
 enum PickerOutcome: String, CaseIterable, Sendable {
   case chosen, alreadyConnected, notFound, cancelled, failed
-}
-
-private struct Showing: Equatable, Sendable {
-  var app = ""
-  var accessories: [String]?
-
-  static let format = Record("showing", "", Showing()) {
-    Field("app", \.app, .text, "the id of the app", isRequired: true)
-    Field(
-      "accessories", \.accessories, .optional(.list(of: .text)),
-      "the ids of the accessories that match the app's filter (default: all)")
-  }
-}
-
-private struct Choosing: Equatable, Sendable {
-  var app = ""
-  var accessory: String?
-  var outcome = PickerOutcome.cancelled
-
-  static let format = Record("choosing", "", Choosing()) {
-    Field("app", \.app, .text, "the id of the app", isRequired: true)
-    Field("accessory", \.accessory, .optional(.text), "the id of the accessory that the user chooses")
-    Field("outcome", \.outcome, .choice, "how the picker ends if no `accessory` is given")
-  }
 }

@@ -9,7 +9,7 @@ extension ControlMethods {
       "proxy.add",
       "Relay bytes unchanged between a device and an accessory at two addresses, as `easim proxy` does. The world's packets, "
         + "captures and traces include what is relayed.",
-      AddingProxy.format, .new("proxy"), errors: [.unknown, .gone, .limit, .time, .address],
+      .all(AddingProxy.format), .new("proxy"), errors: [.unknown, .gone, .limit, .time, .address],
       example: "{\"device\":\"unix:/tmp/proxy.sock\",\"accessory\":\"unix:/tmp/glasses.sock\"}",
       exampleResult: "{\"proxy\":\"x1\"}"
     ) { call, params in
@@ -33,7 +33,7 @@ extension ControlMethods {
       "proxy.fault",
       "Replace all faults of a proxy, on the current connection and later ones. `in` is what the accessory sends, `out` "
         + "what the device sends.",
-      ProxyFaults.format, ControlledProxy.answer, errors: [.unknown, .gone],
+      .all(ProxyFaults.format), ControlledProxy.answer, errors: [.unknown, .gone],
       example: "{\"proxy\":\"x1\",\"faults\":[\"loss,chance=2%,direction=in\"]}",
       exampleResult:
         "{\"proxy\":\"x1\",\"world\":\"main\",\"device\":\"unix:/tmp/proxy.sock\",\"accessory\":\"unix:/tmp/glasses.sock\","

@@ -7,7 +7,7 @@ extension ControlMethods {
     "accessory.received",
     "Get what an accessory has received in its sessions, whatever its behavior is; or, with `data` or `text`, search in "
       + "it. The server keeps the last \(ReceivedBytes.most >> 20) MiB.",
-    Searching.format, found, effect: .reads, errors: [.unknown, .gone],
+    .all(Searching.format), found, effect: .reads, errors: [.unknown, .gone],
     example: "{\"accessory\":\"a1\",\"text\":\"hello\",\"times\":1}"
   ) { call, params in
     let received = try call.server.accessories.find(params.accessory).received

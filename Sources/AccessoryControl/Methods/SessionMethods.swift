@@ -8,37 +8,46 @@ extension ControlMethods {
       later: "session.write",
       "Write bytes to a session. The response arrives when all bytes have been accepted, the wait times out, or the "
         + "session ends.",
-      Writing.format, written, effect: .reads, errors: [.unknown, .gone, .state, .limit],
+      .init(
+        "writing", .id(of: "session"), Argument(optional: "data", .text, "the bytes in base64"),
+        Argument(optional: "text", .text, "the bytes as text, instead of data"),
+        Argument(
+          "wait", .duration(.zero ... .seconds(3_600)), "how long to wait for space, on the world's clock",
+          from: .seconds(30))),
+      written, effect: .reads, errors: [.unknown, .gone, .state, .limit],
       example: "{\"session\":\"s1\",\"text\":\"hello\"}"
-    ) { call, params, answer in
-      let session = try open(params.session, call)
-      let bytes = try params.sent.bytes()
-      guard session.waitingBytes + bytes.count <= Writing.mostWaiting else {
+    ) { call, answer, session, data, text, wait in
+      let session = try open(session, call)
+      let bytes = try SentBytes(data: data, text: text).bytes()
+      guard session.waitingBytes + bytes.count <= mostWaiting else {
         throw RPCError(
           .limit, "\(session.waitingBytes) bytes are waiting for space in the session '\(session.id)' already",
           advice: "wait for the answers of earlier writes")
       }
-      session.write(bytes, until: session.world.loop.now + params.wait, by: call) {
+      session.write(bytes, until: session.world.loop.now + wait, by: call) {
         answer(.success(($0, session.world.loop.now)))
       }
     },
     ControlMethod(
       later: "session.read",
       "Read the bytes that have arrived in a session; with `wait`, wait for the first byte or the end of the session.",
-      Reading.format,
+      .init(
+        "reading", .id(of: "session"),
+        Argument("limit", .integer(1...1_048_576), "maximum number of bytes", from: 65_536),
+        Argument(
+          "wait", .duration(.zero ... .seconds(3_600)), "how long to wait, on the world's clock", from: .zero)),
       ReadBytes.answer, effect: .reads, errors: [.unknown, .gone, .state],
       example: "{\"session\":\"s1\",\"wait\":\"1s\"}"
-    ) { call, params, answer in
-      let session = try find(params.session, call)
+    ) { call, answer, session, limit, wait in
+      let session = try find(session, call)
       func give(_ bytes: [UInt8], _ stopped: String? = nil) {
         answer(.success(ReadBytes(session: session, bytes: bytes, stopped: stopped)))
       }
-      let bytes = session.read(atMost: params.limit)
-      guard bytes.isEmpty, params.wait > .zero, session.session.isOpen else { return give(bytes) }
-      let deadline = session.world.loop.now + params.wait
+      let bytes = session.read(atMost: limit)
+      guard bytes.isEmpty, wait > .zero, session.session.isOpen else { return give(bytes) }
       session.world.wait(
         ControlWait(
-          call, until: deadline,
+          call, until: session.world.loop.now + wait,
           accepts: { notice in
             guard case .session(let news) = notice.content, news.session == session.id else { return false }
             return news.name == "readable" || news.name == "ended"
@@ -47,16 +56,22 @@ extension ControlMethods {
             if case .failed(let error) = end {
               answer(.failure(error))
             } else {
-              give(session.read(atMost: params.limit), end.word)
+              give(session.read(atMost: limit), end.word)
             }
           }))
     },
     ControlMethod(
-      later: "session.close", "Close a session from this end. Bytes already written are still sent.", Closing.format,
+      later: "session.close", "Close a session from this end. Bytes already written are still sent.",
+      .init(
+        "closing", .id(of: "session"), Argument(optional: "reason", .text, "the reason to show on the timeline"),
+        Argument(
+          "written", .integer(0...Int.max),
+          "the number of bytes sent over the session's own connection, which may arrive later than this request; the "
+            + "session is closed when it has accepted them, or after 10 seconds", from: 0)),
       SessionState.answer, errors: [.unknown, .gone], example: "{\"session\":\"s1\"}"
-    ) { call, params, answer in
-      let session = try call.server.sessions.find(params.session)
-      session.close(params.reason, afterWriting: params.written, by: call) {
+    ) { call, answer, session, reason, written in
+      let session = try call.server.sessions.find(session)
+      session.close(reason, afterWriting: written, by: call) {
         answer(.success(SessionState(session: session)))
       }
     },
@@ -77,6 +92,9 @@ extension ControlMethods {
       try bytePort(of: try open(id, call), call)
     },
   ]
+
+  /// The maximum number of bytes that may wait in one session until there is room.
+  private static let mostWaiting = 4 << 20
 
   private static let written = Answer<(count: Int, time: Instant)>("written") {
     Key("written", .integer(0...Int.max), "number of bytes accepted") { $0.count }
@@ -125,34 +143,6 @@ extension ControlWait.End {
   }
 }
 
-private struct Writing: Equatable, Sendable {
-  /// The maximum number of bytes that may wait in one session until there is room.
-  static let mostWaiting = 4 << 20
-
-  var session = ""
-  var sent = SentBytes()
-  var wait = Duration.seconds(30)
-
-  static let format = Record("writing", "", Writing()) {
-    Field("session", \.session, .text, "the id of the session", isRequired: true)
-    Field("data", \.sent.data, .optional(.text), "the bytes in base64")
-    Field("text", \.sent.text, .optional(.text), "the bytes as text, instead of data")
-    Field("wait", \.wait, .duration(.zero ... .seconds(3_600)), "how long to wait for space, on the world's clock")
-  }
-}
-
-private struct Reading: Equatable, Sendable {
-  var session = ""
-  var limit = 65_536
-  var wait = Duration.zero
-
-  static let format = Record("reading", "", Reading()) {
-    Field("session", \.session, .text, "the id of the session", isRequired: true)
-    Field("limit", \.limit, .integer(1...1_048_576), "maximum number of bytes")
-    Field("wait", \.wait, .duration(.zero ... .seconds(3_600)), "how long to wait, on the world's clock")
-  }
-}
-
 private struct ReadBytes {
   let session: ControlledSession
   let bytes: [UInt8]
@@ -169,21 +159,6 @@ private struct ReadBytes {
       "why no bytes arrived: `limit`: the wait timed out; `attention`: a session that this client has taken over needs the client; `cancelled`: `client.cancel` ended the wait"
     ) { $0.bytes.isEmpty && !$0.isOver ? $0.stopped : nil }
     Key("t", .seconds, "seconds on the world's clock") { $0.session.world.loop.now.wholeSeconds }
-  }
-}
-
-private struct Closing: Equatable, Sendable {
-  var session = ""
-  var reason: String?
-  var written = 0
-
-  static let format = Record("closing", "", Closing()) {
-    Field("session", \.session, .text, "the id of the session", isRequired: true)
-    Field("reason", \.reason, .optional(.text), "the reason to show on the timeline")
-    Field(
-      "written", \.written, .integer(0...Int.max),
-      "the number of bytes sent over the session's own connection, which may arrive later than this request; the "
-        + "session is closed when it has accepted them, or after 10 seconds")
   }
 }
 

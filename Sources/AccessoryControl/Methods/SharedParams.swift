@@ -22,23 +22,33 @@ extension Instant {
   var wholeSeconds: Double { (Double(nanoseconds) / 1_000).rounded() / 1_000_000 }
 }
 
-extension Record {
-  /// Describes an object with a single key, whose value is all of `Root`.
-  static func only(
-    _ name: String, _ key: String, _ format: Format<Root>, _ summary: String, from first: Root, isRequired: Bool = true
-  ) -> Record {
-    Record(name, "", first) { Field(key, \.self, format, summary, isRequired: isRequired) }
+extension Arguments {
+  static var none: Arguments<> { .init("no parameters") }
+
+  /// An object with a single key.
+  static func only<Only>(_ name: String, _ parameter: Argument<Only>) -> Arguments<Only> {
+    Arguments<Only>(name, parameter)
+  }
+
+  /// The ID of an object.
+  static func id(of kind: String) -> Arguments<String> { .only("one \(kind)", .id(of: kind)) }
+
+  static var world: Arguments<String?> {
+    .only("maybe a world", Argument(optional: "world", .text, "the id of a world (default: all)"))
   }
 }
 
-extension Record<String> {
-  /// Describes the ID of an object.
-  static func id(of kind: String) -> Record { .only("one \(kind)", kind, .text, "the id of the \(kind)", from: "") }
+extension Argument {
+  init<Wrapped>(optional key: String, _ format: Format<Wrapped>, _ summary: String) where Value == Wrapped? {
+    self.init(key, .optional(format), summary, from: nil)
+  }
 }
 
-extension Record<String?> {
-  static let world = Record.only(
-    "maybe a world", "world", .optional(.text), "the id of a world (default: all)", from: nil, isRequired: false)
+extension Argument<String> {
+  init(text key: String, _ summary: String) { self.init(key, .text, summary, from: "", isRequired: true) }
+
+  static func id(of kind: String) -> Argument { Argument(text: kind, "the id of the \(kind)") }
+  static let world = Argument("world", .text, "the id of the world", from: "main")
 }
 
 enum ProfileReference: Equatable, Sendable {

@@ -7,28 +7,31 @@ extension ControlMethods {
     ControlMethod(
       later: "time.advance",
       "Advance virtual time. Time stops early if a session that this client has taken over is waiting for the client.",
-      Advancing.format,
+      .init(
+        "advancing", .world,
+        Argument(
+          "by", .duration(.zero ... .seconds(86_400)), "how far to advance the clock", from: .zero, isRequired: true)),
       Waited.answer, effect: .passesTime, errors: [.unknown, .gone, .time], example: "{\"world\":\"w2\",\"by\":\"10s\"}"
-    ) { call, params, answer in
-      let world = try call.server.world(params.world)
+    ) { call, answer, world, time in
+      let world = try call.server.world(world)
       guard world.virtual != nil else {
         throw RPCError(
           .time, "the time of the world '\(world.id)' is real: it passes on its own",
           advice: "create a world with time: virtual, or wait with time.runUntil")
       }
-      wait(world, call, params.by, accepts: nil, answer)
+      wait(world, call, time, accepts: nil, answer)
     },
     ControlMethod(
-      "time.now", "Get the time on a world's clock.", oneWorld, clock, effect: .reads,
+      "time.now", "Get the time on a world's clock.", .only("asking for the time", .world), clock, effect: .reads,
       errors: [.unknown, .gone], example: "{\"world\":\"main\"}"
     ) { call, world in try call.server.world(world).loop.now },
     ControlMethod(
       later: "time.runUntil",
       "Wait for a notification; in a world with virtual time, this advances the clock until it arrives.",
-      Waiting.format, Waited.answer,
+      .all(Waiting.format), Waited.answer,
       effect: .passesTime, errors: [.unknown, .gone],
       example: "{\"event\":\"connect\",\"side\":\"device\",\"after\":0,\"limit\":\"5s\"}"
-    ) { call, params, answer in
+    ) { call, answer, params in
       let world = try call.server.world(params.world)
       let filter = try params.filter(call.server)
       if let after = params.after,
@@ -40,8 +43,6 @@ extension ControlMethods {
     },
   ]
 
-  private static let oneWorld = Record.only(
-    "asking for the time", "world", .text, "the id of the world", from: "main", isRequired: false)
   private static let clock = Answer<Instant>("time") {
     Key("t", .seconds, "seconds on the world's clock") { $0.wholeSeconds }
   }
@@ -60,16 +61,6 @@ extension ControlMethods {
           answer(.success(Waited(stopped: end.word ?? "limit", world: world)))
         }
       })
-  }
-}
-
-private struct Advancing: Equatable, Sendable {
-  var world = "main"
-  var by = Duration.zero
-
-  static let format = Record("advancing", "", Advancing()) {
-    Field("world", \.world, .text, "the id of the world")
-    Field("by", \.by, .duration(.zero ... .seconds(86_400)), "how far to advance the clock", isRequired: true)
   }
 }
 

@@ -9,7 +9,7 @@ extension ControlMethods {
     ControlMethod(
       "world.create",
       "Create a world: an Apple device with nothing plugged in. The world `main` exists from the start.",
-      WorldChoices.format, .new("world"), errors: [.limit], example: "{\"time\":\"virtual\",\"seed\":7}"
+      .all(WorldChoices.format), .new("world"), errors: [.limit], example: "{\"time\":\"virtual\",\"seed\":7}"
     ) { call, choices in
       if let flicker = choices.deviceFlicker, case .flicker = flicker {
       } else if choices.deviceFlicker != nil {
@@ -20,9 +20,9 @@ extension ControlMethods {
       return id
     },
     ControlMethod(
-      "world.list", "List the worlds.", Nothing.params, .list("worlds", ControlWorld.answer, "all worlds"),
+      "world.list", "List the worlds.", .none, .list("worlds", ControlWorld.answer, "all worlds"),
       effect: .reads
-    ) { call, _ in call.server.worlds.all },
+    ) { call in call.server.worlds.all },
     ControlMethod(
       "world.remove", "Remove a world: end its apps, unplug its accessories, and discard their ids.", .id(of: "world"),
       errors: [.unknown, .gone, .state], example: "{\"world\":\"w1\"}"

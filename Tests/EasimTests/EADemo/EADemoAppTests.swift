@@ -73,8 +73,7 @@ import Testing
 
   @Test mutating func oneAccessoryWithSeveralProtocolsAsksForOne() {
     _ = demo.handle(.appeared(two))
-    #expect(
-      demo.type("open") == ["! several protocols are offered, choose one: com.example.echo, com.example.other"])
+    #expect(demo.type("open") == ["! several protocols are offered, choose one: com.example.echo, com.example.other"])
   }
 
   @Test mutating func sendingIsDoneWhenAllIsSentAndCounted() {
@@ -176,8 +175,7 @@ import Testing
     open()
     _ = demo.type("10k")
     _ = demo.handle(.sent(4_000))
-    #expect(
-      demo.pass(.seconds(10)) == ["! not everything was sent within 10s: sent 4000 bytes, received 0 bytes"])
+    #expect(demo.pass(.seconds(10)) == ["! not everything was sent within 10s: sent 4000 bytes, received 0 bytes"])
     #expect(demo.app.failure == .timedOut)
   }
 

@@ -42,8 +42,7 @@ import Testing
 
   private func scenario(_ bytes: [UInt8]) -> [String] {
     do {
-      _ = try ScenarioFile(
-        ScenarioSource(name: "f", path: "f", bytes: bytes), profiles: ProfileLibrary())
+      _ = try ScenarioFile(ScenarioSource(name: "f", path: "f", bytes: bytes), profiles: ProfileLibrary())
       return []
     } catch {
       return error.problems.map(\.description)
@@ -82,8 +81,7 @@ import Testing
       "{a-b:1}", "/* no end", "/ 5", "{a: @}", "{\\u0041b\\:1}", "{\\u0020:1}", "\u{FEFF}{a:5",
       String(repeating: "[", count: 65), "{a: 'x' // comment", "{version: 1}\n{version: 1}",
     ]
-    try check(
-      "syntax", texts.map { ($0.replacing("\n", with: "␊"), profile(Array($0.utf8)).joined(separator: "\n")) })
+    try check("syntax", texts.map { ($0.replacing("\n", with: "␊"), profile(Array($0.utf8)).joined(separator: "\n")) })
   }
 
   @Test func quirks() throws {

@@ -48,8 +48,7 @@ import Testing
     rig.devicePort.onEvent?(.cable(Cable(main: pair.left), from: "a second device"))
     try rig.loop.advance(by: .seconds(1))
     #expect(recorder.end == .closedByPeer && rig.proxy.hasDevice)
-    #expect(
-      rig.events.contains { $0.kind == .warning("refused a second device: another device is already connected") })
+    #expect(rig.events.contains { $0.kind == .warning("refused a second device: another device is already connected") })
   }
 
   @Test func aPlaceThatCannotBeOpenedEndsTheProxy() throws {

@@ -24,8 +24,7 @@ import Testing
     #expect(changes[1]["result"]?["faults"]?.withoutPositions == .array([.text("f1")]))
     #expect(changes[2]["params"]?["to"]?.word == "latency,delay=7ms")
     // The notice contains only the IDs from the result, not a whole state.
-    #expect(
-      changes[2]["result"]?.withoutPositions == JSON5Value.object([.init("fault", .text("f1"))]).withoutPositions)
+    #expect(changes[2]["result"]?.withoutPositions == JSON5Value.object([.init("fault", .text("f1"))]).withoutPositions)
   }
 
   @Test func aRequestThatFailsOrReadsMakesNone() throws {

@@ -8,8 +8,7 @@ import Testing
     _ method: String = "POST", _ path: String = "/rpc", host: String? = "127.0.0.1:8080", origin: String? = nil,
     token: String? = "secret", length: String? = nil
   ) -> HTTPGate.Head {
-    HTTPGate.Head(
-      method, path, host: host, origin: origin, authorization: token.map { "Bearer \($0)" }, length: length)
+    HTTPGate.Head(method, path, host: host, origin: origin, authorization: token.map { "Bearer \($0)" }, length: length)
   }
 
   private func refusal(_ head: HTTPGate.Head) -> HTTPGate.Refusal? {

@@ -28,8 +28,7 @@ import Testing
     var after = 0
     var numbers: [Int] = []
     for event in ["connect", "disconnect", "connect"] {
-      let waited = try client.result(
-        "time.runUntil", "{\"app\":\"p1\",\"event\":\"\(event)\",\"after\":\(after)}")
+      let waited = try client.result("time.runUntil", "{\"app\":\"p1\",\"event\":\"\(event)\",\"after\":\(after)}")
       guard case .number(let number)? = waited["notice"]?["params"]?["number"]?.content else { break }
       after = Int(number.value)
       numbers.append(after)

@@ -164,8 +164,7 @@ import Testing
       session.write(bytes)
       if asked.count == 5 { session.close("enough") }
     }
-    let plan = try Self.plan(
-      "{ count: 9, reconnect: true, script: [{ send: 'a' }, { send: 'b' }, { send: 'c' }] }")
+    let plan = try Self.plan("{ count: 9, reconnect: true, script: [{ send: 'a' }, { send: 'b' }, { send: 'c' }] }")
     let report = try LoadRig(plan, playing: record).finish()
     #expect(report.completed + report.lost == 9, "\(report.text)")
     #expect(asked.prefix(5) == ["a", "b", "c", "a", "b"])

@@ -75,8 +75,7 @@ import Testing
     var settings = World.Settings()
     settings.recorder = capture
     let loop = VirtualLoop(seed: 1)
-    let demonstration = try Demonstration(
-      ProfileLibrary().profile("lawk-view"), settings: settings, on: loop)
+    let demonstration = try Demonstration(ProfileLibrary().profile("lawk-view"), settings: settings, on: loop)
     demonstration.start()
     _ = try loop.runUntilQuiet()
     let page = String(decoding: trace.page(TraceVerdict("", "")), as: UTF8.self)
