@@ -130,7 +130,8 @@ extension CheckCase {
       try run.expectNoRepetition(device, after: mark, "In one write")
     },
     CheckCase(
-      513, "authentication-failed", "After a failed authentication (AA04), the accessory works when plugged in again.",
+      513, "authentication-failed",
+      "After a failed authentication (AA04), the accessory works again once it is unplugged and plugged back in.",
       [.seenOnce], fix: "On AA04, wait until the cable is pulled, then start afresh."
     ) { run in
       _ = try run.identification()

@@ -10,7 +10,8 @@ extension ControlMethods {
         + "from now; on future cables, from when the cable is plugged in. The fault acts at the accessory's end: `in` "
         + "is what the accessory receives.",
       .init(
-        "adding a fault", .id(of: "accessory"), Argument(text: "fault", "the fault or link preset, as for --fault")),
+        "adding a fault", .id(of: "accessory"),
+        Argument(text: "fault", "the fault or link preset, in the notation of --fault")),
       .list("faults", "the ids of the new faults; a link preset adds several"),
       errors: [.unknown, .gone, .limit], example: "{\"accessory\":\"a1\",\"fault\":\"latency,delay=50ms\"}"
     ) { call, accessory, fault in

@@ -40,7 +40,7 @@ extension ControlMethods {
     Key(optional: "met", .boolean, "whether the bytes were received that many times") { $0.search?.isMet }
     Key(
       optional: "text", .text,
-      "the result in words; if they were never received, with the nearest bytes and the first byte that differs"
+      "the result in words; if the bytes were never received, also the most similar ones and the first difference"
     ) { $0.search?.description }
   }
 }

@@ -156,7 +156,8 @@ private struct ReadBytes {
     Key(optional: "reason", .text, "why the session has ended") { $0.isOver ? $0.session.reason : nil }
     Key(
       optional: "stopped", .text,
-      "why no bytes arrived: `limit`: the wait timed out; `attention`: a session that this client has taken over needs the client; `cancelled`: `client.cancel` ended the wait"
+      "why no bytes arrived: `limit` if the wait timed out, `attention` if a session that this client has taken over "
+        + "needs the client, `cancelled` if `client.cancel` ended the wait"
     ) { $0.bytes.isEmpty && !$0.isOver ? $0.stopped : nil }
     Key("t", .seconds, "seconds on the world's clock") { $0.session.world.loop.now.wholeSeconds }
   }

@@ -212,7 +212,7 @@ final class ControlledFault {
 
   static let answer = Answer<ControlledFault>("fault state", "a fault and its effects so far") {
     Key("fault", .text, "the fault's id") { $0.id }
-    Key("text", .text, "the fault, as for --fault") { $0.fault.description }
+    Key("text", .text, "the fault, in the notation of --fault") { $0.fault.description }
     Key("hits", .integer(0...Int.max), "number of times the fault took effect on the current cable") {
       $0.counts.reduce(0) { $0 + $1.hits }
     }

@@ -81,7 +81,7 @@ extension ControlledProxy {
       $0.proxy.counts.fromAccessory
     }
     Key("fromDevice", .integer(0...Int.max), "number of bytes that the device sent") { $0.proxy.counts.fromDevice }
-    Key("faults", .list(of: .text), "the faults, as for --fault") { $0.faults.map(\.description) }
+    Key("faults", .list(of: .text), "the faults, in the notation of --fault") { $0.faults.map(\.description) }
     Key(optional: "trouble", .text, "why no accessory or no device can be connected") {
       $0.proxy.failure ?? $0.proxy.trouble?.description
     }
