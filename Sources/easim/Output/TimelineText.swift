@@ -37,8 +37,9 @@ enum TimelineText {
     let offer = protocols.isEmpty ? "no protocols" : protocols.joined(separator: ", ")
     let id = event.subject?.connectionID.map { "  connectionID \($0)" } ?? ""
     switch event.kind {
-    // On USB the protocols are known only after identification.
-    case .attach(let place) where event.side == .accessory && address(place)?.kind == .usb:
+    // On USB and Bluetooth the protocols are known only after identification.
+    case .attach(let place)
+    where event.side == .accessory && !name.isEmpty && protocols.isEmpty && [.usb, .bt].contains(address(place)?.kind):
       return ("+", "plugged in at \(shown(place)): \(name)", Style.plain)
     case .attach(let place):
       return event.side == .accessory && event.subject != nil
