@@ -30,7 +30,7 @@ struct JSONDocument: RedactedDocument {
     }
   }
 
-  mutating func collect(into names: inout SecretNames) {
+  mutating func collect(into names: inout SecretNames, _: (Double) -> Void) {
     for key in streams.keys.sorted() { streams[key]?.collect(into: &names) }
     for piece in pieces {
       switch piece.use {
@@ -42,7 +42,7 @@ struct JSONDocument: RedactedDocument {
     }
   }
 
-  mutating func rewrite(_ names: inout SecretNames) -> [UInt8] {
+  mutating func rewrite(_ names: inout SecretNames, _: (Double) -> Void) -> [UInt8] {
     for key in streams.keys.sorted() { streams[key]?.rewrite(&names) }
     var made: [UInt8] = []
     var place = 0

@@ -64,12 +64,12 @@ struct LogDocument: RedactedDocument {
   /// The lines without bytes, and the parts of other lines that precede their bytes.
   private let texts: [Range<Int>]
 
-  mutating func collect(into names: inout SecretNames) {
+  mutating func collect(into names: inout SecretNames, _: (Double) -> Void) {
     for key in streams.keys.sorted() { streams[key]?.collect(into: &names) }
     ShownMessages.collect(bytes, into: &names)
   }
 
-  mutating func rewrite(_ names: inout SecretNames) -> [UInt8] {
+  mutating func rewrite(_ names: inout SecretNames, _: (Double) -> Void) -> [UInt8] {
     for key in streams.keys.sorted() { streams[key]?.rewrite(&names) }
     for range in texts { bytes.replaceSubrange(range, with: Self.plain(Array(bytes[range]))) }
     for line in lines {

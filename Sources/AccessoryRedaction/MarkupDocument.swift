@@ -50,12 +50,12 @@ struct MarkupDocument: RedactedDocument {
     return place + 1
   }
 
-  mutating func collect(into names: inout SecretNames) {
-    for index in data.indices { data[index].document.collect(into: &names) }
+  mutating func collect(into names: inout SecretNames, _ progress: (Double) -> Void) {
+    for index in data.indices { data[index].document.collect(into: &names, progress) }
     for range in texts { ShownMessages.collect(Self.plain(bytes[range]), into: &names) }
   }
 
-  mutating func rewrite(_ names: inout SecretNames) -> [UInt8] {
+  mutating func rewrite(_ names: inout SecretNames, _ progress: (Double) -> Void) -> [UInt8] {
     var changes: [(range: Range<Int>, bytes: [UInt8])] = []
     for range in texts {
       let before = Self.plain(bytes[range])
@@ -66,7 +66,7 @@ struct MarkupDocument: RedactedDocument {
       }
     }
     for index in data.indices {
-      let whole = data[index].document.rewrite(&names)
+      let whole = data[index].document.rewrite(&names, progress)
       let range = data[index].range
       let tail = bytes.count - range.upperBound
       changes.append((range, Array(whole[range.lowerBound..<whole.count - tail])))

@@ -66,7 +66,7 @@ struct PacketDocument: RedactedDocument {
     }
   }
 
-  mutating func collect(into names: inout SecretNames) {
+  mutating func collect(into names: inout SecretNames, _: (Double) -> Void) {
     for index in streams.indices { streams[index].collect(into: &names) }
     for range in places.addresses { names.add(bytes[range].reversed(), .address) }
     for range in places.names { names.add(bytes[range].prefix { $0 != 0 }, .name) }
@@ -74,8 +74,9 @@ struct PacketDocument: RedactedDocument {
     for range in descriptions where !bytes[range].elementsEqual("events".utf8) { names.add(bytes[range], .name) }
   }
 
-  mutating func rewrite(_ names: inout SecretNames) -> [UInt8] {
-    let original = bytes
+  mutating func rewrite(_ names: inout SecretNames, _: (Double) -> Void) -> [UInt8] {
+    // A copy is needed only where headers of USB and Bluetooth stay.
+    let original = places.headers.isEmpty && places.addresses.isEmpty ? [] : bytes
     for range in places.frames { bytes.replaceSubrange(range, with: [UInt8](repeating: 0, count: range.count)) }
     for range in places.headers { bytes.replaceSubrange(range, with: original[range]) }
     for range in places.addresses {
@@ -90,6 +91,7 @@ struct PacketDocument: RedactedDocument {
         bytes.replaceSubrange(piece, with: streams[index].bytes[start..<start + piece.count])
         start += piece.count
       }
+      streams[index] = WireStream()
     }
     for range in texts {
       var text = Array(bytes[range])

@@ -22,10 +22,17 @@ public struct Redaction {
 
   /// The secrets found, and how many times they were replaced.
   public private(set) var names: SecretNames
-  private var files: [(name: String, bytes: [UInt8], document: any RedactedDocument)] = []
+  private var files: [(name: String, document: any RedactedDocument, sketch: CaptureSketch?)] = []
+  private let progress: (_ step: String, _ fraction: Double) -> Void
 
   /// Creates a redaction without files.
-  public init(keeping kept: Set<SecretKind>) { names = SecretNames(keeping: kept) }
+  ///
+  /// - Parameter progress: called now and then with the current step and how much of it is done, from 0 to 1.
+  public init(
+    keeping kept: Set<SecretKind>, progress: @escaping (_ step: String, _ fraction: Double) -> Void = { _, _ in }
+  ) {
+    (names, self.progress) = (SecretNames(keeping: kept), progress)
+  }
 
   /// Reads a file and collects its secrets.
   ///
@@ -33,7 +40,11 @@ public struct Redaction {
   public mutating func add(_ bytes: [UInt8], named name: String) throws(RedactionRefusal) {
     guard bytes.count <= Self.mostBytes else { throw RedactionRefusal(name, "it is larger than 256 MiB") }
     do throws(RedactionRefusal) {
-      files.append((name, bytes, try Self.document(bytes)))
+      let document = try Self.document(bytes)
+      // The sketch stands for the file, so that the file's bytes need not be held beside the document's.
+      let sketch = document.isCapture ? CaptureSketch(bytes) { progress("reading \(name)", $0) } : nil
+      if document is TranscriptDocument, let reason = sketch?.refusal { throw RedactionRefusal("", reason) }
+      files.append((name, document, sketch))
     } catch { throw RedactionRefusal(name, error.reason) }
   }
 
@@ -41,7 +52,10 @@ public struct Redaction {
   ///
   /// - Throws: ``RedactionRefusal`` if a redacted file would not decode as before, or would still contain a secret.
   public mutating func finish() throws(RedactionRefusal) -> [[UInt8]] {
-    for index in files.indices { files[index].document.collect(into: &names) }
+    for index in files.indices {
+      let name = files[index].name
+      files[index].document.collect(into: &names) { progress("looking for secrets in \(name)", $0) }
+    }
     if !files.contains(where: { $0.document.namesSecrets }), let file = files.first {
       throw RedactionRefusal(
         file.name,
@@ -49,21 +63,25 @@ public struct Redaction {
           + "JSON report of the same run")
     }
     var redacted: [[UInt8]] = []
-    for index in files.indices {
-      let made = files[index].document.rewrite(&names)
-      if files[index].document.isCapture, CaptureSketch(files[index].bytes) != CaptureSketch(made) {
-        throw RedactionRefusal(files[index].name, "the redacted file would not decode as before")
-      }
+    // Each document is released as soon as it is rewritten.
+    while !files.isEmpty {
+      var (name, document, sketch) = files.removeFirst()
+      let made = document.rewrite(&names) { progress("replacing secrets in \(name)", $0) }
       // The redacted file is checked twice: by the reader that found the secrets, and by the decoder.
       var rest = SecretNames(keeping: names.kept)
-      var again = try Self.document(made)
-      again.collect(into: &rest)
-      if files[index].document.isCapture { CaptureSketch(made).collect(into: &rest) }
-      if let left = names.first(leftIn: rest) {
-        throw RedactionRefusal(files[index].name, "a secret of the kind \(left.rawValue) would be left")
+      document = try Self.document(made)
+      document.collect(into: &rest) { progress("checking \(name)", $0 / 2) }
+      document = RawDocument()
+      if let sketch {
+        let again = CaptureSketch(made, keepsStreams: true) { progress("checking \(name)", 0.5 + $0 / 2) }
+        if again != sketch { throw RedactionRefusal(name, "the redacted file would not decode as before") }
+        again.collect(into: &rest)
       }
-      if files[index].document.isCapture, !names.areAbsent(from: made) {
-        throw RedactionRefusal(files[index].name, "a secret would be left outside of the messages")
+      if let left = names.first(leftIn: rest) {
+        throw RedactionRefusal(name, "a secret of the kind \(left.rawValue) would be left")
+      }
+      if sketch != nil, !names.areAbsent(from: made) {
+        throw RedactionRefusal(name, "a secret would be left outside of the messages")
       }
       redacted.append(made)
     }
@@ -72,16 +90,15 @@ public struct Redaction {
 
   private static func document(_ bytes: [UInt8]) throws(RedactionRefusal) -> any RedactedDocument {
     if bytes.starts(with: [0x1F, 0x8B]) { throw RedactionRefusal("", "it is compressed: unpack it with gunzip first") }
-    let text = bytes.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
-    if let first = text.first, String(validating: bytes, as: UTF8.self) != nil {
-      if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return try JSONDocument(bytes) }
-      if first == UInt8(ascii: "<") { return try MarkupDocument(bytes) }
+    let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? 0
+    if Array("{[<".utf8).contains(first), String(validating: bytes, as: UTF8.self) != nil {
+      return first == UInt8(ascii: "<") ? try MarkupDocument(bytes) : try JSONDocument(bytes)
     }
     let form = CaptureForm(of: bytes)
     switch form {
     case .pcapng, .pcap, .btsnoop, .packetlogger: return try PacketDocument(bytes, as: form)
     case .raw: return try RawDocument(bytes)
-    case .transcript: return try TranscriptDocument(bytes)
+    case .transcript: return TranscriptDocument(bytes)
     case .log, .hex: return LogDocument(bytes)
     }
   }
@@ -106,43 +123,60 @@ protocol RedactedDocument {
   var isCapture: Bool { get }
   /// Whether the file identifies its own secrets; if not, it can be redacted only together with a file that does.
   var namesSecrets: Bool { get }
-  /// Adds the file's secrets to `names`.
-  mutating func collect(into names: inout SecretNames)
-  /// Returns the file with its secrets replaced.
-  mutating func rewrite(_ names: inout SecretNames) -> [UInt8]
+  /// Adds the file's secrets to `names`. A document that reads line by line reports how much of the file it has read.
+  mutating func collect(into names: inout SecretNames, _ progress: (Double) -> Void)
+  /// Returns the file with its secrets replaced; called once, because it may release what it no longer needs.
+  mutating func rewrite(_ names: inout SecretNames, _ progress: (Double) -> Void) -> [UInt8]
 }
 
 /// The structure that a decoder finds in a capture, without the contents; redaction must not change it.
 private struct CaptureSketch: Equatable {
-  private var entries: [String] = []
-  private var summary: CaptureSummary
-  private var findings = 0
-  private var streams: [String: WireStream] = [:]
-  private var failure: String?
+  /// How many bytes the decoder reads at a time.
+  private static let step = 1 << 20
 
-  init(_ bytes: [UInt8]) {
+  /// Why the file cannot be read as a transcript; nil if it can.
+  let refusal: String?
+  /// A hash of all entries.
+  private let entries: Int
+  private let summary: CaptureSummary
+  private let findings: Int
+  private let streams: [String: WireStream]
+
+  init(_ bytes: [UInt8], keepsStreams: Bool = false, _ progress: (Double) -> Void) {
     let decoder = CaptureDecoder()
     var failure: String?
     var analysis = CaptureAnalysis()
-    var events: [CaptureAnalysis.Event] = []
-    var entries: [String] = []
+    var findings = 0
+    var entries = Hasher()
     var streams: [String: WireStream] = [:]
+    func count(_ events: [CaptureAnalysis.Event]) {
+      for case .finding in events { findings += 1 }
+    }
     func take(_ entry: CaptureEntry) {
       var cable = 0
       if case .packet(_, _, let number, _) = entry.place { cable = number }
-      if entry.event != .transfer { _ = streams["\(cable) \(entry.from)", default: WireStream()].append(entry.bytes) }
+      if keepsStreams, entry.event != .transfer {
+        _ = streams["\(cable) \(entry.from)", default: WireStream()].append(entry.bytes)
+      }
       let messages = entry.messages.map { "\($0.id)/\($0.body.count)" }.joined(separator: ",")
       let header = entry.header.map { "\($0)" } ?? ""
-      entries.append("\(entry.event.rawValue) \(entry.from) \(entry.bytes.count) \(header) \(messages)")
-      events += analysis.add(entry)
+      entries.combine("\(entry.event.rawValue) \(entry.from) \(entry.bytes.count) \(header) \(messages)")
+      count(analysis.add(entry))
     }
     do throws(CaptureError) {
-      try decoder.append(bytes, take)
+      var place = 0
+      while place < bytes.count {
+        let end = min(place + Self.step, bytes.count)
+        try decoder.append(Array(bytes[place..<end]), take)
+        place = end
+        // Files of one step are read too quickly to show it.
+        if place < bytes.count { progress(Double(place) / Double(bytes.count)) }
+      }
       try decoder.finish(take)
     } catch { failure = "\(error)" }
-    events += analysis.finish()
-    findings = events.count { if case .finding = $0 { true } else { false } }
-    (self.entries, summary, self.failure) = (entries, decoder.summary, failure)
+    count(analysis.finish())
+    refusal = failure ?? decoder.foreignLines.map { "line \($0.first) is not a line of a transcript" }
+    (self.entries, summary, self.findings) = (entries.finalize(), decoder.summary, findings)
     self.streams = streams
   }
 
@@ -156,7 +190,7 @@ private struct CaptureSketch: Equatable {
 
   static func == (left: Self, right: Self) -> Bool {
     left.entries == right.entries && left.summary == right.summary && left.findings == right.findings
-      && left.failure == right.failure
+      && left.refusal == right.refusal
   }
 }
 
@@ -166,6 +200,9 @@ struct RawDocument: RedactedDocument {
   let namesSecrets = true
   private var stream = WireStream()
 
+  /// Creates an empty document.
+  init() {}
+
   init(_ bytes: [UInt8]) throws(RedactionRefusal) {
     var scanner = PacketScanner()
     var hasPackets = false
@@ -174,9 +211,9 @@ struct RawDocument: RedactedDocument {
     _ = stream.append(bytes)
   }
 
-  mutating func collect(into names: inout SecretNames) { stream.collect(into: &names) }
+  mutating func collect(into names: inout SecretNames, _: (Double) -> Void) { stream.collect(into: &names) }
 
-  mutating func rewrite(_ names: inout SecretNames) -> [UInt8] {
+  mutating func rewrite(_ names: inout SecretNames, _: (Double) -> Void) -> [UInt8] {
     stream.rewrite(&names)
     return stream.bytes
   }
@@ -188,22 +225,30 @@ struct TranscriptDocument: RedactedDocument {
   let namesSecrets = true
   private var bytes: [UInt8]
 
-  init(_ bytes: [UInt8]) throws(RedactionRefusal) {
-    let decoder = CaptureDecoder(as: .transcript)
-    do throws(CaptureError) {
-      try decoder.append(bytes) { _ in }
-      try decoder.finish { _ in }
-    } catch { throw RedactionRefusal("", "\(error)") }
-    if let foreign = decoder.foreignLines {
-      throw RedactionRefusal("", "line \(foreign.first) is not a line of a transcript")
-    }
-    self.bytes = bytes
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  mutating func collect(into names: inout SecretNames, _ progress: (Double) -> Void) {
+    forEachLine(progress) { ShownMessages.collect(Array($0[$1]), into: &names) }
   }
 
-  mutating func collect(into names: inout SecretNames) { ShownMessages.collect(bytes, into: &names) }
-
-  mutating func rewrite(_ names: inout SecretNames) -> [UInt8] {
-    HexInText.rewrite(&bytes, &names)
+  mutating func rewrite(_ names: inout SecretNames, _ progress: (Double) -> Void) -> [UInt8] {
+    forEachLine(progress) { bytes, range in
+      var line = Array(bytes[range])
+      HexInText.rewrite(&line, &names)
+      bytes.replaceSubrange(range, with: line)
+    }
     return bytes
+  }
+
+  private mutating func forEachLine(
+    _ progress: (Double) -> Void, _ take: (_ bytes: inout [UInt8], _ range: Range<Int>) -> Void
+  ) {
+    var (start, number) = (0, 0)
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+      take(&bytes, start..<end)
+      (start, number) = (end + 1, number + 1)
+      if number.isMultiple(of: 10_000) { progress(Double(start) / Double(bytes.count)) }
+    }
   }
 }

@@ -22,20 +22,31 @@ struct ShownMessages {
   /// paths.
   private static func collectPlaces(_ line: ArraySlice<UInt8>, into names: inout SecretNames) {
     for (place, byte) in zip(line.indices, line) where byte == UInt8(ascii: ":") && place >= line.startIndex + 2 {
+      // Most colons are no part of an address; only the rest are worth parsing.
+      guard place + 3 < line.endIndex, [UInt8(ascii: ":"), UInt8(ascii: "-")].contains(line[place + 3]) else {
+        continue
+      }
       let text = line[(place - 2)...].prefix(17)
       if text.count == 17, let address = SecretNames.address(text) { names.add(address, .address) }
     }
     for (mark, kind) in [("/home/", SecretKind.name), ("/Users/", .name), ("usb:serial=", .serial)] {
-      for found in line.ranges(of: Array(mark.utf8)) { names.add(word(line[found.upperBound...]), kind) }
+      for end in ends(of: mark, in: line) { names.add(word(line[end...]), kind) }
     }
-    for found in line.ranges(of: Array("local:".utf8)) {
-      let address = line[found.upperBound...].prefix { $0 > 0x20 }
+    for end in ends(of: "local:", in: line) {
+      let address = line[end...].prefix { $0 > 0x20 }
       if let mark = address.firstIndex(of: UInt8(ascii: "#")) {
         names.add(word(address[(mark + 1)...]), .serial)
       } else if address.first != UInt8(ascii: "/") {
         names.add(word(address), .serial)
       }
     }
+  }
+
+  /// Returns the positions after each occurrence of the mark.
+  private static func ends(of mark: String, in line: ArraySlice<UInt8>) -> [Int] {
+    let mark = Array(mark.utf8)
+    return line.indices.dropLast(mark.count - 1)
+      .filter { line[$0] == mark[0] && line[$0..<$0 + mark.count].elementsEqual(mark) }.map { $0 + mark.count }
   }
 
   private static func word(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

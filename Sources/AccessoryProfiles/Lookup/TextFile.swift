@@ -25,6 +25,8 @@ package enum TextFile {
     try check(status, path, onlyRegular)
     let deadline = ContinuousClock.now + patience
     var bytes: [UInt8] = []
+    // An array that grows is copied, and for a moment both copies are there.
+    bytes.reserveCapacity(min(max(0, Int(status.st_size)), limit) + 1)
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while bytes.count <= limit {
       try wait(for: descriptor, path, status.st_mode & S_IFMT == S_IFREG ? nil : deadline, patience)

@@ -50,11 +50,16 @@ private func runRedact(_ options: RedactOptions, _ console: Console) throws -> E
   if options.out == nil, options.paths.contains("-") { throw UsageError("redact - needs --out PATH") }
   var kept = Set(options.kept)
   if !options.blanksPayload { kept.insert(.payload) }
-  var redaction = Redaction(keeping: kept)
+  let bar = ProgressBar(console)
+  defer { bar.clear() }
+  var redaction = Redaction(keeping: kept) { step, fraction in
+    bar.draw(fraction, "\(Int(fraction * 100)) %  \(step.printable)")
+  }
   let redacted: [[UInt8]]
   do {
     for path in options.paths { try redaction.add(InputFile.read(path), named: path) }
     redacted = try redaction.finish()
+    bar.clear()
   } catch let refusal as RedactionRefusal {
     throw UsageError("\(refusal); nothing was written")
   }
