@@ -43,10 +43,10 @@ public protocol Medium: Sendable {
   /// How many simulated accessories can share one address.
   var capacity: PortCapacity { get }
 
-  /// Opens a hub where simulated accessories can be plugged in.
+  /// Opens a place where simulated accessories can be plugged in.
   ///
   /// - Throws: An error that names the address.
-  func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub
+  func openPorts(at address: Address, _ context: PortContext) throws -> PortFactory
 
   /// Whether a device on this medium always notices when a cable is unplugged, as on USB.
   var noticesPulledCables: Bool { get }
@@ -75,7 +75,7 @@ extension Medium {
   public var capacity: PortCapacity { .none }
 
   /// The default implementation throws, because simulated accessories cannot appear on such a medium.
-  public func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
+  public func openPorts(at address: Address, _ context: PortContext) throws -> PortFactory {
     throw TransportError.hostsOnly(address)
   }
 
@@ -168,10 +168,6 @@ public struct PortContext {
   }
 }
 
-/// A place where simulated accessories are plugged in: a local directory, a USB/IP bus, a socket.
-public protocol PortHub: AnyObject {
-  /// Creates the port for one accessory.
-  ///
-  /// - Parameter number: the accessory's number in this program, counted from 1.
-  func makePort(for profile: Profile, number: Int) throws -> any Port
-}
+/// Creates the port for one accessory at an open place: a local directory, a USB/IP bus, a socket. The number is the
+/// accessory's in this program, counted from 1.
+public typealias PortFactory = (_ profile: Profile, _ number: Int) throws -> any Port

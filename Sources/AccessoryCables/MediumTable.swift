@@ -80,7 +80,7 @@ public struct MediumTable: Sendable {
 public final class PortMaker {
   private let media: MediumTable
   private let context: PortContext
-  private var hubs: [Address: any PortHub] = [:]
+  private var factories: [Address: PortFactory] = [:]
 
   /// Creates a port maker that has not opened anything yet.
   public init(_ media: MediumTable, _ context: PortContext) {
@@ -92,8 +92,8 @@ public final class PortMaker {
   ///
   /// - Throws: An error that names the address.
   public func makePort(at address: Address, for profile: Profile, number: Int = 1) throws -> any Port {
-    let hub = try hubs[address] ?? media[address].makePortHub(at: address, context)
-    hubs[address] = hub
-    return try hub.makePort(for: profile, number: number)
+    let makePort = try factories[address] ?? media[address].openPorts(at: address, context)
+    factories[address] = makePort
+    return try makePort(profile, number)
   }
 }

@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryProfiles
 import LinuxIO
 
 /// Unix sockets, TCP, pseudo terminals and serial lines. Each address stands for one accessory, and only a connection
@@ -17,20 +16,8 @@ struct StreamMedium: Medium {
     return StreamFinder(address, on: loop, options: options)
   }
 
-  func makePortHub(at address: Address, _ context: PortContext) -> any PortHub { StreamHub(address, context) }
-}
-
-private final class StreamHub: PortHub {
-  private let address: Address
-  private let context: PortContext
-
-  init(_ address: Address, _ context: PortContext) {
-    self.address = address
-    self.context = context
-  }
-
-  func makePort(for profile: Profile, number: Int) -> any Port {
-    ListeningPort(at: address, on: context.loop, options: context.options)
+  func openPorts(at address: Address, _ context: PortContext) -> PortFactory {
+    { _, _ in ListeningPort(at: address, on: context.loop, options: context.options) }
   }
 }
 

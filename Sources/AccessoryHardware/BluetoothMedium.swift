@@ -47,13 +47,16 @@ final class BluetoothMedium: Medium {
     }
   }
 
-  func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
+  func openPorts(at address: Address, _ context: PortContext) throws -> PortFactory {
     let selector = Self.selector(address)
     if selector.device != nil {
       throw TransportError.unusable(
         address, "a simulated accessory uses an adapter of this machine; did you mean bt:\(selector.adapter ?? "")?")
     }
-    return BluetoothHub(selector, BlueZ(place, on: context.loop, sockets: sockets))
+    let blueZ = BlueZ(place, on: context.loop, sockets: sockets)
+    return { profile, _ in
+      BluetoothPort(selector, BluetoothAccessory(selector, name: profile.identity.name, by: blueZ))
+    }
   }
 
   private func host(on loop: any PollingLoop) -> BluetoothHost {
@@ -174,20 +177,6 @@ private final class BluetoothFinder: AccessoryFinder {
     return host.connect(to: device) { result in
       completion(result.map { OpenedCable(Cable(main: $0)) }.mapError { TransportError($0, at: address) })
     }
-  }
-}
-
-private final class BluetoothHub: PortHub {
-  private let selector: Address.BluetoothSelector
-  private let blueZ: BlueZ
-
-  init(_ selector: Address.BluetoothSelector, _ blueZ: BlueZ) {
-    self.selector = selector
-    self.blueZ = blueZ
-  }
-
-  func makePort(for profile: Profile, number: Int) -> any Port {
-    BluetoothPort(selector, BluetoothAccessory(selector, name: profile.identity.name, by: blueZ))
   }
 }
 

@@ -12,23 +12,11 @@ struct GadgetMedium: Medium {
 
   func look(at address: Address) throws -> Sighting? { throw TransportError.simulatorsOnly(address) }
 
-  func makePortHub(at address: Address, _ context: PortContext) -> any PortHub {
+  func openPorts(at address: Address, _ context: PortContext) -> PortFactory {
     guard case .gadget(let controller) = address else { preconditionFailure("\(address) is not a gadget's") }
-    return GadgetHub(controller, context)
-  }
-}
-
-private final class GadgetHub: PortHub {
-  private let controller: String?
-  private let context: PortContext
-
-  init(_ controller: String?, _ context: PortContext) {
-    self.controller = controller
-    self.context = context
-  }
-
-  func makePort(for profile: Profile, number: Int) throws -> any Port {
-    try GadgetPort(profile, controller: controller, number: number, on: context.loop, report: context.warn)
+    return { profile, number in
+      try GadgetPort(profile, controller: controller, number: number, on: context.loop, report: context.warn)
+    }
   }
 }
 

@@ -12,9 +12,10 @@ struct USBIPMedium: Medium {
 
   func look(at address: Address) throws -> Sighting? { throw TransportError.simulatorsOnly(address) }
 
-  func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
+  func openPorts(at address: Address, _ context: PortContext) throws -> PortFactory {
     guard case .usbip(let host, let port) = address else { preconditionFailure("\(address) is no USB/IP server's") }
-    return try USBIPBus(host: host, port: port, on: context.loop, options: context.options, report: context.warn)
+    let bus = try USBIPBus(host: host, port: port, on: context.loop, options: context.options, report: context.warn)
+    return { profile, _ in bus.makePort(for: profile) }
   }
 }
 
@@ -27,7 +28,7 @@ struct USBIPMedium: Medium {
 /// let bus = try USBIPBus(host: "127.0.0.1", port: 3240, on: loop) { print($0) }
 /// let accessory = SimulatedAccessory(profile, at: bus.makePort(for: profile), …)
 /// ```
-final class USBIPBus: PortHub {
+final class USBIPBus {
   /// The address that the server listens on, including the port that the system chose.
   let address: Address
 
@@ -68,7 +69,7 @@ final class USBIPBus: PortHub {
     server.close()
   }
 
-  func makePort(for profile: Profile, number: Int = 1) -> any Port {
+  func makePort(for profile: Profile) -> any Port {
     var shape = USBAccessoryShape(profile)
     shape.nativeProtocols = profile.protocols.filter { $0.nativeTransportComponent != nil }.map(\.name)
     return USBIPPort(self, server.makeExport(shape))

@@ -1,5 +1,4 @@
 import AccessoryCore
-import AccessoryProfiles
 import LinuxIO
 
 struct LocalMedium: Medium {
@@ -20,9 +19,9 @@ struct LocalMedium: Medium {
       problems: problems.map { "ignoring a card: \($0)" })
   }
 
-  func makePortHub(at address: Address, _ context: PortContext) throws -> any PortHub {
+  func openPorts(at address: Address, _ context: PortContext) throws -> PortFactory {
     guard case .local(let path, let serial) = address, let serial else {
-      return try LocalPorts(Self.parts(address).0, on: context.loop)
+      return try LocalPorts(Self.parts(address).0, on: context.loop).makePort(for:number:)
     }
     let other = path.map { "local:\($0)#" } ?? "local: (or, for a folder, local:\(serial)#)"
     throw TransportError.unusable(

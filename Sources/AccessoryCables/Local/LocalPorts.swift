@@ -10,7 +10,7 @@ import LinuxIO
 /// let local = try LocalPorts(LocalDirectory.standard(), on: loop)
 /// let accessory = SimulatedAccessory(profile, at: local.makePort(for: profile, number: 1), …)
 /// ```
-public final class LocalPorts: PortHub {
+public final class LocalPorts {
   private let directory: LocalDirectory
   private let loop: any PollingLoop
 
