@@ -99,26 +99,13 @@ public struct LinkStatistics: Equatable, Sendable {
 
   /// The figures as one JSON object.
   public var json: JSONObject {
-    var object = JSONObject()
-    object.add("v", 1)
-    object.add("event", "statistics")
-    object.add("cable", cable)
-    object.add("from", from)
-    object.add("packets", packets)
-    object.add("bytes", bytes)
-    object.add("sessionBytes", sessionBytes)
-    object.add("bytesPerSecond", rate)
-    object.add("retransmissions", retransmissions)
-    object.add("spoiled", spoiled)
-    object.add("skipped", skipped)
-    object.add("missing", missing)
-    object.add("longestGap", longestGap.inSeconds)
-    object.add("roundTrips", roundTrips.count)
-    if let mean = meanRoundTrip {
-      object.add("meanRoundTrip", mean.inSeconds)
-      object.add("longestRoundTrip", roundTrips.longest.inSeconds)
-    }
-    return object
+    let mean = meanRoundTrip
+    return [
+      "v": 1, "event": "statistics", "cable": cable, "from": from, "packets": packets, "bytes": bytes,
+      "sessionBytes": sessionBytes, "bytesPerSecond": rate, "retransmissions": retransmissions, "spoiled": spoiled,
+      "skipped": skipped, "missing": missing, "longestGap": longestGap.inSeconds, "roundTrips": roundTrips.count,
+      "meanRoundTrip": mean?.inSeconds, "longestRoundTrip": mean == nil ? nil : roundTrips.longest.inSeconds,
+    ]
   }
 
   private var meanRoundTrip: Duration? { roundTrips.count > 0 ? roundTrips.sum / roundTrips.count : nil }

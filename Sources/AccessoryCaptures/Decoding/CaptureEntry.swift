@@ -27,12 +27,7 @@ public struct CaptureEntry: Equatable, Sendable {
     /// A damaged or missing part of a capture file.
     case problem
 
-    var isSound: Bool {
-      switch self {
-      case .spoiled, .unfinished, .skipped, .problem: false
-      case .packet, .detection, .iap1, .message, .note, .transfer, .cable, .others: true
-      }
-    }
+    var isSound: Bool { ![.spoiled, .unfinished, .skipped, .problem].contains(self) }
   }
 
   /// An entry's position.
@@ -193,30 +188,22 @@ extension CaptureEntry {
 extension CaptureEntry {
   /// Returns the entry as one JSON object. If `isVerbose` is set, the object contains every byte of the packet.
   public func json(isVerbose: Bool) -> String {
-    var object = JSONObject()
-    object.add("v", 1)
-    object.add("event", event.rawValue)
+    var object: JSONObject = ["v": 1, "event": event.rawValue]
     switch place {
-    case .offset(let offset):
-      object.add("offset", offset)
-      object.add("length", bytes.count)
-    case .line(let number, let time):
-      object.add("line", number)
-      object.add("t", RawJSON(time))
+    case .offset(let offset): object.add(["offset": offset, "length": bytes.count])
+    case .line(let number, let time): object.add(["line": number, "t": RawJSON(time)])
     case .packet(let number, let time, let cable, let offset):
-      object.add("packet", number)
-      object.add("t", time)
-      if cable > 0 { object.add("cable", cable) }
-      object.add("offset", offset)
-      object.add("length", bytes.count)
+      object.add([
+        "packet": number, "t": time, "cable": cable > 0 ? cable : nil, "offset": offset, "length": bytes.count,
+      ])
     case .file(let offset): object.add("byte", offset)
     }
     if !from.isEmpty { object.add("from", from) }
     if let header {
-      object.add("control", "\(header.control)")
-      object.add("seq", Int(header.sequence))
-      object.add("ack", Int(header.acknowledgement))
-      object.add("session", Int(header.session))
+      object.add([
+        "control": "\(header.control)", "seq": Int(header.sequence), "ack": Int(header.acknowledgement),
+        "session": Int(header.session),
+      ])
     }
     object.add("text", text)
     if !messages.isEmpty {
@@ -227,10 +214,9 @@ extension CaptureEntry {
   }
 
   private static func json(_ message: ControlMessage, _ isVerbose: Bool) -> JSONObject {
-    var object = JSONObject()
-    object.add("id", Hex.number(message.id.rawValue))
-    if let name = MessageCatalog.entry(message.id)?.name { object.add("name", name) }
-    if isVerbose { object.add("parameters", MessageText.parameterLines(message)) }
-    return object
+    [
+      "id": Hex.number(message.id.rawValue), "name": MessageCatalog.entry(message.id)?.name,
+      "parameters": isVerbose ? MessageText.parameterLines(message) : nil,
+    ]
   }
 }

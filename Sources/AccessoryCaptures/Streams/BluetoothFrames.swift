@@ -5,11 +5,9 @@ import AccessoryFormats
 /// A capture may begin in the middle of a connection. If the capture does not contain the setup of an L2CAP channel,
 /// the channel is assumed to be RFCOMM once a frame has RFCOMM's layout and checksum.
 ///
-/// Invariant: at most ``mostConnections`` connections are tracked, and at most ``longestPayload`` bytes are kept for
-/// each connection and direction.
+/// Invariant: at most ``mostConnections`` connections are tracked, and at most one L2CAP payload is kept for each
+/// connection and direction.
 struct BluetoothFrames {
-  /// The longest L2CAP payload, including its header.
-  static let longestPayload = 65_539
   private static let mostConnections = 64
   private static let mostChannels = 256
 

@@ -1,3 +1,5 @@
+import AccessoryCore
+
 struct HexLine: Equatable {
   struct Offset: Equatable {
     let text: String
@@ -201,11 +203,22 @@ struct HexLineScanner {
     }
     var digits = Array(word.text.utf8)
     if word.isPrefixed, digits.count == 1 { digits.insert(UInt8(ascii: "0"), at: 0) }
-    guard digits.count % 2 == 0 else {
+    guard let bytes = Self.bytes(ofPairs: digits) else {
       throw CaptureError(
         number, skippedColumns + word.start + 1, "'\(shown)' is not whole bytes: a byte is two hex digits")
     }
-    return stride(from: 0, to: digits.count, by: 2).map { Self.value(digits[$0]) << 4 | Self.value(digits[$0 + 1]) }
+    return bytes
+  }
+
+  /// The bytes that pairs of hex digits stand for; nil if a digit is alone or is not hex.
+  static func bytes(ofPairs digits: [UInt8]) -> [UInt8]? {
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = Hex.digit(digits[index]), let low = Hex.digit(digits[index + 1]) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    return bytes
   }
 
   // MARK: Words
@@ -248,18 +261,5 @@ struct HexLineScanner {
     ",;:-{}[]()<>\"'".utf8.contains(byte)
   }
 
-  fileprivate static func isDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
-    default: false
-    }
-  }
-
-  private static func value(_ digit: UInt8) -> UInt8 {
-    switch digit {
-    case 0x30...0x39: digit - 0x30
-    case 0x41...0x46: digit - 0x41 + 10
-    default: digit - 0x61 + 10
-    }
-  }
+  fileprivate static func isDigit(_ byte: UInt8) -> Bool { Hex.digit(byte) != nil }
 }

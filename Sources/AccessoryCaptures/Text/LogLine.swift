@@ -94,14 +94,7 @@ struct LogLine: Equatable {
   }
 
   private static func pairs(_ text: String) -> [UInt8]? {
-    let digits = Array(text.utf8)
-    guard !digits.isEmpty, digits.count.isMultiple(of: 2) else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = Hex.digit(digits[index]), let low = Hex.digit(digits[index + 1]) else { return nil }
-      bytes.append(high << 4 | low)
-    }
-    return bytes
+    text.isEmpty ? nil : HexLineScanner.bytes(ofPairs: Array(text.utf8))
   }
 
   /// Reads times such as `12:00:01.250`, `2026-01-02T12:00:01,250Z`, `[12.345678]` and `12.5s`.
