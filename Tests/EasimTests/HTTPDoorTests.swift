@@ -226,15 +226,6 @@ import Testing
     }
   }
 
-  /// Creates sockets as another user. The kernel records the current thread's user with each socket.
-  private func asUser<Result>(_ user: uid_t, _ make: () throws -> Result) throws -> Result {
-    typealias SetUser = @convention(c) (uid_t) -> Int32
-    let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)
-    _ = setUser(user)
-    defer { _ = setUser(0) }
-    return try make()
-  }
-
   @Test func eventsAreStreamed() throws {
     let site = try Site()
     let reader = try site.visit(site.request("GET /events"))

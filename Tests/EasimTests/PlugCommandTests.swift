@@ -162,13 +162,9 @@ final class OddServer {
     return Client(descriptor: Glibc.accept(descriptor, nil, nil))
   }
 
-  /// Accepts a connection as another user, which requires root. The kernel records this thread's user with the socket.
+  /// Accepts a connection as another user, which requires root.
   func accept(as user: UInt32) throws -> Client {
-    typealias SetUser = @convention(c) (uid_t) -> Int32
-    let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)
-    _ = setUser(user)
-    defer { _ = setUser(0) }
-    return try accept()
+    try asUser(user) { try accept() }
   }
 
   final class Client {

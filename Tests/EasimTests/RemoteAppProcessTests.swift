@@ -18,6 +18,17 @@ import Testing
       try program.line("http://127.0.0.1:")
     }
 
+    func buildApp() throws {
+      let compiler = try Program(
+        path: "/usr/bin/env",
+        [
+          "cc", "-std=c17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-o", place.file("app"),
+          "\(Repository.root)/Examples/RemoteApp/remote-app.c",
+        ], environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"]
+      ).wait()
+      #expect(compiler.ending == .exit(0), "\(compiler.err)")
+    }
+
     func ctl(_ words: String...) throws -> Program.Remains {
       try Program(path: BuiltProducts.easim, ["ctl"] + words, environment: ["EASIM_CONTROL": path]).wait()
     }
@@ -25,14 +36,7 @@ import Testing
 
   @Test func aClientInPlainCEchoesThroughAFlicker() throws {
     let server = try Server()
-    let compiler = try Program(
-      path: "/usr/bin/env",
-      [
-        "cc", "-std=c17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-o", server.place.file("app"),
-        "\(Repository.root)/Examples/RemoteApp/remote-app.c",
-      ], environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"]
-    ).wait()
-    #expect(compiler.ending == .exit(0), "\(compiler.err)")
+    try server.buildApp()
     let added = try server.ctl("accessory.add", "profile=lawk-view", "quirks=flicker", "behavior=echo")
     #expect(added.ending == .exit(0), "\(added.err)")
     let app = try Program(path: server.place.file("app"), [server.remote])
@@ -53,14 +57,7 @@ import Testing
   @Test func appsOfSeveralProcessesSeeOneDevice() throws {
     let server = try Server()
     _ = try server.ctl("accessory.add", "profile=lawk-view", "behavior=echo")
-    let compiler = try Program(
-      path: "/usr/bin/env",
-      [
-        "cc", "-std=c17", "-D_GNU_SOURCE", "-o", server.place.file("app"),
-        "\(Repository.root)/Examples/RemoteApp/remote-app.c",
-      ], environment: ["PATH": "/usr/local/bin:/usr/bin:/bin"]
-    ).wait()
-    #expect(compiler.ending == .exit(0), "\(compiler.err)")
+    try server.buildApp()
     // One app keeps a session open, and the rules allow no other app to open one.
     _ = try server.ctl("app.launch", "name=first")
     let apps = try (0..<2).map { _ in try Program(path: server.place.file("app"), [server.remote]) }

@@ -143,19 +143,9 @@ extension CheckDevice {
 
   /// Waits for the status that the accessory reports for a session.
   func status(of id: UInt16, after mark: Int, within limit: Duration) throws -> SessionStatus {
-    func find() -> Received? {
-      messages.count <= mark
-        ? nil
-        : messages[mark...].first { received in
-          guard received.message.id == .externalAccessorySessionStatus,
-            let parameters = try? ParameterReader.read(received.message.body)
-          else { return false }
-          return parameters.first(0)?.value == [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
-        }
-    }
+    func find() -> Received? { messages.dropFirst(mark).first { $0.status(of: id) != nil } }
     guard try wait(within: limit, until: { find() != nil }), let found = find() else { return .none }
-    let status = (try? ParameterReader.read(found.message.body))?.first(1)?.value ?? []
-    return status == [0] ? .open(found.packet) : .closed(found.packet)
+    return found.status(of: id) == [0] ? .open(found.packet) : .closed(found.packet)
   }
 
   enum SessionStatus: Equatable {
@@ -165,6 +155,16 @@ extension CheckDevice {
     case open(Int)
     /// The accessory sent EA03 with another status.
     case closed(Int)
+  }
+}
+
+extension CheckDevice.Received {
+  /// The status of a session, if this is EA03 for that session; empty if EA03 has no status.
+  func status(of id: UInt16) -> [UInt8]? {
+    guard message.id == .externalAccessorySessionStatus, let parameters = try? ParameterReader.read(message.body),
+      parameters.first(0)?.value == [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
+    else { return nil }
+    return parameters.first(1)?.value ?? []
   }
 }
 

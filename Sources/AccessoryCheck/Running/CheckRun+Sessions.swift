@@ -13,15 +13,7 @@ struct OpenedSession {
     try device.send(bytes, on: id, delivery)
   }
 
-  var wasClosed: Bool {
-    device.messages.contains { received in
-      guard received.message.id == .externalAccessorySessionStatus,
-        let parameters = try? ParameterReader.read(received.message.body)
-      else { return false }
-      return parameters.first(0)?.value == [UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
-        && parameters.first(1)?.value == [1]
-    }
-  }
+  var wasClosed: Bool { device.messages.contains { $0.status(of: id) == [1] } }
 
   var packets: [Int] { device.dataPackets[id] ?? [] }
 }

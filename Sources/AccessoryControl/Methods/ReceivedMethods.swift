@@ -7,21 +7,29 @@ extension ControlMethods {
     "accessory.received",
     "Get what an accessory has received in its sessions, whatever its behavior is; or, with `data` or `text`, search in "
       + "it. The server keeps the last \(ReceivedBytes.most >> 20) MiB.",
-    .all(Searching.format), found, effect: .reads, errors: [.unknown, .gone],
+    .init(
+      "searching", .id(of: "accessory"), Argument(optional: "data", .text, "the bytes to search for, in base64"),
+      Argument(optional: "text", .text, "the bytes to search for as text, instead of data"),
+      Argument(
+        optional: "times", .integer(0...Int.max),
+        "how many times the accessory should have received the bytes (default: at least once)"),
+      Argument(optional: "protocol", .text, "only sessions of this protocol (default: all)")),
+    found, effect: .reads, errors: [.unknown, .gone],
     example: "{\"accessory\":\"a1\",\"text\":\"hello\",\"times\":1}"
-  ) { call, params in
-    let received = try call.server.accessories.find(params.accessory).received
-    guard params.wanted != SentBytes() else {
-      guard params.times == nil else {
+  ) { call, accessory, data, text, times, protocolName in
+    let received = try call.server.accessories.find(accessory).received
+    let sent = SentBytes(data: data, text: text)
+    guard sent != SentBytes() else {
+      guard times == nil else {
         throw RPCError(.params, "times: counts what 'data' or 'text' searches for, and neither is given")
       }
-      return (received.streams.filter { params.protocolName == nil || $0.protocolName == params.protocolName }, nil)
+      return (received.streams.filter { protocolName == nil || $0.protocolName == protocolName }, nil)
     }
-    let wanted = try params.wanted.bytes()
+    let wanted = try sent.bytes()
     guard !wanted.isEmpty else {
       throw RPCError(.params, "the searched bytes are empty", advice: "pass at least one byte")
     }
-    return (nil, received.search(for: wanted, times: params.times, on: params.protocolName))
+    return (nil, received.search(for: wanted, times: times, on: protocolName))
   }
 
   private static let found = Answer<(streams: [ReceivedBytes.Stream]?, search: ReceivedSearch?)>(
@@ -42,23 +50,6 @@ extension ControlMethods {
       optional: "text", .text,
       "the result in words; if the bytes were never received, also the most similar ones and the first difference"
     ) { $0.search?.description }
-  }
-}
-
-private struct Searching: Equatable, Sendable {
-  var accessory = ""
-  var wanted = SentBytes()
-  var times: Int?
-  var protocolName: String?
-
-  static let format = Record("searching", "", Searching()) {
-    Field("accessory", \.accessory, .text, "the id of the accessory", isRequired: true)
-    Field("data", \.wanted.data, .optional(.text), "the bytes to search for, in base64")
-    Field("text", \.wanted.text, .optional(.text), "the bytes to search for as text, instead of data")
-    Field(
-      "times", \.times, .optional(.integer(0...Int.max)),
-      "how many times the accessory should have received the bytes (default: at least once)")
-    Field("protocol", \.protocolName, .optional(.text), "only sessions of this protocol (default: all)")
   }
 }
 

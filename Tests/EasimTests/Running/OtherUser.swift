@@ -1,0 +1,12 @@
+import Glibc
+import Testing
+
+/// Creates or accepts sockets as another user, which requires root. The kernel records the current thread's user with
+/// each socket.
+func asUser<Result>(_ user: uid_t, _ make: () throws -> Result) throws -> Result {
+  typealias SetUser = @convention(c) (uid_t) -> Int32
+  let setUser = unsafeBitCast(try #require(dlsym(nil, "setfsuid")), to: SetUser.self)
+  _ = setUser(user)
+  defer { _ = setUser(0) }
+  return try make()
+}
