@@ -183,7 +183,7 @@ public final class Device {
   }
 
   /// Tells the apps about an action of the publication machine. `subject` describes the accessory concerned.
-  func perform(_ action: PublicationMachine.Action, _ subject: TimelineEvent.Subject, worldNumber: Int?) {
+  func perform(_ action: AccessoryNotice, _ subject: TimelineEvent.Subject, worldNumber: Int?) {
     switch action {
     case .connect(let accessory):
       log(.connect, subject, worldNumber: worldNumber)

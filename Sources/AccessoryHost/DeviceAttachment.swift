@@ -270,7 +270,7 @@ final class DeviceAttachment: ConnectionOwner {
     perform(publication.handleTimeout(now: device.loop.now, ids: &device.ids, random: &device.random))
   }
 
-  private func perform(_ actions: [PublicationMachine.Action]) {
+  private func perform(_ actions: [AccessoryNotice]) {
     if let deadline = publication.deadline { armTimer(at: deadline) } else { timer?.cancel() }
     for action in actions { perform(action) }
   }
@@ -291,7 +291,7 @@ final class DeviceAttachment: ConnectionOwner {
     if let action = publication.gone() { perform(action) }
   }
 
-  private func perform(_ action: PublicationMachine.Action) {
+  private func perform(_ action: AccessoryNotice) {
     let accessory = action.accessory
     if shown?.connectionID != accessory.connectionID { shown = .init(accessory) }
     if let shown { device.perform(action, shown, worldNumber: worldNumber) }

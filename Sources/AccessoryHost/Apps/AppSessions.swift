@@ -52,8 +52,6 @@ struct AppSessionTable: Equatable {
   mutating func ended(_ key: Int) {
     entries.removeAll { $0.key == key }
   }
-
-  var count: Int { entries.count }
 }
 
 /// Why an app did not get a session.

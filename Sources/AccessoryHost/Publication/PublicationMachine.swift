@@ -28,19 +28,6 @@ public struct PublicationMachine {
     case early
   }
 
-  /// The changes that apps are notified of.
-  public enum Action: Equatable, Sendable {
-    case connect(PublishedAccessory)
-    /// The accessory disappeared; the value is its last published state.
-    case disconnect(PublishedAccessory)
-
-    var accessory: PublishedAccessory {
-      switch self {
-      case .connect(let accessory), .disconnect(let accessory): accessory
-      }
-    }
-  }
-
   private enum State: Equatable {
     case attached
     case early(PublishedAccessory, since: Instant, cycle: Int)
@@ -87,7 +74,7 @@ public struct PublicationMachine {
   /// Records that the accessory was identified, and that its identification was accepted.
   public mutating func identified(
     _ identification: JudgedIdentification, now: Instant, ids: inout ConnectionIDs
-  ) -> Action? {
+  ) -> AccessoryNotice? {
     self.identification = identification
     guard isAttached, policy == .early || flicker != nil else { return nil }
     return showEarly(now: now, cycle: 1, ids: &ids)
@@ -101,7 +88,7 @@ public struct PublicationMachine {
   /// Records that the accessory is identified and authenticated.
   public mutating func ready(
     now: Instant, ids: inout ConnectionIDs, random: inout SeededRandom
-  ) -> [Action] {
+  ) -> [AccessoryNotice] {
     switch state {
     case .attached:
       return [publish(ids: &ids)]
@@ -116,19 +103,19 @@ public struct PublicationMachine {
 
   /// Records that the accessory is gone or no longer ready, because it was detached, its link went down, or its
   /// authentication was refused.
-  public mutating func gone() -> Action? {
+  public mutating func gone() -> AccessoryNotice? {
     defer {
       state = .attached
       identification = nil
       certificate = CertificateSizes()
     }
-    return current.map(Action.disconnect)
+    return current.map(AccessoryNotice.disconnect)
   }
 
   /// Handles the timeout at ``deadline``.
   public mutating func handleTimeout(
     now: Instant, ids: inout ConnectionIDs, random: inout SeededRandom
-  ) -> [Action] {
+  ) -> [AccessoryNotice] {
     guard let flicker, let deadline, deadline <= now else { return [] }
     switch state {
     case .ending(let shown, _, let cycle):
@@ -146,7 +133,7 @@ public struct PublicationMachine {
     }
   }
 
-  private mutating func showEarly(now: Instant, cycle: Int, ids: inout ConnectionIDs) -> Action? {
+  private mutating func showEarly(now: Instant, cycle: Int, ids: inout ConnectionIDs) -> AccessoryNotice? {
     guard let identification else { return nil }
     let shown = PublishedAccessory(
       identification.identification, connectionID: ids.issue(), offersProtocols: false, certificate: certificate)
@@ -154,7 +141,7 @@ public struct PublicationMachine {
     return .connect(shown)
   }
 
-  private mutating func publish(ids: inout ConnectionIDs) -> Action {
+  private mutating func publish(ids: inout ConnectionIDs) -> AccessoryNotice {
     guard let identification else { preconditionFailure("an accessory is ready only after it has identified itself") }
     let shown = PublishedAccessory(
       identification.identification, connectionID: ids.issue(), offersProtocols: true, certificate: certificate)

@@ -48,22 +48,15 @@ public final class PublishedAccessory: Equatable, Sendable {
 
   /// Returns true if both accessories have the same values.
   public static func == (left: PublishedAccessory, right: PublishedAccessory) -> Bool {
-    left === right || left.content == right.content
+    left === right
+      || left.numbers == right.numbers && left.texts == right.texts && left.protocols == right.protocols
+        && left.asksForApp == right.asksForApp
   }
 
-  private var content: some Equatable {
-    Content(
-      numbers: [connectionID, certificateSerialCount, certificateCount],
-      texts: [name, manufacturer, modelNumber, serialNumber, firmwareRevision, hardwareRevision],
-      productPlanUID: productPlanUID, protocols: protocols, asksForApp: asksForApp)
-  }
+  private var numbers: [Int] { [connectionID, certificateSerialCount, certificateCount] }
 
-  private struct Content: Equatable {
-    let numbers: [Int]
-    let texts: [String]
-    let productPlanUID: String?
-    let protocols: [String]
-    let asksForApp: Bool
+  private var texts: [String?] {
+    [name, manufacturer, modelNumber, serialNumber, firmwareRevision, hardwareRevision, productPlanUID]
   }
 }
 

@@ -153,7 +153,7 @@ private struct Scene {
 
   private func time(_ milliseconds: Int) -> Instant { Instant.origin + .milliseconds(milliseconds) }
 
-  private mutating func note(_ actions: [PublicationMachine.Action], _ milliseconds: Int) {
+  private mutating func note(_ actions: [AccessoryNotice], _ milliseconds: Int) {
     for action in actions {
       switch action {
       case .connect(let it):
