@@ -6,7 +6,7 @@ import AccessoryProfiles
 /// The bytes in a recording that are different every time, such as counters and clocks, and are therefore not compared.
 ///
 /// ```swift
-/// let mask = try ReplayMask.read(file: "clock.json5")
+/// let mask = try ReplayMask.format.read(text, file: "clock.json5")
 /// let learned = try ReplayMask(differencesOf: first, and: second)
 /// ```
 public struct ReplayMask: Equatable, Sendable {
@@ -165,14 +165,5 @@ extension ReplayMask {
         }
       }
     }
-  }
-}
-
-// MARK: - Files
-
-extension ReplayMask {
-  /// Reads a mask from a file.
-  public static func read(file path: String) throws(SourceProblems) -> ReplayMask {
-    try format.read(file: path)
   }
 }

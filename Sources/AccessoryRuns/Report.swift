@@ -1,3 +1,4 @@
+import AccessoryCore
 import AccessoryFormats
 
 /// The result of a run, or of some of the run's shards. A run is a load test, a check, a series of random worlds, a
@@ -184,4 +185,55 @@ extension Report {
     get { ReportHeader(kind: Self.kind, version: Self.version) }
     set {}
   }
+}
+
+/// A format of reports; its name is the file extension.
+public enum ReportForm: String, CaseIterable, Sendable {
+  case json
+  /// The report as text for a terminal.
+  case text
+  /// The report as a single HTML page for people.
+  case html
+  /// The report as JUnit XML, for CI servers.
+  case xml
+  /// A load test's figures for spreadsheets, for HdrHistogram's tools, and as metrics.
+  case csv, hgrm, om, prom
+}
+
+/// A report that can be written to a file in the format given by the file's extension.
+public protocol WritableReport: Sendable {
+  static var forms: [ReportForm] { get }
+  /// Returns the contents of the file; `form` is one of ``forms``, or text.
+  func text(as form: ReportForm) -> String
+}
+
+// MARK: - Formats of values that occur in several kinds of reports
+
+extension Format<Int> {
+  /// A count; see ``CountSum/most``.
+  package static let tally = integer(0...CountSum.most)
+}
+
+extension Format<Instant> {
+  /// A point in time, in nanoseconds.
+  package static let instant: Format = Format<Int>.tally.map {
+    Instant(nanoseconds: Int64($0))
+  } back: {
+    Int($0.nanoseconds)
+  }
+}
+
+extension Format<Duration> {
+  package static let nanoseconds: Format = Format<Int>.tally.map {
+    Duration.nanoseconds($0)
+  } back: {
+    Int($0.wholeNanoseconds)
+  }
+}
+
+extension Format<[UInt8]> {
+  /// Bytes as hex digits.
+  package static let digits = parsed(
+    TextShape(pattern: "^([0-9A-Fa-f]{2})*$"), expected: "bytes in hex", { try? Hex.parse($0) },
+    text: { Hex.plain($0) })
 }

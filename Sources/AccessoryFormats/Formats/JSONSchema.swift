@@ -67,9 +67,6 @@ public struct SharedSchemas {
   /// Returns a value's schema.
   public mutating func schema(of shape: Shape) -> JSON5Value { definitions.schema(of: shape) }
 
-  /// Returns an object's schema, written inline instead of as a reference.
-  public mutating func schema(of record: RecordShape) -> JSON5Value { .object(definitions.members(of: record)) }
-
   /// The definitions, by name, to which the schemas created so far refer.
   public var all: JSON5Value { .object(definitions.all) }
 }

@@ -143,13 +143,6 @@ public struct OneOf<Root: Equatable & Sendable>: Sendable {
     return root
   }
 
-  /// Creates a value of a kind from some of its keys; nil if the members are not valid for that kind.
-  public func value(_ kind: String, _ members: [JSON5Member]) -> Root? {
-    let problems = ProblemCollector()
-    let root = read(.object([JSON5Member(key, .text(kind))] + members), at: Place(problems))
-    return problems.errorCount == 0 ? root : nil
-  }
-
   func read(_ value: JSON5Value, at place: Place) -> Root? {
     switch value.content {
     case .object(let members):

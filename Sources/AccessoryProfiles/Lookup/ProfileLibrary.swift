@@ -100,7 +100,7 @@ public struct ProfileLibrary: Sendable {
     .filter { !$0.isEmpty && !Self.isPath($0) }
   }
 
-  private static func isPath(_ reference: String) -> Bool {
+  package static func isPath(_ reference: String) -> Bool {
     reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json")
   }
 

@@ -191,9 +191,6 @@ extension [Quirk] {
   /// The session quirk, if there is one among these quirks.
   public var session: OddSession? { first { if case .session(let odd) = $0 { odd } else { nil } } }
 
-  /// How many bytes from the previous session may be sent at the start of a session; nil for none.
-  public var staleBytes: Int? { first { if case .staleBytes(let count) = $0 { count } else { nil } } }
-
   /// Whether one of the quirks loses or changes bytes during a session, so a reply may not match its request.
   public var spoilsBytes: Bool {
     contains { quirk in

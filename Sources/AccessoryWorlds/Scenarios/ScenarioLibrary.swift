@@ -70,7 +70,7 @@ public struct ScenarioLibrary: Sendable {
   }
 
   package func source(_ reference: String) throws(SourceProblems) -> ScenarioSource {
-    if Self.isPath(reference) {
+    if ProfileLibrary.isPath(reference) {
       let file = reference.split(separator: "/").last.map(String.init) ?? reference
       return ScenarioSource(
         name: file.split(separator: ".").first.map(String.init) ?? file, path: reference,
@@ -83,10 +83,6 @@ public struct ScenarioLibrary: Sendable {
   /// Returns a scenario's original text, including comments, given its name or path.
   public func text(_ reference: String) throws(SourceProblems) -> String {
     String(decoding: try source(reference).bytes, as: UTF8.self)
-  }
-
-  private static func isPath(_ reference: String) -> Bool {
-    reference.contains("/") || reference.hasSuffix(".json5") || reference.hasSuffix(".json")
   }
 
   private func embedded(_ name: String) throws(SourceProblems) -> (name: String, bytes: [UInt8]) {

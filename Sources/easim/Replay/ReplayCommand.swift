@@ -88,7 +88,7 @@ private struct ReplayOptions: CommandOptions {
     settings.takesAnyOrder = takesAnyOrder
     settings.settle = shared.settleAfter
     if let mask {
-      settings.mask = try PatientFile.read(named: "--mask \(mask)") { try ReplayMask.read(file: mask) }
+      settings.mask = try PatientFile.read(named: "--mask \(mask)") { try ReplayMask.format.read(file: mask) }
     }
     return settings
   }

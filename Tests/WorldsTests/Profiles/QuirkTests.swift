@@ -98,7 +98,7 @@ import Testing
     }
     #expect(quirks.flicker == Flicker(cycles: 2))
     #expect(quirks.session == OddSession(.silent))
-    #expect(quirks.staleBytes == 5)
+    #expect(quirks.contains(.staleBytes(count: 5)))
     #expect(quirks.authentication == OddAuthentication(.refuse))
     #expect([Quirk.noStatus].flicker == nil)
   }
