@@ -5,7 +5,10 @@ import Testing
 
 @Suite struct BrowserTests {
   final class Listener: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
-    private(set) var words: [String] = []
+    private(set) var words: [String] = [] { didSet { told() } }
+    private let told: () -> Void
+
+    init(told: @escaping () -> Void = {}) { self.told = told }
 
     func accessoryBrowser(
       _ browser: EAWiFiUnconfiguredAccessoryBrowser, didUpdate state: EAWiFiUnconfiguredAccessoryBrowserState
@@ -30,44 +33,25 @@ import Testing
 
   /// The delegate is called on the given queue or, without a queue, on the main queue, and is not retained.
   @Test(arguments: [false, true]) func b1TheDelegateIsToldOnItsQueueAndNotHeld(hasQueue: Bool) async throws {
-    final class Place: NSObject, EAWiFiUnconfiguredAccessoryBrowserDelegate, @unchecked Sendable {
+    final class Places: @unchecked Sendable {
       static let key = DispatchSpecificKey<Bool>()
       private let lock = NSLock()
       private var places: [(isOwn: Bool, isMain: Bool)] = []
       var isOwn: [Bool] { lock.withLock { places.map(\.isOwn) } }
       var isMain: [Bool] { lock.withLock { places.map(\.isMain) } }
 
-      private func note() {
+      func note() {
         let place = (DispatchQueue.getSpecific(key: Self.key) ?? false, OperationQueue.current === OperationQueue.main)
         lock.withLock { places.append(place) }
       }
-
-      func accessoryBrowser(
-        _ browser: EAWiFiUnconfiguredAccessoryBrowser, didUpdate state: EAWiFiUnconfiguredAccessoryBrowserState
-      ) { note() }
-
-      func accessoryBrowser(
-        _ browser: EAWiFiUnconfiguredAccessoryBrowser,
-        didFindUnconfiguredAccessories accessories: Set<EAWiFiUnconfiguredAccessory>
-      ) { note() }
-
-      func accessoryBrowser(
-        _ browser: EAWiFiUnconfiguredAccessoryBrowser,
-        didRemoveUnconfiguredAccessories accessories: Set<EAWiFiUnconfiguredAccessory>
-      ) { note() }
-
-      func accessoryBrowser(
-        _ browser: EAWiFiUnconfiguredAccessoryBrowser,
-        didFinishConfiguringAccessory accessory: EAWiFiUnconfiguredAccessory,
-        with status: EAWiFiUnconfiguredAccessoryConfigurationStatus
-      ) { note() }
     }
+    let places = Places()
     let queue = DispatchQueue(label: "the browser's")
-    queue.setSpecific(key: Place.key, value: true)
+    queue.setSpecific(key: Places.key, value: true)
     try await withSimulatedWorld { world in
-      var place: Place? = Place()
-      weak let held = place
-      let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: place, queue: hasQueue ? queue : nil)
+      var listener: Listener? = Listener { places.note() }
+      weak let held = listener
+      let browser = EAWiFiUnconfiguredAccessoryBrowser(delegate: listener, queue: hasQueue ? queue : nil)
       let lamp = world.addUnconfigured(name: "Lamp")
       browser.startSearchingForUnconfiguredAccessories(matching: nil)
       world.removeUnconfigured(lamp)
@@ -76,10 +60,10 @@ import Testing
       await world.settle()
       await withCheckedContinuation { told in queue.async { told.resume() } }
       // The events in order: searching, found, removed, configuring, finished, stopped.
-      #expect(held?.isOwn == Array(repeating: hasQueue, count: 6))
-      #expect(held?.isMain == Array(repeating: !hasQueue, count: 6))
-      #expect(place != nil)
-      place = nil
+      #expect(places.isOwn == Array(repeating: hasQueue, count: 6))
+      #expect(places.isMain == Array(repeating: !hasQueue, count: 6))
+      #expect(listener != nil)
+      listener = nil
       #expect(held == nil)
       #expect(browser.delegate == nil)
     }

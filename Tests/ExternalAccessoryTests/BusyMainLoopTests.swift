@@ -7,8 +7,7 @@ import Testing
   /// Each stream event is also put on the main queue, for programs whose main run loop is not running. A busy thread
   /// once took fewer items from the main queue than its streams added, so the queue grew and delayed notifications.
   @Test func theMainQueueDoesNotGrowWithTheEventsOfAStream() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = StreamRecorder(parts.session)
       parts.session.start(recorder, on: .main)
       await world.settle()

@@ -7,17 +7,10 @@ import Testing
 
 /// Patterns of client code that once failed with easim.
 @Suite struct FieldShapeTests {
-  private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
-    let simulated = try world.add("echo")
-    simulated.takeSessions()
-    await world.plugIn(simulated)
-    return (simulated, try #require(manager.connectedAccessories.first))
-  }
-
   /// The client keeps only the streams, and opens them after it has released the session object.
   @Test func e11StreamsMayBeOpenedAfterTheSessionWasLetGoOf() async throws {
     try await withSimulatedWorld { world in
-      let (simulated, accessory) = try await accessory(world)
+      let (simulated, accessory) = try await plugInEcho(world)
       var session = EASession(accessory: accessory, forProtocol: "com.example.echo")
       let recorder = StreamRecorder(try #require(session))
       var streams: [Stream] = [session?.inputStream, session?.outputStream].compactMap(\.self)
@@ -46,7 +39,7 @@ import Testing
 
   @Test func oneStreamAloneKeepsTheSession() async throws {
     try await withSimulatedWorld { world in
-      let (simulated, accessory) = try await accessory(world)
+      let (simulated, accessory) = try await plugInEcho(world)
       var output = EASession(accessory: accessory, forProtocol: "com.example.echo")?.outputStream
       await world.settle()
       output?.open()
@@ -69,8 +62,7 @@ import Testing
   }
 
   @Test @MainActor func t24TheCurrentLoopOfTheMainActorIsTheMainLoop() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = StreamRecorder(parts.session)
       startOnCurrent(parts.session, recorder)
       parts.far.send([1, 2, 3])
@@ -81,8 +73,7 @@ import Testing
   }
 
   @Test @MainActor func t24AScheduleOfTheMainActorIsTakenBackAsItWasMade() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = StreamRecorder(parts.session)
       startOnCurrent(parts.session, recorder)
       await world.settle()
@@ -97,8 +88,7 @@ import Testing
   }
 
   @Test func t25AScheduleOnALoopThatNeverRunsIsAMisuse() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = DeadLoop { session.start(recorder, on: .current) }
       await world.settle()
@@ -196,8 +186,7 @@ import Testing
   }
 
   @Test func t23AStreamIsItsOwnDelegateUntilItHasOneAndAfterNil() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = StreamRecorder(parts.session)
       for stream in [parts.session.inputStream, parts.session.outputStream] as [Stream?] {
         let stream = try #require(stream)
@@ -223,8 +212,7 @@ import Testing
 
   /// Some clients set the delegate last, but before the run loop runs.
   @Test func aDelegateThatIsSetLastInOneTurnIsNoMisuse() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       DispatchQueue.main.sync {
         session.inputStream?.schedule(in: .main, forMode: .default)
@@ -239,7 +227,7 @@ import Testing
 
   @Test func aSecondSessionNamesBothOpeningsAndTheirWorld() async throws {
     try await withSimulatedWorld { world in
-      let (_, accessory) = try await accessory(world)
+      let (_, accessory) = try await plugInEcho(world)
       let first = EASession(accessory: accessory, forProtocol: "com.example.echo")
       let line = #line - 1
       await world.settle()
@@ -263,7 +251,7 @@ import Testing
       }
     }
     try await withSimulatedWorld { world in
-      let (_, accessory) = try await accessory(world)
+      let (_, accessory) = try await plugInEcho(world)
       let open: (EAAccessory, String) -> EASession? = EASession.init
       let line = #line
       let sessions: [EASession?] = [
@@ -284,7 +272,7 @@ import Testing
 
   @Test(arguments: ["closed", "other accessory"]) func aSecondSessionIsNoMisuseWhere(theFirstIs: String) async throws {
     try await withSimulatedWorld { world in
-      let (simulated, accessory) = try await accessory(world)
+      let (simulated, accessory) = try await plugInEcho(world)
       let first = EASession(accessory: accessory, forProtocol: "com.example.echo")
       first?.inputStream?.open()
       first?.outputStream?.open()

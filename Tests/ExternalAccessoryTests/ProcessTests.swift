@@ -6,8 +6,7 @@ import Testing
 /// and running for a whole day.
 @Suite struct ProcessTests {
   @Test(arguments: [true, false]) func s10AnAppThatEndsHearsNothingMoreAndItsSessionsClose(crashes: Bool) async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let (recorder, notices) = (parts.session.listen(), EventRecorder())
       manager.registerForLocalNotifications()
       await world.settle()
@@ -28,8 +27,7 @@ import Testing
   }
 
   @Test func s11AnAppThatIsLaunchedAgainFindsWhatIsAttachedAndIsNotToldOfIt() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       manager.registerForLocalNotifications()
       world.killApp()
       await world.settle()
@@ -54,8 +52,7 @@ import Testing
 
   /// On some systems (W21), the killed app's session remains open, and the next app cannot open a session.
   @Test(arguments: [true, false]) func s12ASessionThatIsLeftBehindMayBlockTheNextApp(blocks: Bool) async throws {
-    try await withSimulatedWorld(.with { $0.rules.otherApps = blocks ? .refused : .interrupted }) { world in
-      let parts = try await open(world)
+    try await withOpenSession(.with { $0.rules.otherApps = blocks ? .refused : .interrupted }) { world, parts in
       world.killApp(sessions: .left)
       await world.settle()
       #expect(parts.far.isOpen)
@@ -76,8 +73,7 @@ import Testing
 
   @Test func s13ACrashLosesWhatHasNotLeftTheDeviceAndAKillDoesNot() async throws {
     for crashes in [false, true] {
-      try await withSimulatedWorld { world in
-        let parts = try await open(world)
+      try await withOpenSession { world, parts in
         parts.session.outputStream?.open()
         await world.settle()
         #expect(parts.session.write([1, 2, 3]) == 3)
@@ -118,8 +114,7 @@ import Testing
   }
 
   @Test func aDayOfVirtualTimeIsCheap() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = parts.session.listen()
       await world.settle()
       let (events, begun) = (world.events.count, Date())

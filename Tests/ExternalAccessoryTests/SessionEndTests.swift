@@ -4,17 +4,10 @@ import Testing
 
 /// Tests how apps release sessions, and which misuses are recorded.
 @Suite struct SessionEndTests {
-  private func accessory(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
-    let simulated = try world.add("echo")
-    simulated.takeSessions()
-    await world.plugIn(simulated)
-    return (simulated, try #require(manager.connectedAccessories.first))
-  }
-
   @Test(arguments: ["nothing", "one", "both", "accessory"])
   func aSessionThatIsLetGoOfWithAStreamOpenIsRecordedOnce(closes: String) async throws {
     try await withSimulatedWorld { world in
-      let (simulated, accessory) = try await accessory(world)
+      let (simulated, accessory) = try await plugInEcho(world)
       do {
         let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
         session.inputStream?.open()
@@ -41,7 +34,7 @@ import Testing
   /// The bytes that the app wrote must be sent before the session ends, but the accessory does not read them.
   @Test func aSessionThatWasClosedIsNotAccusedWhileItsBytesWait() async throws {
     try await withSimulatedWorld { world in
-      let (simulated, accessory) = try await accessory(world)
+      let (simulated, accessory) = try await plugInEcho(world)
       do {
         let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
         await world.settle()
@@ -67,7 +60,7 @@ import Testing
       var recorder: StreamRecorder?
     }
     try await withSimulatedWorld { world in
-      let (simulated, accessory) = try await accessory(world)
+      let (simulated, accessory) = try await plugInEcho(world)
       let held = Held()
       held.session = EASession(accessory: accessory, forProtocol: "com.example.echo")
       weak let input = held.session?.inputStream
@@ -98,7 +91,7 @@ import Testing
       override var protocolString: String? { "mine" }
     }
     try await withSimulatedWorld { world in
-      let (_, accessory) = try await accessory(world)
+      let (_, accessory) = try await plugInEcho(world)
       let session = try #require(Named(accessory: accessory, forProtocol: "com.example.echo"))
       #expect(session.note == "made")
       #expect(session.protocolString == "mine")

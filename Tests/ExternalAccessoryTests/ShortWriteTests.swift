@@ -55,8 +55,7 @@ import Testing
   @Test(arguments: [1000, 3000, 10_000]) func aCarelessClientLosesBytesByDefaultAndItsLineIsNamed(
     size: Int
   ) async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let client = CarelessClient([counting(size)])
       start(client, parts)
       await world.advance(by: .seconds(1))
@@ -70,8 +69,7 @@ import Testing
   }
 
   @Test func aCallWithAPointerIsNamedByTheStack() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let client = CarelessClient([counting(3000)], usesPointers: true)
       start(client, parts)
       await world.advance(by: .seconds(1))
@@ -84,8 +82,7 @@ import Testing
   }
 
   @Test func aNextMessageInPlaceOfTheRestIsNamedAtOnce() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let client = CarelessClient([counting(3000), [1, 2, 3]])
       start(client, parts)
       await world.advance(by: .seconds(1))
@@ -95,8 +92,7 @@ import Testing
   }
 
   @Test func closingTheStreamBeforeTheRestWasWrittenIsNamed() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       parts.session.outputStream?.open()
       #expect(parts.session.write(counting(3000)) == 997)
       parts.session.outputStream?.close()
@@ -106,8 +102,7 @@ import Testing
   }
 
   @Test(arguments: [100, 997, 1000, 5000]) func aCarefulClientIsNotNamed(piece: Int) async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let client = CarefulClient([counting(3000), [1, 2, 3], counting(10_000)], piece: piece)
       start(client, parts)
       await world.expect { parts.far.received == counting(3000) + [1, 2, 3] + counting(10_000) }
@@ -116,8 +111,7 @@ import Testing
   }
 
   @Test func anAccessoryThatGoesBeforeTheRestIsNoMisuse() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       parts.session.outputStream?.open()
       #expect(parts.session.write(counting(3000)) == 997)
       parts.simulated.pull()
@@ -130,8 +124,7 @@ import Testing
 
   /// A buffer that is large enough for every message would hide the bug.
   @Test func aLargeBufferLosesNothing() async throws {
-    try await withSimulatedWorld(.with { $0.sendBufferSize = 65536 }) { world in
-      let parts = try await open(world)
+    try await withOpenSession(.with { $0.sendBufferSize = 65536 }) { world, parts in
       let client = CarelessClient([counting(10_000)])
       start(client, parts)
       await world.expect { parts.far.received == counting(10_000) }
@@ -144,8 +137,7 @@ import Testing
     for seed in [1, 1, 2, 3, 4, 5] as [UInt64] {
       var settings = SimulatedWorld.Settings()
       (settings.seed, settings.variesSendBuffer) = (seed, true)
-      try await withSimulatedWorld(settings) { world in
-        let parts = try await open(world)
+      try await withOpenSession(settings) { world, parts in
         parts.session.outputStream?.open()
         sizes.append(parts.session.write(counting(10_000)))
       }

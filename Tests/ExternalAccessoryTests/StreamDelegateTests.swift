@@ -13,8 +13,7 @@ import Testing
 
   /// Checking for a delegate retains it briefly, and this may be the last reference to the delegate.
   @Test func aDelegateMayGoOnAnyThreadAtAnyMomentAndUseItsStreamAsItGoes() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let input = try #require(parts.session.inputStream)
       input.open()
       let bothEnded = DispatchGroup()

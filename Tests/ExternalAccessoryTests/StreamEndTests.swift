@@ -5,8 +5,7 @@ import Testing
 /// Tests how streams end: some of the behaviors T1, T2, … of docs/external-accessory.md.
 @Suite struct StreamEndTests {
   @Test func t9AWriteAfterThePeerIsGoneFailsWithABrokenPipeBeforeAnyEvent() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       parts.session.outputStream?.open()
       parts.simulated.unplug()
       await world.settle()
@@ -17,8 +16,7 @@ import Testing
   }
 
   @Test(arguments: ["unplug", "pull", "close"]) func t10BothStreamsEnd(how: String) async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = parts.session.listen()
       parts.far.send([1, 2])
       await world.settle()
@@ -36,8 +34,7 @@ import Testing
 
   /// The bytes come before the end, and are announced until all of them are read. The output stream announces no space.
   @Test func t10ArrivedBytesAreReadBeforeTheEndIsReported() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       parts.far.send(counting(10))
       await world.settle()
       parts.simulated.pull()
@@ -55,8 +52,7 @@ import Testing
 
   /// More bytes have arrived than a stream can hold, and the app has read none of them.
   @Test func t10ArrivedBytesCanBeReadAfterTheAccessoryHasGone() async throws {
-    try await withSimulatedWorld(.with { $0.bufferSizes = 1000 }) { world in
-      let parts = try await open(world)
+    try await withOpenSession(.with { $0.bufferSizes = 1000 }) { world, parts in
       parts.far.send(counting(50_000))
       await world.settle()
       #expect(parts.far.unsent == 0)
@@ -75,8 +71,7 @@ import Testing
   @Test(arguments: [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred])
   func t10AWriteThatFailsBeforeTheEndEventDoesNotSuppressIt(event: SimulatedWorld.Settings.LossEvent) async throws {
     final class Written: @unchecked Sendable { var counts: [Int] = [] }
-    try await withSimulatedWorld(.with { $0.lossEvent = event }) { world in
-      let parts = try await open(world)
+    try await withOpenSession(.with { $0.lossEvent = event }) { world, parts in
       let written = Written()
       let recorder = StreamRecorder(parts.session) { stream, event in
         guard stream === parts.session.inputStream, event == .endEncountered || event == .errorOccurred else { return }
@@ -94,8 +89,7 @@ import Testing
   }
 
   @Test func t11AnErrorOnBothStreamsInsteadOfAnEnd() async throws {
-    try await withSimulatedWorld(.with { $0.lossEvent = .errorOccurred }) { world in
-      let parts = try await open(world)
+    try await withOpenSession(.with { $0.lossEvent = .errorOccurred }) { world, parts in
       let recorder = parts.session.listen()
       await world.settle()
       parts.simulated.unplug()
@@ -107,8 +101,7 @@ import Testing
   }
 
   @Test func t11AnErrorInsteadOfOpening() async throws {
-    try await withSimulatedWorld(.with { $0.lossEvent = .errorOccurred }) { world in
-      let parts = try await open(world)
+    try await withOpenSession(.with { $0.lossEvent = .errorOccurred }) { world, parts in
       let recorder = StreamRecorder(parts.session)
       parts.simulated.unplug()
       await world.settle()
@@ -120,8 +113,7 @@ import Testing
   }
 
   @Test func t11SilenceUntilTheNextWriteFails() async throws {
-    try await withSimulatedWorld(.with { $0.lossEvent = .silence }) { world in
-      let parts = try await open(world)
+    try await withOpenSession(.with { $0.lossEvent = .silence }) { world, parts in
       let recorder = parts.session.listen()
       await world.settle()
       let before = recorder.all
@@ -175,8 +167,7 @@ import Testing
 
   @Test func t13ReadReturnsZeroAtTheEndAndMinusOneForAnError() async throws {
     for event in [SimulatedWorld.Settings.LossEvent.endEncountered, .errorOccurred] {
-      try await withSimulatedWorld(.with { $0.lossEvent = event }) { world in
-        let parts = try await open(world)
+      try await withOpenSession(.with { $0.lossEvent = event }) { world, parts in
         var buffer = [UInt8](repeating: 0, count: 16)
         #expect(parts.session.inputStream?.read(&buffer, maxLength: 16) == -1, "it is not open")
         parts.session.inputStream?.open()
@@ -191,8 +182,7 @@ import Testing
   }
 
   @Test func t14ClosingInTheCallbackEndsAllEventsAndClosingTwiceIsHarmless() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = StreamRecorder(parts.session) { stream, event in
         if event == .hasBytesAvailable {
           stream.close()
@@ -212,8 +202,7 @@ import Testing
   }
 
   @Test func t15ClosingOnAnotherThreadThanTheSchedulesDoesNotCrash() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = LoopThread(slice: 0.01) { session.start(recorder, on: .current) }
       parts.far.send(counting(1000))
@@ -250,8 +239,7 @@ import Testing
   }
 
   @Test func t10PullingTheCableMidTransferEndsTheSessionAfterTheArrivedBytes() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = parts.session.listen()
       parts.far.send(counting(1_000_000))
       await world.run { !recorder.received.isEmpty }

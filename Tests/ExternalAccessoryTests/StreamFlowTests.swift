@@ -5,8 +5,7 @@ import Testing
 /// Tests the bytes of streams (T): all of them arrive, in order, and no faster than the slower end reads.
 @Suite struct StreamFlowTests {
   @Test func t7AWriteTakesWhatThereIsRoomForAndTheTailGoesLater() async throws {
-    try await withSimulatedWorld(.with { $0.sendBufferSize = 1000 }) { world in
-      let parts = try await open(world)
+    try await withOpenSession(.with { $0.sendBufferSize = 1000 }) { world, parts in
       var rest = counting(2500)[...]
       let recorder = StreamRecorder(parts.session) { stream, event in
         guard event == .hasSpaceAvailable, let output = stream as? OutputStream, !rest.isEmpty else { return }
@@ -29,8 +28,7 @@ import Testing
     var settings = SimulatedWorld.Settings()
     settings.sendBufferSize = 100
     settings.fullWrite = returns
-    try await withSimulatedWorld(settings) { world in
-      let parts = try await open(world)
+    try await withOpenSession(settings) { world, parts in
       parts.session.outputStream?.open()
       #expect(parts.session.write(counting(100)) == 100)
       #expect(parts.session.outputStream?.hasSpaceAvailable == false)
@@ -43,8 +41,7 @@ import Testing
   }
 
   @Test func t18AnAccessoryThatReadsNothingBringsWritesToAHalt() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       parts.far.isStalled = true
       parts.session.outputStream?.open()
       var written = 0
@@ -63,8 +60,7 @@ import Testing
   @Test(arguments: [128, 512, 1024, 4096, 8192, 65536]) func t19TheReadSizesOfTheFieldAllGetEveryByte(
     size: Int
   ) async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = parts.session.listen(readSize: size)
       parts.far.send(counting(100_000))
       await world.run { recorder.received.count == 100_000 }
@@ -73,8 +69,7 @@ import Testing
   }
 
   @Test(arguments: [10_000, 10_240, 32_768]) func t19TheBatchesOfTheFieldAllArriveWhole(size: Int) async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       var rest = counting(4 * size)[...]
       let recorder = StreamRecorder(parts.session) { stream, event in
         guard event == .hasSpaceAvailable, let output = stream as? OutputStream, !rest.isEmpty else { return }
@@ -87,8 +82,7 @@ import Testing
   }
 
   @Test func t20ASlowCableTakesItsTime() async throws {
-    try await withSimulatedWorld(.with { ($0.bytesPerSecond, $0.sendBufferSize) = (7500, 65536) }) { world in
-      let parts = try await open(world)
+    try await withOpenSession(.with { ($0.bytesPerSecond, $0.sendBufferSize) = (7500, 65536) }) { world, parts in
       parts.session.outputStream?.open()
       parts.session.write(counting(10_000))
       // The bytes alone take 1.33 s; with packet headers they take a little longer.
@@ -100,8 +94,7 @@ import Testing
   }
 
   @Test func t21WhatWasSentInOneGoCanBeReadUntilNothingIsAvailable() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       var messages: [[UInt8]] = []
       let recorder = StreamRecorder(parts.session, readSize: 0) { stream, event in
         guard event == .hasBytesAvailable, let input = stream as? InputStream else { return }
@@ -147,8 +140,7 @@ import Testing
   }
 
   @Test func aReaderThatSleepsHoldsTheAccessoryBackAndLosesNothing() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       parts.session.inputStream?.open()
       parts.far.send(counting(300_000))
       await world.settle()

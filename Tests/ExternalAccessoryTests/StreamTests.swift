@@ -7,8 +7,7 @@ import Testing
 @Suite struct StreamTests {
   @Test(arguments: ["dos", "dso", "ods", "osd", "sdo", "sod"])
   func t1DelegateOpenAndScheduleMayComeInAnyOrder(order: String) async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = StreamRecorder(parts.session)
       for letter in order {
         for stream in [parts.session.inputStream, parts.session.outputStream] as [Stream?] {
@@ -29,8 +28,7 @@ import Testing
 
   @Test(arguments: [RunLoop.Mode.default, .common, RunLoop.Mode("of our own")])
   func t2EventsArriveOnTheScheduledThreadAndInTheScheduledMode(mode: RunLoop.Mode) async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = LoopThread(mode: mode == .common ? .default : mode) {
         session.start(recorder, on: .current, forMode: mode)
@@ -45,8 +43,7 @@ import Testing
   }
 
   @Test func t2NoEventsArriveInOtherModes() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = LoopThread(slice: 0.001, mode: RunLoop.Mode("another")) {
         session.start(recorder, on: .current, forMode: RunLoop.Mode("ours"))
@@ -64,8 +61,7 @@ import Testing
 
   @Test func t2AStreamCanBeScheduledOnAnotherThreadsRunLoop() async throws {
     final class Slot: @unchecked Sendable { var loop: RunLoop? }
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let (recorder, slot) = (StreamRecorder(parts.session), Slot())
       let thread = LoopThread {
         slot.loop = .current
@@ -83,8 +79,7 @@ import Testing
 
   @Test func t2UnschedulingBeforeTheThreadNoticesDeliversNoEvents() async throws {
     final class Slot: @unchecked Sendable { var loop: RunLoop? }
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let (recorder, slot) = (StreamRecorder(parts.session), Slot())
       let (isHeld, thread) = (
         DispatchSemaphore(value: 0),
@@ -110,8 +105,7 @@ import Testing
   }
 
   @Test func t2SchedulingTwiceCountsOnceAndIsUndoneAtOnce() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = StreamRecorder(parts.session)
       parts.session.start(recorder)
       parts.session.inputStream?.schedule(in: .main, forMode: .default)
@@ -124,8 +118,7 @@ import Testing
   }
 
   @Test func t2AStreamCanBeUnscheduledAndRescheduledInItsOwnEvent() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = StreamRecorder(parts.session, readSize: 2) { stream, event in
         if event == .hasBytesAvailable { stream.remove(from: .main, forMode: .default) }
       }
@@ -144,8 +137,7 @@ import Testing
   }
 
   @Test func aClientWithAShortLimitBlocksAndDoesNotSpin() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let (recorder, session) = (StreamRecorder(parts.session), parts.session)
       let thread = LoopThread(slice: 0.25) { session.start(recorder, on: .current) }
       await world.run { recorder.all.count == 3 }
@@ -159,8 +151,7 @@ import Testing
   }
 
   @Test func t3OpenCompletedOncePerStream() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = parts.session.listen()
       parts.session.inputStream?.open()
       await world.settle()
@@ -170,8 +161,7 @@ import Testing
   }
 
   @Test func t4BytesAreToldAgainWhileSomeAreLeftAfterARead() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = parts.session.listen(readSize: 4)
       parts.far.send(counting(10))
       await world.settle()
@@ -181,8 +171,7 @@ import Testing
   }
 
   @Test func t4BytesThatNobodyReadsAreToldOnce() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = parts.session.listen(readSize: 0)
       parts.far.send([1])
       await world.settle()
@@ -198,8 +187,7 @@ import Testing
       var bytes: [UInt8] = []
       var all: [UInt8] { lock.withLock { bytes } }
     }
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let (poll, session) = (Poll(), parts.session)
       session.inputStream?.open()
       parts.far.send(counting(3000))
@@ -220,8 +208,7 @@ import Testing
   }
 
   @Test func t5APolledStreamSaysByItsStatusThatItIsAtItsEnd() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let (input, output) = (try #require(parts.session.inputStream), parts.session.outputStream)
       input.open()
       output?.open()
@@ -239,8 +226,7 @@ import Testing
   }
 
   @Test func t6SpaceIsToldAfterOpenAndAgainOnlyAfterAWrite() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       let recorder = parts.session.listen()
       await world.settle()
       await world.advance(by: .seconds(5))
@@ -252,8 +238,7 @@ import Testing
   }
 
   @Test func t22TheStreamsAreTheSameObjectsEveryTimeAndDoNotHoldTheirDelegate() async throws {
-    try await withSimulatedWorld { world in
-      let parts = try await open(world)
+    try await withOpenSession { world, parts in
       #expect(parts.session.inputStream === parts.session.inputStream)
       #expect(parts.session.outputStream === parts.session.outputStream)
       weak var delegate: StreamRecorder?

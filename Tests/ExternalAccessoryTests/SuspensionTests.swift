@@ -109,8 +109,7 @@ import Testing
   @Test func s6AWokenAppIsSuspendedAgainAfterAWhile() async throws {
     var settings = keeping
     settings.rules.wakeTime = .seconds(10)
-    try await withSimulatedWorld(settings) { world in
-      let parts = try await open(world)
+    try await withOpenSession(settings) { world, parts in
       await world.settle()
       world.move(to: .suspended)
       parts.far.send([1])
@@ -125,8 +124,7 @@ import Testing
   @Test func s7AsOniOS11BytesDoNotWakeTheApp() async throws {
     var settings = keeping
     settings.rules.wakesForBytes = false
-    try await withSimulatedWorld(settings) { world in
-      let parts = try await open(world)
+    try await withOpenSession(settings) { world, parts in
       let streams = parts.session.listen()
       await world.settle()
       world.move(to: .suspended)

@@ -48,8 +48,7 @@ import Testing
         peerGoes: socket.peerGoes, failure: { socket.lastError }))
     #expect(ofSockets[1] == "a large write is taken in part")
     #expect(ofSockets.last == "write when nobody is there: -1, EPIPE")
-    try await withSimulatedWorld(.with { $0.bufferSizes = 10_000 }) { world in
-      let parts = try await open(world)
+    try await withOpenSession(.with { $0.bufferSizes = 10_000 }) { world, parts in
       let (input, output) = (
         try #require(parts.session.inputStream), try #require(parts.session.outputStream)
       )
@@ -126,8 +125,7 @@ import Testing
   /// The first read works, but no event arrives for any later bytes. According to the field report, the getter also
   /// never returned; this is not reproduced, and docs/external-accessory.md describes what was tried.
   @Test func t17BytesAreToldOfOnceAndNeverAgain() async throws {
-    try await withSimulatedWorld(.with { $0.rules.announcesBytesOnce = true }) { world in
-      let parts = try await open(world)
+    try await withOpenSession(.with { $0.rules.announcesBytesOnce = true }) { world, parts in
       let recorder = parts.session.listen()
       for byte in 1...3 as ClosedRange<UInt8> {
         parts.far.send([byte])

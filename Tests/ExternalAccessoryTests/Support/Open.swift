@@ -9,16 +9,30 @@ struct Open {
   let far: WorldSession
 }
 
-func open(_ world: SimulatedWorld) async throws -> Open {
+/// Plugs in an echo accessory whose sessions the test handles.
+func plugInEcho(_ world: SimulatedWorld) async throws -> (WorldAccessory, EAAccessory) {
   let simulated = try world.add("echo")
   simulated.takeSessions()
   simulated.plugIn()
   await world.run { !manager.connectedAccessories.isEmpty }
-  let accessory = try #require(manager.connectedAccessories.first)
+  await world.settle()
+  return (simulated, try #require(manager.connectedAccessories.first))
+}
+
+func open(_ world: SimulatedWorld) async throws -> Open {
+  let (simulated, accessory) = try await plugInEcho(world)
   let session = try #require(EASession(accessory: accessory, forProtocol: "com.example.echo"))
   await world.run { !simulated.sessions.isEmpty }
   return Open(
     simulated: simulated, accessory: accessory, session: session, far: try #require(simulated.sessions.first))
+}
+
+/// Runs `body` in a world in which a session with an echo accessory is open.
+func withOpenSession(
+  _ settings: SimulatedWorld.Settings = SimulatedWorld.Settings(), isolation: isolated (any Actor)? = #isolation,
+  _ body: @escaping (SimulatedWorld, Open) async throws -> Void
+) async throws {
+  try await withSimulatedWorld(settings) { world in try await body(world, open(world)) }
 }
 
 extension SimulatedWorld {
