@@ -8,6 +8,8 @@ import Testing
 @testable import AccessorySimulator
 
 @Suite struct SessionByteTests {
+  private let loop = VirtualLoop()
+
   private func rig(_ quirks: String..., behavior: Behavior = .echo, on loop: VirtualLoop) throws -> BehaviorRig {
     let rig = try BehaviorRig(behavior, quirks: quirks, on: loop)
     try loop.advance(by: .seconds(1))
@@ -24,7 +26,6 @@ import Testing
   // MARK: busy-after-cancel
 
   @Test func aReplyWaitsForTheTouch() throws {
-    let loop = VirtualLoop()
     let rig = try rig("busy-after-cancel,touch=4s", on: loop)
     let ear = try rig.open()
     let beginning = loop.now
@@ -37,7 +38,6 @@ import Testing
   }
 
   @Test func aCancelledRequestKeepsItBusyAndIsAnsweredInTheNextSession() throws {
-    let loop = VirtualLoop()
     let rig = try rig("busy-after-cancel,touch=4s,busy=20s", on: loop)
     let first = try rig.open()
     let beginning = loop.now
@@ -76,7 +76,6 @@ import Testing
   }
 
   @Test func unpluggingMakesItFree() throws {
-    let loop = VirtualLoop()
     let rig = try rig("busy-after-cancel,touch=4s,busy=20s", on: loop)
     try rig.open().send("one")
     try loop.advance(by: .seconds(1))
@@ -92,7 +91,6 @@ import Testing
   // MARK: drops-beyond
 
   @Test func whatDoesNotFitIsDroppedWithoutAWord() throws {
-    let loop = VirtualLoop()
     let rig = try rig("drops-beyond,bytes=100,rate=1000", on: loop)
     let ear = try rig.open()
     let sent = (0..<150).map { UInt8($0) }
@@ -113,7 +111,6 @@ import Testing
   }
 
   @Test func aDeviceThatDoesNotReadTheEchoOnlyLosesWhatItSends() throws {
-    let loop = VirtualLoop()
     let rig = try rig("drops-beyond,bytes=1000,rate=1000000", on: loop)
     let ear = try rig.open()
     ear.isDeaf = true
@@ -166,7 +163,6 @@ import Testing
   }
 
   @Test func cuttingUpKeepsTheOrderOfMoreThanFits() throws {
-    let loop = VirtualLoop()
     let rig = try rig("reply-chunking,split,size=4000,gap=1ms", on: loop)
     let ear = try rig.open()
     let sent = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
@@ -176,7 +172,6 @@ import Testing
   }
 
   @Test func theRestOfAReplyGoesOutWhenTheAccessoryClosesTheSession() throws {
-    let loop = VirtualLoop()
     let rig = try rig("reply-chunking,gap=1s", on: loop)
     let ear = try rig.open()
     ear.send("hello")
@@ -190,7 +185,6 @@ import Testing
   // MARK: obeys-first-settings-only
 
   @Test func onlyTheFirstSettingsOfASessionAreObeyed() throws {
-    let loop = VirtualLoop()
     let rig = try rig("obeys-first-settings-only,prefix=SET,end=lf", on: loop)
     let ear = try rig.open()
     ear.send("GET a\nSET a=1\nSE\nSET a=2\nGET")
@@ -213,7 +207,6 @@ import Testing
   }
 
   @Test func withoutAPrefixEveryCommandIsOneAndAPauseEndsIt() throws {
-    let loop = VirtualLoop()
     let rig = try rig("obeys-first-settings-only", on: loop)
     let ear = try rig.open()
     ear.send("on")
@@ -234,7 +227,6 @@ import Testing
   // MARK: fails-after-first-transaction
 
   @Test func everyTransactionButTheFirstFailsUntilItIsReplugged() throws {
-    let loop = VirtualLoop()
     let rig = try rig("fails-after-first-transaction", on: loop)
     let ear = try rig.open()
     ear.send("o")
@@ -257,7 +249,6 @@ import Testing
   }
 
   @Test func aTransactionInAnotherSessionIsAnotherOneAndMayEndIt() throws {
-    let loop = VirtualLoop()
     let rig = try rig("fails-after-first-transaction,close,transactions=2", on: loop)
     for text in ["one", "two"] {
       let ear = try rig.open()
@@ -276,7 +267,6 @@ import Testing
   // MARK: Several
 
   @Test func quirksOfSessionsActTogether() throws {
-    let loop = VirtualLoop()
     let rig = try rig(
       "drops-beyond,bytes=6,rate=1000000", "reply-chunking,glued,gap=100ms", "stale-bytes,count=2",
       "goes-silent,after=5s,restart=1h", on: loop)
@@ -296,7 +286,6 @@ import Testing
   }
 
   @Test func nothingWaitsForAnAccessoryThatIsUnplugged() throws {
-    let loop = VirtualLoop()
     let quirks = Quirk.format.examples.filter { $0.name != "flicker" && $0.name != "session" }
     let rig = try BehaviorRig(.echo, on: loop)
     try loop.advance(by: .seconds(1))
@@ -319,7 +308,6 @@ import Testing
   }
 
   @Test func aForgottenSessionMayBeOdd() throws {
-    let loop = VirtualLoop()
     let rig = try rig("reply-chunking,gap=1s", "drops-beyond", on: loop)
     let ear = try rig.open()
     ear.send("hello")

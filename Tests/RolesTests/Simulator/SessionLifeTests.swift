@@ -8,6 +8,8 @@ import Testing
 @testable import AccessorySimulator
 
 @Suite struct SessionLifeTests {
+  private let loop = VirtualLoop()
+
   private func rig(_ quirk: String, on loop: VirtualLoop) throws -> BehaviorRig {
     let rig = try BehaviorRig(.echo, quirks: [quirk], on: loop)
     try loop.advance(by: .seconds(1))
@@ -73,7 +75,6 @@ import Testing
   }
 
   @Test func anEpisodeGoesOnWhileTheAccessoryIsReplugged() throws {
-    let loop = VirtualLoop()
     let rig = try rig("ends-sessions,min=1s,max=1s,episode=20s", on: loop)
     _ = try rig.open()
     try replug(rig, loop, after: .seconds(5))
@@ -90,7 +91,6 @@ import Testing
   // MARK: wedges-after
 
   @Test func theEighthOpenInThirtySecondsWedgesItUntilAPowerCycle() throws {
-    let loop = VirtualLoop()
     let rig = try rig("wedges-after", on: loop)
     let first = try rig.open()
     for _ in 2...7 {
@@ -118,7 +118,6 @@ import Testing
   }
 
   @Test func slowOpensDoNotWedgeIt() throws {
-    let loop = VirtualLoop()
     let rig = try rig("wedges-after,opens=3,within=10s", on: loop)
     for _ in 0..<20 {
       let ear = try rig.open()
@@ -143,7 +142,6 @@ import Testing
   }
 
   @Test func aRestartHelpsForAWhileAndLaterOnesForLess() throws {
-    let loop = VirtualLoop()
     let rig = try rig("goes-silent,after=5s,restart=20s,later=2s,rest=10s", on: loop)
     #expect(try (1...4).map { _ in try seconds(rig, loop) } == [5, 20, 2, 2])
     try replug(rig, loop, after: .seconds(9))
@@ -169,7 +167,6 @@ import Testing
   // MARK: phantom-session
 
   @Test func aSessionThatIsCutOffEndsEveryNewOneUntilItWasUnpluggedForLong() throws {
-    let loop = VirtualLoop()
     let rig = try rig("phantom-session", on: loop)
     let first = try rig.open()
     #expect(try reply(first, loop) == "hello")
@@ -192,7 +189,6 @@ import Testing
   }
 
   @Test func aSessionThatIsQuietBeforeItsEndLeavesNoPhantom() throws {
-    let loop = VirtualLoop()
     let rig = try rig("phantom-session,within=500ms", on: loop)
     for _ in 1...3 {
       let ear = try rig.open()
@@ -206,7 +202,6 @@ import Testing
   }
 
   @Test func aCableThatIsPulledInTheMiddleLeavesAPhantom() throws {
-    let loop = VirtualLoop()
     let rig = try rig("phantom-session", on: loop)
     let ear = try rig.open()
     ear.send("hello")

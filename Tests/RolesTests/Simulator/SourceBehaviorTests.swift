@@ -6,6 +6,8 @@ import LinuxIO
 import Testing
 
 @Suite struct SourceBehaviorTests {
+  private let loop = VirtualLoop()
+
   private func listen(
     _ source: Behavior.Source, for time: Duration, seed: UInt64 = 1
   ) throws -> (SessionEar, VirtualLoop) {
@@ -41,7 +43,6 @@ import Testing
     #expect(try listen(source, for: .seconds(5)).0.heard == first)
     #expect(try listen(source, for: .seconds(5), seed: 2).0.heard != first)
 
-    let loop = VirtualLoop()
     let rig = try BehaviorRig(.source(source), on: loop)
     try loop.advance(by: .seconds(1))
     let recorders = [try rig.open(), try rig.open()]
@@ -58,7 +59,6 @@ import Testing
   }
 
   @Test func whatASourceIsSentIsTakenAndDropped() throws {
-    let loop = VirtualLoop()
     let rig = try BehaviorRig(.source(.init(rate: 10, chunk: 1)), on: loop)
     try loop.advance(by: .seconds(1))
     let recorder = try rig.open()
@@ -73,7 +73,6 @@ import Testing
   /// receives the bytes that the link was holding, then one chunk, and then bytes at the normal rate: the source does
   /// not make up for the pause.
   @Test func aReaderThatSleptFindsWhatTheLinkHeldAndThenTheRate() throws {
-    let loop = VirtualLoop()
     let rate = 200_000
     let rig = try BehaviorRig(.source(.init(rate: rate, chunk: 1_000)), on: loop)
     try loop.advance(by: .seconds(1))

@@ -7,6 +7,8 @@ import Testing
 @testable import AccessorySimulator
 
 @Suite struct StaleBytesTests {
+  private let loop = VirtualLoop()
+
   private func keep(_ pieces: [UInt8]..., limit: Int) -> [UInt8] {
     var stale = StaleBytes(limit: limit)
     for piece in pieces { stale.keep(piece.span.bytes) }
@@ -30,7 +32,6 @@ import Testing
   }
 
   @Test func theSecondSessionBeginsWithBytesOfTheFirst() throws {
-    let loop = VirtualLoop()
     let rig = try BehaviorRig(.echo, quirks: ["stale-bytes,count=3"], on: loop)
     try loop.advance(by: .seconds(1))
     let first = try rig.open()
@@ -51,7 +52,6 @@ import Testing
   }
 
   @Test func aDeviceThatIsConnectedAnewGetsNothingStale() throws {
-    let loop = VirtualLoop()
     let rig = try BehaviorRig(.echo, quirks: ["stale-bytes"], on: loop)
     try loop.advance(by: .seconds(1))
     try rig.open().send("hello")
