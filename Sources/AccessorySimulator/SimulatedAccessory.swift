@@ -32,7 +32,7 @@ public final class SimulatedAccessory {
   public var keepFile: FileTransfers.Keeper?
   private let loop: any EventLoop
   private let report: (TimelineEvent) -> Void
-  /// Applies session quirks across all attachments; nil if there are none.
+  /// Applies session quirks across all attachments; nil if there are no such quirks.
   private(set) var sessionQuirks: SessionQuirks?
   let programs = ProgramKeeper()
   var scripts: ScriptHub {

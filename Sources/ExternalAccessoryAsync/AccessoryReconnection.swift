@@ -23,7 +23,8 @@ import ExternalAccessory
 /// - otherwise after each `interval`. The sequence ends when `attempts` of these attempts in a row have opened no
 ///   session.
 ///
-/// Connects without protocols (the first half of a flicker) and connects of other accessories are ignored.
+/// Notifications about other accessories and about connections without protocols (the first half of a flicker) are
+/// ignored.
 public struct AccessoryReconnection: AsyncSequence, Sendable {
   /// The sequence does not throw.
   public typealias Failure = Never

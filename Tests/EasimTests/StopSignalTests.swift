@@ -59,7 +59,7 @@ import Testing
     return try #require(UInt64(mask.filter { $0 != "\t" }, radix: 16)) >> (signal - 1) & 1 == 1
   }
 
-  /// The loop runs on the process's first thread.
+  /// The loop runs on the process's main thread.
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP]) func aProcessWhoseLoopIsBlockedEndsByTheSecondSignal(signal: Int32) throws
   {
     let place = TemporaryFolder()

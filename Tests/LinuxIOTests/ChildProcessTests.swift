@@ -79,7 +79,7 @@ import Testing
 
   @Test func aProgramThatClosesItsInputIsNoEndOfThisProcess() throws {
     let witness = Witness()
-    let child = try shell("exec <&-; echo closed; sleep 0.05; exit 2", witness)
+    let child = try shell("trap 'exit 2' TERM; exec <&-; echo closed; while :; do sleep 0.01; done", witness)
     wait("the program has closed its input") { witness.printed == "closed\n" }
     // A process that another test is launching may hold a copy of the pipe until its exec.
     wait("the closed input is reported") {
@@ -88,6 +88,7 @@ import Testing
     }
     #expect(!child.takesInput)
     #expect(child.write([UInt8](repeating: 1, count: 10).span.bytes) == 0)
+    kill(child.processID, SIGTERM)
     wait("the program's exit is reported") { witness.endings == [.exited(2)] }
     #expect(witness.inputClosings == 1)
   }

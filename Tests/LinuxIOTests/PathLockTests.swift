@@ -4,7 +4,7 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// Checks that the lock next to a path admits only one of two accessories at that path.
+/// Checks that the lock file next to a path admits only one of two accessories.
 @Suite(.waits) struct PathLockTests {
   let directory = TemporaryFolder()
   var path: String { directory.path + "/a.sock" }

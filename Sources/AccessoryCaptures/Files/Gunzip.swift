@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// Functions of CLinux, declared by hand instead of imported, so that apps need no headers. CLinux.h documents them.
+// CLinux functions, declared by hand instead of imported, so that apps need no headers. CLinux.h documents them.
 @_extern(c) func clinux_gunzip_new(_ made: UnsafeMutablePointer<UnsafeMutableRawPointer?>?) -> UnsafePointer<CChar>?
 @_extern(c) func clinux_gunzip(
   _ gunzip: UnsafeMutableRawPointer?, _ input: UnsafePointer<UInt8>?, _ used: UnsafeMutablePointer<UInt32>?,

@@ -11,7 +11,7 @@ struct Attack: Equatable {
     case message(id: UInt16, body: [UInt8])
     /// External Accessory session data, in a packet with the next sequence number.
     case data(session: UInt16, bytes: [UInt8])
-    /// A packet of a file transfer with the next sequence number, if the link has a session for it.
+    /// A file transfer packet with the next sequence number, if the link has a file transfer session.
     case file([UInt8])
     /// A flood: the same bytes, sent `times` times.
     case flood([UInt8], times: Int)

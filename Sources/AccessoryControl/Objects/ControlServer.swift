@@ -44,7 +44,7 @@ public final class ControlServer {
     package var eventText: (TimelineEvent) -> String = { $0.json }
     /// Where captures and reports of runs are kept after the server has ended; nil means that they are not kept.
     package var kept: (any KeptFiles)?
-    /// The seed of worlds that are created without one.
+    /// The seed for worlds that are created without one.
     package var seed: UInt64 = 1
 
     /// Creates the default settings.

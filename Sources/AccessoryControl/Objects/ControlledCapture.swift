@@ -6,7 +6,7 @@ import AccessorySessions
 /// A recording of cables as pcapng or as a transcript, which can be switched on and off while the cables are in use.
 ///
 /// The bytes are kept in memory up to a limit, so that clients can read them; they are also written to a file if the
-/// server keeps files. At the limit the recording stops, so that the file stays readable.
+/// server keeps files. Recording stops at the limit, so that the file stays readable.
 final class ControlledCapture {
   static let mostCaptures = 1_000
   /// The maximum number of bytes that all captures of a server may keep.
@@ -85,7 +85,7 @@ final class ControlledCapture {
     }
   }
 
-  /// Adds an event in the world; in pcapng, the event is a comment.
+  /// Records an event of the world; in pcapng, as a comment.
   func note(_ event: TimelineEvent) {
     guard isRecording, let recorder else { return }
     let serial: String? =

@@ -107,7 +107,7 @@ final class LoopbackPipe {
   // MARK: - Receiving
 
   /// Returns when the receiver must be notified next: of bytes, if it wants them, or of the pipe's closing. If
-  /// `endWaits` is set, the notification of the closing comes after all bytes.
+  /// `endWaits` is set, the close is reported only after all bytes.
   func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
     if let next = segments.first {
       if wantsBytes { return next.arrival }

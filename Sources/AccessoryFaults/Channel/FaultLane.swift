@@ -8,7 +8,7 @@ import AccessoryFormats
 /// ```
 ///
 /// A chunk that no fault changes passes through without being copied. If a fault or the sink accepts only part of a
-/// chunk, the rest stays in the preceding fault. That fault then accepts nothing, and so on back to the sender. A lane
+/// chunk, the rest stays in the preceding fault. Then that fault accepts nothing, and so on back to the sender. A lane
 /// therefore never holds more bytes than its faults are allowed to.
 final class FaultLane {
   let direction: Fault.Direction

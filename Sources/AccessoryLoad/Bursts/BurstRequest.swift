@@ -51,7 +51,7 @@ package struct BurstRequest: Equatable, Sendable {
     return isWeighted ? "\(text), weight \(FixedText.short(weight))" : text
   }
 
-  /// Returns the first bytes, as text if possible. A checksum distinguishes payloads that begin alike.
+  /// Returns the first bytes, as text if possible. A checksum distinguishes payloads that begin with the same bytes.
   private static func excerpt(_ bytes: [UInt8]) -> String {
     if let text = String(validating: bytes, as: UTF8.self) { return "'\(Excerpt.of(text))'" + rest(of: text) }
     let isCut = bytes.count > 16

@@ -10,7 +10,7 @@ package struct Plot {
     case wide, narrow
 
     package var points: Double { self == .wide ? 860 : 328 }
-    /// About how many marks fit on a horizontal axis.
+    /// The approximate number of marks that fit on a horizontal axis.
     package var marks: Int { self == .wide ? 8 : 3 }
     /// About how many names fit on a horizontal axis.
     package var names: Int { self == .wide ? 7 : 2 }

@@ -37,7 +37,7 @@ public struct ChangeLimit: Equatable, Sendable {
     goal = "\(name) \(isUpper ? "≤" : "≥") \(sign == "-" ? "−" : "+")\(digits) %"
   }
 
-  /// Throws an error if the runs do not have the limited figure; the error suggests a similar name.
+  /// Throws an error that suggests a similar name if the runs do not have the figure that is limited.
   public func check(among names: [String]) throws(OptionError) {
     if names.contains(figure) { return }
     let near = Suggestion.nearest(to: figure, in: names).map { "did you mean '\($0)'?" }

@@ -31,7 +31,7 @@ final class QuirkStream: SessionFilter {
   private var pieceTimer: LoopTimer?
   private var bufferTimer: LoopTimer?
   private var endTimers: [LoopTimer] = []
-  /// How many bytes were dropped for each reason, at first and in total.
+  /// For each reason, how many bytes were dropped the first time and in total.
   private var losses: [(why: String, first: Int, count: Int)] = []
 
   init(

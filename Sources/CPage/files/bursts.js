@@ -14,7 +14,7 @@ export class Bursts {
     this.slices = new Map();
     // Latency over time for completed runs, taken from their reports.
     this.maps = new Map();
-    // The goals of runs that were started on this page, which charts show as lines.
+    // The goals of runs that were started on this page; charts show them as lines.
     this.goals = new Map();
     this.compared = [];
     const accessory = h("select", { id: "burst-accessory" });

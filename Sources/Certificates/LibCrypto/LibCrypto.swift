@@ -74,7 +74,7 @@ extension OpaquePointer {
     }
   }
 
-  /// Returns the contents of a memory BIO as text, cut after `limit` bytes.
+  /// Returns the contents of a memory BIO as text, truncated to `limit` bytes.
   func memoryText(limit: Int) -> String {
     let bytes = [UInt8](unsafeUninitializedCapacity: limit) { output, count in
       count = max(0, Int(BIO_read(self, output.baseAddress, Int32(limit))))

@@ -58,7 +58,7 @@ import Testing
     #expect(rig.atRight.bytes.count == rate * 10)
     let seconds = try #require(rig.arrivals.last)
     #expect((9.9...10.1).contains(seconds))
-    // Half of the bytes arrive within half of the time, instead of all of them at the end.
+    // Half of the bytes arrive by the middle of the time, instead of all of them at the end.
     let half = zip(rig.arrivals, rig.atRight.receptions).filter { $0.0 <= seconds / 2 }.map(\.1).reduce(0, +)
     #expect(abs(half - rate * 5) < rate / 10)
   }

@@ -52,7 +52,7 @@ extension BurstReport {
     return String((short.first == "." ? short.dropFirst() : short).reversed())
   }
 
-  /// Returns a bar for each row, with a label, a count and a tooltip. The bars are HTML, so that long texts wrap.
+  /// Returns a bar for each row, with a label, a count and a tooltip. The bars are HTML, so that long text wraps.
   static func bars(_ rows: [(name: String, count: Int, title: String)], _ style: String) -> String {
     let most = Double(max(1, rows.map(\.count).max() ?? 1))
     let lines = rows.map { row in

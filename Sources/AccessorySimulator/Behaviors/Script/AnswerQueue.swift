@@ -10,8 +10,8 @@ enum ScriptStep: Equatable {
 
 /// An action of a script, other than sending in the script's own session.
 enum ScriptAction: Equatable {
-  /// Sends bytes in a protocol's sessions. The sessions' scripts put the bytes into their own frames unless
-  /// `isUnframed` is set.
+  /// Sends bytes in a protocol's sessions. Each session's script puts the bytes into its frames unless `isUnframed` is
+  /// set.
   case forward(to: String, [UInt8], isUnframed: Bool)
   case enter(String)
   case close(String)

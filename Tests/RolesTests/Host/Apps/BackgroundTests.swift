@@ -3,7 +3,7 @@ import Testing
 @testable import AccessoryHost
 
 @Suite struct BackgroundTests {
-  // MARK: Connects without a notification
+  // MARK: Connections without a notification
 
   @Test func lostConnectsStandInTheListAndDisconnectsAreToldOf() {
     expect(
