@@ -191,7 +191,7 @@ def test_wrong_tickets_are_one_warning() -> None:
 
 
 def test_half_open_connections_cost_their_place_only(server: Server) -> None:
-    # Covers control connections and sessions whose clients have shut down their sending direction.
+    # Covers control connections and sessions whose clients have shut down their sending side.
     with easim.Server(remote=server.line) as client, client.world() as world:
         lamp, app = world.add("echo"), world.app()
         lamp.plug()

@@ -61,7 +61,7 @@ struct LogDocument: RedactedDocument {
     self.texts = texts
   }
 
-  /// The lines without bytes, and the parts of other lines that precede their bytes.
+  /// Lines without bytes and, in all other lines, the text before the bytes.
   private let texts: [Range<Int>]
 
   mutating func collect(into names: inout SecretNames, _: (Double) -> Void) {

@@ -6,7 +6,7 @@ import AccessoryFormats
 /// iAP2 packets, native transfers, comments and interface descriptions in place. Of everything else that USB and
 /// Bluetooth carried, only headers stay, and the addresses of Bluetooth devices are replaced.
 ///
-/// Files with link types or blocks that easim does not know are refused, because easim does not know what they contain.
+/// easim refuses files with unknown link types or blocks, because it cannot tell what they contain.
 struct PacketDocument: RedactedDocument {
   let isCapture = true
   let namesSecrets = true

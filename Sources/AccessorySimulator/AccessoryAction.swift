@@ -8,7 +8,8 @@ public enum AccessoryAction: Equatable, Sendable {
   case plugIn
   /// The accessory is unplugged cleanly: bytes in transit are still delivered.
   case unplug(Script.Answer.Absence = .stays)
-  /// The accessory is unplugged, and plugged in again with the profile's flicker (a double connect) or the default one.
+  /// The accessory is unplugged and plugged in again, with the profile's flicker or, if it has none, the default
+  /// flicker.
   case flicker
   case closeSessions
   /// The accessory forgets its sessions: they stay open on the device, but get no more answers.

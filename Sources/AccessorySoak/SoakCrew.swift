@@ -2,7 +2,8 @@ import AccessoryCore
 
 /// Plays the worlds of many seeds in parallel, each on its own loop.
 ///
-/// Seeds are handed out in order, a few at a time, so that a stopped crew has played a range of seeds without gaps.
+/// Seeds are handed out in order, a few at a time, so that a crew that is stopped early has played a range of seeds
+/// without gaps.
 public final class SoakCrew: Sendable {
   private let recipe: SoakRecipe
   private let jobs: Int

@@ -254,8 +254,8 @@ public final class World {
     log.add(event)
   }
 
-  /// Unplugs an accessory's cable abruptly: bytes in transit are lost, and both ends notice immediately. With
-  /// `unnoticed`, the device does not notice, and continues until a request goes unanswered.
+  /// Unplugs an accessory's cable abruptly: bytes in transit are lost, and both ends notice immediately. If `unnoticed`
+  /// is set, the device does not notice that the cable is gone, and carries on until a request goes unanswered.
   public func pull(_ accessory: SimulatedAccessory, unnoticed: Bool = false) {
     guard let entry = number(of: accessory).flatMap({ accessories[$0] }) else {
       preconditionFailure("an accessory can only be pulled in the world it was added to")

@@ -20,7 +20,7 @@ import ExternalAccessory
 ///
 /// - immediately when the accessory connects;
 /// - immediately when the app becomes active (`UIApplication.didBecomeActiveNotification`);
-/// - otherwise after each `interval`. The sequence ends when `attempts` of these attempts in a row have opened no
+/// - otherwise after each `interval`. The sequence ends after `attempts` of these attempts in a row have opened no
 ///   session.
 ///
 /// Notifications about other accessories and about connections without protocols (the first half of a flicker) are

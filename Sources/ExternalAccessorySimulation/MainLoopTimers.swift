@@ -48,8 +48,8 @@ final class MainLoopTimers: @unchecked Sendable {
     }
   }
 
-  /// Called when the app adds a timer to a run loop. Adopts the timer if the run loop is the main run loop or, on the
-  /// main queue, the current thread's run loop. Returns true if the timer was adopted.
+  /// Called when the app adds a timer to a run loop. Adopts the timer if it was added to the main run loop or, by code
+  /// on the main queue, to the current thread's run loop. Returns true if the timer was adopted.
   func adopt(_ core: UnsafeRawPointer, in loop: UnsafeRawPointer) -> Bool {
     guard Self.isMain(loop), let timer = Self.timer(of: core) else { return false }
     let date = CallsOfTheApp.systemDate(core)

@@ -129,8 +129,8 @@ extension SimulatedWorld {
     /// The device closes the sessions, and the accessory is notified.
     case closed
     /// The device keeps the sessions open, as some systems have been observed to do, so the accessory cannot tell that
-    /// the app has ended. To the app that is launched next, these sessions belong to another app, so
-    /// `AppRules.otherApps` applies.
+    /// the app has ended. The next app to be launched sees these sessions as another app's, so `AppRules.otherApps`
+    /// applies.
     case left
   }
 

@@ -1,7 +1,7 @@
 import ExternalAccessory
 
 /// Finds an accessory that offers a protocol: at launch in the list of accessories, later through notifications.
-/// Connects without protocols and accessories with other protocols are ignored.
+/// Connections without protocols and accessories with other protocols are ignored.
 nonisolated final class Discovery: @unchecked Sendable {
   private var tokens: [any NSObjectProtocol] = []
 

@@ -46,7 +46,7 @@ package struct KernelSockets: BluetoothSockets {
 }
 
 extension DescriptorChannel {
-  /// The maximum length of an iAP2 packet, which fits into one RFCOMM frame between this machine and most others. The
+  /// The maximum length of an iAP2 packet, chosen so that a packet fits into one RFCOMM frame on most connections. The
   /// two ends agree on a frame length, which Linux does not reveal. Linux offers 1,008 bytes, Android
   /// 990. If the ends agree on a shorter length, a packet takes two frames.
   ///

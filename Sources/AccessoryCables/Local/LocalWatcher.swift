@@ -141,7 +141,8 @@ public final class LocalWatcher {
     }
   }
 
-  /// Handles an overflow of the kernel's queue. Accessories that appeared and disappeared during it are not reported.
+  /// Handles an overflow of the kernel's queue. Accessories that appeared and disappeared in the meantime are not
+  /// reported.
   private func lookAgain() {
     onEvent(.warning("the local directory \(directory) changed faster than easim could follow"))
     let names = Set(directory.entries().map(\.name))

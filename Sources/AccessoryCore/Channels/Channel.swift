@@ -15,8 +15,8 @@
 /// are unread, an orderly end is reported only after ``resumeReading()``, because those bytes are delivered first. In
 /// two cases the report does not wait, and the unread bytes are dropped:
 ///
-/// - the peer is lost through a reset, a hang-up or an unplugged device; - the peer is gone and a `send` was partial,
-/// so the owner would wait for room forever.
+/// - the peer is lost because of a reset, a hang-up or an unplugged device;
+/// - the peer is gone after a partial `send`, so the owner would wait for room forever.
 ///
 /// An end that drops unread bytes is never ``ChannelEnd/closedByPeer``, and its text says how many there were.
 ///

@@ -153,8 +153,8 @@ public final class LoopTimer {
     self.work = work
   }
 
-  /// Arms the timer, or moves it. Moving to a later time takes only two memory writes: the queue handles the move at
-  /// the old time.
+  /// Arms the timer, or moves it. Moving a timer to a later time takes only two memory writes: the queue handles the
+  /// move when the old time comes.
   public func arm(at instant: Instant) {
     precondition(work != nil, "a timer from schedule(after:) cannot be rearmed: create one with makeTimer")
     deadline = instant

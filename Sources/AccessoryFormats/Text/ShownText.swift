@@ -58,7 +58,7 @@ public enum Excerpt {
   /// The maximum number of characters to show.
   public static let longest = 40
 
-  /// Returns the text on one line, cut after 40 characters.
+  /// Returns the text on one line, truncated to 40 characters.
   public static func of(_ text: some StringProtocol) -> String {
     var shown = ""
     for scalar in text.unicodeScalars.prefix(longest) {

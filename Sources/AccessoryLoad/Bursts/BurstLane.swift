@@ -161,7 +161,7 @@ package struct BurstLane {
     requests.isEmpty || sentWhole >= flights.count ? nil : requests[flights[sentWhole].request].send
   }
 
-  /// The position in the unique stream of the next byte to send.
+  /// The next byte to send, as a position in the unique stream.
   var streamPlace: Int { bytesSent - otherBytes }
 
   var ignoresReplies: Bool { judging == .nothing }

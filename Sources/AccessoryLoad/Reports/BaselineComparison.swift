@@ -41,7 +41,7 @@ public struct BaselineComparison: Equatable, Sendable {
   /// The compared figures.
   public let figures: [Figure]
 
-  /// Compares two runs by their throughput, their latencies p50, p90 and p99, and their number of errors.
+  /// Compares the throughput, the p50, p90 and p99 latencies, and the error counts of two runs.
   public init(of report: BurstReport, with baseline: BurstReport, tolerance: Double) {
     self.tolerance = tolerance
     let before = baseline.figures

@@ -5,7 +5,7 @@ extension ProfileCheck {
   private struct Placed {
     var script: Script
     var path: String
-    /// The protocols in whose sessions the script runs.
+    /// The script runs in sessions of these protocols.
     var protocols: [String]
   }
 

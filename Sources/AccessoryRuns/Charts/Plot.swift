@@ -12,7 +12,7 @@ package struct Plot {
     package var points: Double { self == .wide ? 860 : 328 }
     /// The approximate number of marks that fit on a horizontal axis.
     package var marks: Int { self == .wide ? 8 : 3 }
-    /// About how many names fit on a horizontal axis.
+    /// The approximate number of names that fit on a horizontal axis.
     package var names: Int { self == .wide ? 7 : 2 }
   }
 

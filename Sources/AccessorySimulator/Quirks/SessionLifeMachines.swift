@@ -2,7 +2,7 @@ import AccessoryCore
 import AccessoryFormats
 import AccessoryProfiles
 
-// These types decide how long sessions last, over an accessory's whole lifetime. Each type applies one quirk from
+// For an accessory's whole lifetime, these types decide how long its sessions last. Each type applies one quirk from
 // AccessoryProfiles/Quirks/SessionLives.swift.
 
 /// Applies the quirk `ends-sessions`.

@@ -7,7 +7,7 @@ import AccessoryWorlds
 public enum ScenarioFile: Equatable, Sendable {
   /// A scenario with one app, judged by what that app sees.
   case scenario(Scenario)
-  /// A scenario with `apps`, as written by `easim soak`: a world that is judged by the rules for seeded worlds.
+  /// A scenario with `apps`, as written by `easim soak`; the rules for seeded worlds apply to its world.
   case plan(ScenarioWithApps)
 
   /// The text that `easim scenario show` prints.

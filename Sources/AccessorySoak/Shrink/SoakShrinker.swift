@@ -4,9 +4,9 @@ import AccessoryWorlds
 /// Shrinks a failing world as long as it still breaks the same rule.
 ///
 /// The shrinker works on the plan's scenario file. The shrinker removes one part or key after another, then reduces
-/// times and sizes. The shrinker keeps each change after which the rule is still broken, and starts again until no
-/// change helps. Every candidate is read and played like any other file, so the result is always a valid scenario. The
-/// same plan always shrinks to the same result.
+/// times and sizes. The shrinker keeps each change that leaves the rule broken, and repeats this until no change helps.
+/// Every candidate is read and played like any other file, so the result is always a valid scenario. The same plan
+/// always shrinks to the same result.
 ///
 /// Invariant: ``plan`` breaks the rule, and ``outcome`` is the result of playing it.
 ///

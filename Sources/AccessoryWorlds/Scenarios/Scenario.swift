@@ -148,8 +148,7 @@ extension Scenario {
   /// The events that expectations can name, which an app can see.
   public static let expectedEvents = ["connect", "disconnect", "session.open", "session.close"]
 
-  /// Returns true if an expectation can name this event: notifications count when the app receives them, and sessions
-  /// when they begin and end.
+  /// Returns true if an expectation can name this event: the app receives a notification, or a session begins or ends.
   static func isExpected(_ event: TimelineEvent) -> Bool {
     switch event.kind {
     case .connect, .disconnect: event.side == .app

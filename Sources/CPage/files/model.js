@@ -397,8 +397,8 @@ export class LaneModel {
     }
   }
 
-  // Adds what no notification reports about an app: its sessions, and the accessories that were connected before it was
-  // launched or that it is not notified about.
+  // Adds what notifications do not report about an app: its sessions, and the accessories that were connected before
+  // its launch or that it is not notified about.
   sessionsOf(app) {
     const lane = this.lane(`app ${app.app}`, "app", app.name);
     lane.state = app.state;

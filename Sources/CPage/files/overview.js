@@ -26,7 +26,7 @@ export class Overview {
     desk.store.addEventListener("lists", this.request);
     desk.store.addEventListener("notice", this.request);
     new ResizeObserver(() => this.drawLines()).observe(this.element);
-    // With many cards, their box scrolls, so the lines must be redrawn.
+    // If there are many cards, their box scrolls, so the lines must be redrawn.
     const lines = perFrame(() => this.drawLines());
     for (const box of [this.accessories, this.apps]) box.addEventListener("scroll", lines);
   }

@@ -14,7 +14,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   static let olderAboveByteCount = 800
 
   let bytes: [UInt8]
-  /// The subject of the certificate, for example "O=easim, CN=IPA_EASIM_0000000000000007", cut after 400 bytes.
+  /// The subject of the certificate, for example "O=easim, CN=IPA_EASIM_0000000000000007", truncated to 400 bytes.
   let subject: String
   let issuer: String
   /// The serial, most significant byte first, without a sign.

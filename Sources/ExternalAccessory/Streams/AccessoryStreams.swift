@@ -105,7 +105,7 @@ extension OutputStream {
 }
 
 extension Stream.Status {
-  /// Whether reads and writes are allowed. Reads and writes are allowed even after the stream has ended, and then
+  /// Whether reads and writes are allowed. Reads and writes are allowed even after the stream has ended; they then
   /// return the remaining bytes or the error.
   fileprivate var isUsable: Bool { self != .notOpen && self != .closed }
 }

@@ -12,7 +12,7 @@ struct UnwrittenRest {
 
   var lost: LostRest? { missing > 0 ? write : nil }
 
-  /// Returns the short write whose remaining bytes the app has not written, and forgets it.
+  /// Returns and forgets the last short write, if the app has not written its remaining bytes yet.
   mutating func take() -> LostRest? {
     defer { missing = 0 }
     return lost

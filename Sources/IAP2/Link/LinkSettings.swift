@@ -16,7 +16,7 @@ public struct LinkSettings: Hashable, Sendable {
   public var detectionPeriod: Milliseconds = 1_000
   /// The interval at which an unanswered SYN is repeated; about 1 s in three sources.
   public var synchronizationPeriod: Milliseconds = 1_000
-  /// How many SYNs are sent before the accessory returns to detection; a device stops at the eleventh.
+  /// How many SYNs are sent before the accessory returns to detection; a device gives up at the eleventh SYN.
   public var synchronizationLimit = 10
 
   /// The reaction to a SYN+ACK in which the device changes the offered recovery values.
@@ -52,7 +52,8 @@ public struct LinkSettings: Hashable, Sendable {
   public enum ExtendedAcknowledgement: Hashable, Sendable {
     /// Send no extended acknowledgements; wait for the retransmission.
     case never
-    /// The list contains the numbers received out of order, according to the more authoritative source.
+    /// According to the more authoritative source, the list contains the sequence numbers that were received out of
+    /// order.
     case received
     /// The list contains the missing numbers, according to four sources.
     case missing

@@ -1,5 +1,5 @@
-/// Splits the bytes that one end of a wire sent into pieces with known positions, for `easim decode`. Every byte
-/// belongs to a piece, except padding.
+/// Splits the bytes sent by one end of a wire into pieces with known positions, for `easim decode`. Every byte belongs
+/// to a piece, except padding.
 ///
 /// ```swift
 /// let capture = PacketCapture()

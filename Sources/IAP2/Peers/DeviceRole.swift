@@ -23,7 +23,8 @@ public struct DeviceRole: PeerRole {
     public var firstAnswerTimeout: Milliseconds?
     /// How long the accessory may take for each answer. iOS's own limit is not public; a field report mentions 30 s.
     public var answerTimeout: Milliseconds = 30_000
-    /// How many refused identifications end the link; one Apple device was seen to stop after the second.
+    /// The number of refused identifications after which the link ends; one Apple device was observed to stop after the
+    /// second.
     public var rejectionLimit = 2
     /// How long a session's first data waits after EA00, unless the accessory confirms the session earlier with EA03.
     /// Some accessories lose bytes that arrive in the same read as the message that opens the session.

@@ -252,7 +252,7 @@ public struct MessageRule: Hashable, Sendable {
 }
 
 extension ControlMessage {
-  /// Creates a message that has these parameters and answers no other message; `seconds` is the time since 1970.
+  /// Creates a message that has these parameters and is not a reply; `seconds` is the time since 1970.
   public init(_ id: MessageID, _ parameters: [MessageRule.Element], seconds: UInt64) {
     self.init(id, body: parameters.encoded(answering: [], selecting: false, seconds: seconds))
   }

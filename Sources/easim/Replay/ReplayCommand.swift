@@ -180,7 +180,7 @@ private func playAccessory(
   }
   _ = runtime.run(until: { accessory.isOver || accessory.failure != nil })
   notice.stop()
-  // The progress is saved before unplugging, because unplugging cuts short the time that sessions are watched.
+  // The progress is saved before unplugging, because unplugging ends the sessions that it describes.
   let progress = accessory.progress
   // The last bytes must be sent before the cable is unplugged.
   accessory.unplug(runtime.stopper ?? "the recording is over")
@@ -232,7 +232,7 @@ private func playApp(
       return settings
     }, report: console.show)
   try cables.openFiles(console)
-  // The progress is saved before unplugging, because unplugging cuts short the time that sessions are watched.
+  // The progress is saved before unplugging, because unplugging ends the sessions that it describes.
   var progress = app.progress
   _ = try host.run(until: { app.isOver || app.isAbsent }, limit: nil) { progress = app.progress }
   if host.explainRefusal(console) { return Played(code: .refused) }

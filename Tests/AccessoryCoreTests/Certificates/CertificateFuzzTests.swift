@@ -4,7 +4,8 @@ import Testing
 
 @testable import Certificates
 
-/// Certificates come from an untrusted peer, so no bytes may cause a crash, a hang or a leak.
+/// Certificates come from an untrusted peer, so whatever their bytes are, they must not cause a crash, a hang or a
+/// leak.
 @Suite struct CertificateFuzzTests {
   static func mutated(_ original: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
     var bytes = original

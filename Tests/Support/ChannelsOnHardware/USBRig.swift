@@ -96,10 +96,10 @@ final class USBRig {
 
   /// Opens the accessory. Returns the host's end and the accessory's end.
   ///
-  /// A gadget notices a program once the program has read the gadget's probes. Opening a device reads only until the
-  /// accessory has been silent for 10 ms, but on a busy machine the probes may take longer. A real host would continue
-  /// to read. Here, many checks begin with a channel that has not been started and reads nothing, so the device is
-  /// opened again until the accessory notices in time.
+  /// A gadget notices a program once the program has read the gadget's probes. When a device is opened, reading stops
+  /// once the accessory has been silent for 10 ms, but on a busy machine the probes may take longer. A real host would
+  /// continue to read. Here, many checks begin with a channel that has not been started and reads nothing, so the
+  /// device is opened again until the accessory notices in time.
   private func open(_ usable: USBAccessory) throws -> (left: any Channel, right: any Channel) {
     while true {
       cable = nil

@@ -67,7 +67,7 @@ import Testing
     #expect(merged == Self.histogram(left + right))
     var other = Self.histogram(right)
     other.merge(Self.histogram(left))
-    // The histograms may have lists of counts of different lengths, but must have the same steps.
+    // The histograms' lists of counts may differ in length, but the histograms must have the same steps.
     #expect(other.steps == merged.steps)
     var same = merged
     same.merge(Histogram())
