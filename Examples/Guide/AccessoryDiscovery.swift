@@ -1,4 +1,4 @@
-// Section 3 of the guide: connected accessories, connects and disconnects, the picker.
+// Section 3 of the guide: connected accessories, connections and disconnections, the picker.
 import ExternalAccessory
 
 class AccessoryDiscovery: NSObject {

@@ -54,7 +54,7 @@ public final class ReplayedApp: AppHandler {
 
   // MARK: AppHandler
 
-  /// Handles a connect; an accessory without protocols is in the first half of a flicker.
+  /// Handles a new connection; an accessory without protocols is in the first half of a flicker.
   public func accessoryDidConnect(_ accessory: PublishedAccessory, _ app: AppView) {
     sawAccessory = true
     guard !isOver, self.accessory == nil, !accessory.protocols.isEmpty else { return }

@@ -34,7 +34,8 @@ public import Foundation
   /// The app is in the background. Unless the app has the background mode, its accessories disconnect next.
   public nonisolated static let didEnterBackgroundNotification = Notification.Name(
     "UIApplicationDidEnterBackgroundNotification")
-  /// The app is about to return to the foreground. Connects and disconnects that were held back are delivered next.
+  /// The app is about to return to the foreground. Notifications of connections and disconnections that were held back
+  /// are delivered next.
   public nonisolated static let willEnterForegroundNotification = Notification.Name(
     "UIApplicationWillEnterForegroundNotification")
   /// The app is in the foreground, and its accessories are connected.

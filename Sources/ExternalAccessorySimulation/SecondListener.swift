@@ -16,7 +16,7 @@ import Foundation
 public final class SecondListener: @unchecked Sendable {
   /// One notification.
   public struct Notice: Equatable, Sendable {
-    /// Whether the notification is about a connect.
+    /// Whether the notification is about a connection, not a disconnection.
     public let isConnect: Bool
     /// The accessory's name.
     public let name: String

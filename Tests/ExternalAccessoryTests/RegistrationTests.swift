@@ -194,8 +194,8 @@ import Testing
     }
   }
 
-  /// Two connects are followed by only one disconnect, for the more recent connection, or by none if the system does
-  /// not notice that the first connection is gone.
+  /// Two connections are followed by only one disconnection, for the more recent connection, or by none if the system
+  /// does not notice that the first connection is gone.
   @Test(arguments: [true, false]) func n16TwoConnectsMayHaveOneDisconnectOrNone(isNoticed: Bool) async throws {
     try await withSimulatedWorld { world in
       let recorder = EventRecorder.registered()

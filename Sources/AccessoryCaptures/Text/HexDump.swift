@@ -185,7 +185,7 @@ struct HexDumpReader {
     streams[index].count = distance
   }
 
-  /// Handles the final offset, which some tools print on a line of its own after the last byte.
+  /// Handles the final offset, which some tools print on a separate line after the last byte.
   private mutating func end(at offset: HexLine.Offset, _ line: HexLine) throws(CaptureError) {
     guard let current, streams[current].last != nil else {
       throw CaptureError(line.number, line.column, "'\(offset.text)' is an offset without bytes")

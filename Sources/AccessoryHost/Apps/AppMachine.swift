@@ -12,9 +12,9 @@ import AccessoryCore
 /// Inner machines: ``AppLifecycle`` (whether the app is running), ``NoticeQueue`` (held notifications),
 /// ``AppSessionTable`` (which sessions may be opened).
 ///
-/// Invariants: when the app is notified of a connect, the accessory is already in the app's list; when it is notified
-/// of a disconnect, the accessory is no longer in the list. The app is never notified of a hidden accessory. In the
-/// background, without the background mode, the list is empty.
+/// Invariants: when the app is notified of a connection, the accessory is already in the app's list; when it is
+/// notified of a disconnect, the accessory is no longer in the list. The app is never notified of a hidden accessory.
+/// In the background, without the background mode, the list is empty.
 struct AppMachine: Equatable {
   /// What the caller must do; actions are performed in order.
   enum Action: Equatable {

@@ -79,7 +79,7 @@ package enum PageTable {
     }.joined()
   }
 
-  /// Returns a list of names and texts, which are stacked on a narrow screen.
+  /// Returns a list of names, each with its text; on a narrow screen, the text is below the name.
   package static func facts(_ facts: [(String, String)]) -> String {
     let lines = facts.map { "<dt>\(MarkupText.escaped($0.0))</dt><dd>\(MarkupText.escaped($0.1))</dd>" }
     return "<dl>\n\(lines.joined(separator: "\n"))\n</dl>"

@@ -25,7 +25,7 @@ public struct SoakPlan: Equatable, Sendable {
   public struct App: Equatable, Sendable {
     /// The sessions that the app opens, in order, as accessories appear.
     public var sessions: [SoakStreamPlan]
-    /// How long the app waits after a connect before it opens the next session.
+    /// How long the app waits after an accessory connects before it opens the next session.
     public var patience: Duration
     /// Whether the app also tries to open sessions with accessories that do not offer any protocols.
     public var isRude: Bool

@@ -50,7 +50,7 @@ final class SoakRecord {
   }
 }
 
-/// Watches the device's connects and disconnects.
+/// Watches the device's connections and disconnections.
 ///
 /// The rules are: each connect is followed by a disconnect; a connection ID is used only once; a session is opened only
 /// for a protocol that the accessory offers at that moment.

@@ -28,7 +28,7 @@ import Testing
     do { return try Recording(DecodedCapture(bytes).entries) } catch RecordingError.noIdentification { return nil }
   }
 
-  /// Returns what the apps saw: connects, disconnects, and sessions with their bytes.
+  /// Returns what the apps saw: connections, disconnections, and sessions with their bytes.
   private func replay(_ recording: Recording, seed: UInt64) throws -> (events: [String], first: ReplayDifference?) {
     let rig = ReplayRig(seed: seed)
     let (app, view) = rig.launch(recording)

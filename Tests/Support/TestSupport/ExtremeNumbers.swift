@@ -27,7 +27,7 @@ public enum ExtremeNumbers {
   }
 
   /// Returns `count` texts in which about a third of the numbers are replaced, each by a random one of the spellings.
-  /// The same `seed` gives the same texts.
+  /// The same `seed` always gives the same result.
   public static func several(of text: String, count: Int, seed: UInt64, spellings: [String] = spellings) -> [Variant] {
     let places = numbers(in: Array(text.utf8))
     var random = SeededRandom(seed: seed)

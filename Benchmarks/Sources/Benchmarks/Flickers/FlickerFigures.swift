@@ -67,7 +67,7 @@ extension Figure {
 
   private static func rate(_ plan: MeasuringPlan, _ play: (Int) throws -> Int) throws -> Measurement {
     let count = try Stopwatch.repetitions(for: plan.seconds) { _ = try play($0) }
-    // A flicker is two connects and two disconnects.
+    // A flicker is two connections and two disconnections.
     return Measurement(try (0..<plan.pairs).map { _ in try perSecond(count) { try play(count) / 4 } })
   }
 

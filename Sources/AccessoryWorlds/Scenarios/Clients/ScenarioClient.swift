@@ -6,8 +6,8 @@ import IAP2
 
 /// An app in a scenario, which opens a session for one protocol, sends a payload and verifies the echo.
 ///
-/// The robust client and the naive ones are subclasses that react differently to connects, disconnects and session
-/// ends. This class opens sessions and verifies echoes; ``report`` contains the result.
+/// The robust client and the naive ones are subclasses that react differently to connections, disconnections and
+/// session ends. This class opens sessions and verifies echoes; ``report`` contains the result.
 public class ScenarioClient: AppHandler {
   /// What a client has achieved so far.
   public struct Report: Equatable, Sendable {
