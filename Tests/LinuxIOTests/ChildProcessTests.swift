@@ -79,7 +79,9 @@ import Testing
 
   @Test func aProgramThatClosesItsInputIsNoEndOfThisProcess() throws {
     let witness = Witness()
-    let child = try shell("trap 'exit 2' TERM; exec <&-; echo closed; while :; do sleep 0.01; done", witness)
+    let folder = TemporaryFolder()
+    let end = folder.file("end")
+    let child = try shell("exec <&-; echo closed; until [ -e '\(end)' ]; do sleep 0.01; done; exit 2", witness)
     wait("the program has closed its input") { witness.printed == "closed\n" }
     // A process that another test is launching may hold a copy of the pipe until its exec.
     wait("the closed input is reported") {
@@ -88,7 +90,7 @@ import Testing
     }
     #expect(!child.takesInput)
     #expect(child.write([UInt8](repeating: 1, count: 10).span.bytes) == 0)
-    kill(child.processID, SIGTERM)
+    close(open(end, O_CREAT | O_WRONLY, 0o600))
     wait("the program's exit is reported") { witness.endings == [.exited(2)] }
     #expect(witness.inputClosings == 1)
   }
@@ -122,9 +124,8 @@ import Testing
 
   @Test func aProgramIsFoundInItsFolderBeforePathAndRunsThere() throws {
     let folder = TemporaryFolder()
-    folder.write("#!/bin/sh\necho beside; pwd -P; other", to: "ls")
-    folder.write("#!/bin/sh\necho other", to: "other")
-    for name in ["ls", "other"] { chmod(folder.file(name), 0o755) }
+    folder.writeProgram("#!/bin/sh\necho beside; pwd -P; other", to: "ls")
+    folder.writeProgram("#!/bin/sh\necho other", to: "other")
     let witness = Witness()
     let child = try ChildProcess(ProcessCommand("ls", in: folder.path), on: loop, witness)
     wait("the program's exit is reported") { witness.endings == [.exited(0)] }
