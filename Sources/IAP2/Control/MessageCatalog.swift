@@ -158,8 +158,6 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let powerUpdate = MessageID(0xAE01)
   /// Sent by the accessory to end its subscription to power updates.
   public static let stopPowerUpdates = MessageID(0xAE02)
-  /// Sent by the accessory to report how much power it can supply.
-  public static let powerSourceUpdate = MessageID(0xAE03)
   /// Sent by the accessory to subscribe to playback updates.
   public static let startNowPlayingUpdates = MessageID(0x5000)
   /// Sent by the device to report the item that is playing.
