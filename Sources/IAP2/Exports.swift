@@ -1,2 +1,2 @@
-// Instants, hex and byte queues are part of this module's public interface.
+// This module's public interface uses the instants, hex text and byte queues of WireBasics.
 @_exported import WireBasics

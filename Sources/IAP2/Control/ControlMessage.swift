@@ -43,19 +43,20 @@ public struct ControlMessage: Hashable, Sendable {
   }
 }
 
-/// Splits the control session's byte stream into messages according to their length fields.
+/// Splits the control session's byte stream into messages by their length fields.
 ///
-/// Apple devices put one message into one packet, but nothing forbids several messages per packet or a split message,
-/// so this type ignores packet boundaries. The length field limits a message, and thus the buffer, to 65,535 bytes.
+/// Apple devices put one message into each packet, but iAP2 also allows several messages per packet and messages split
+/// across packets, so this type ignores packet boundaries. A message's length field limits its size, and thus the
+/// buffer's size, to 65,535 bytes.
 struct ControlStream {
   private var buffer = ByteQueue()
-  /// The message from a packet that contained exactly one message. Such a message bypasses the buffer, which saves a
-  /// copy; on most links, the buffer is never allocated.
+  /// A message that was the only content of its packet. It bypasses the buffer to save a copy; on most links, the
+  /// buffer is never allocated.
   private var whole: ControlMessage?
 
   enum Item: Equatable {
     case message(ControlMessage)
-    /// Bytes that cannot begin a message, up to the next possible header.
+    /// Bytes that cannot start a message, up to the next possible header.
     case garbage([UInt8])
   }
 
@@ -70,7 +71,7 @@ struct ControlStream {
     buffer.append(payload)
   }
 
-  /// Returns the message in a packet that contains exactly one; nil for every other packet.
+  /// Returns the message in a packet that contains exactly one message; nil for any other packet.
   private static func onlyMessage(in payload: RawSpan) -> ControlMessage? {
     let count = payload.byteCount
     func word(_ at: Int) -> UInt16 { payload.unsafeLoadUnaligned(fromByteOffset: at, as: UInt16.self).bigEndian }
@@ -80,7 +81,7 @@ struct ControlStream {
       body: payload.extracting(ControlMessage.headerSize..<count).withUnsafeBytes { [UInt8]($0) })
   }
 
-  /// Returns the next message, or the garbage that precedes it; nil until either is complete.
+  /// Returns the next complete message, or the garbage before it; nil if there is neither yet.
   mutating func next() -> Item? {
     if let message = whole.take() { return .message(message) }
     if buffer.isEmpty { return nil }
@@ -94,7 +95,7 @@ struct ControlStream {
     return .message(message)
   }
 
-  /// Returns true if the bytes at `start` could be the beginning of a message header.
+  /// Returns true if the bytes at `start` could be the start of a message header.
   private func canBeginMessage(at start: Int) -> Bool {
     guard buffer[start] == 0x40, start + 1 == buffer.count || buffer[start + 1] == 0x40 else { return false }
     return start + 4 > buffer.count || word(at: start + 2) >= UInt16(ControlMessage.headerSize)

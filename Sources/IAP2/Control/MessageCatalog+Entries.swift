@@ -1,6 +1,6 @@
-// This table lists every control message documented by at least two public sources: the message's number, name and
-// sender, the number of known top-level parameters, and the named parameters. A message without a name has been seen in
-// use but is otherwise unknown.
+// This table lists every control message that at least two public sources document: its number, name, sender, number of
+// known top-level parameters, and named parameters. Messages without a name have been captured, but no source describes
+// them.
 
 extension MessageCatalog {
   static let entries: [Entry] = [

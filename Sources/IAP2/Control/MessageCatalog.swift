@@ -1,16 +1,16 @@
 /// The names of all messages and parameters that may appear in a control session.
 ///
-/// A message whose number is not listed here is still passed on and shown in hex, but otherwise ignored.
+/// Messages that are not listed are still delivered and shown in hex, but otherwise ignored.
 public enum MessageCatalog {
   /// Describes one message.
   public struct Entry: Sendable {
     /// The message's number.
     public let id: MessageID
-    /// The message's name; empty if the message was captured but no source names it.
+    /// The message's name; empty if no source names the message.
     public let name: String
     /// The role that sends the message, if known.
     public let sender: Link.Role?
-    /// The number of top-level parameters that are known to exist.
+    /// The number of known top-level parameters.
     public let parameterCount: Int
     let parameterText: String
 
@@ -23,7 +23,7 @@ public enum MessageCatalog {
     }
   }
 
-  /// How a parameter's value is encoded, with just enough detail to display the value.
+  /// How a parameter's value is encoded, in just enough detail to display it.
   public enum ValueKind: String, Sendable {
     case utf8
     case u8
@@ -126,7 +126,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let identificationInformation = MessageID(0x1D01)
   /// Sent by the device to accept the identification.
   public static let identificationAccepted = MessageID(0x1D02)
-  /// Sent by the device to refuse the identification; lists the offending parameters.
+  /// Sent by the device to reject the identification; lists the offending parameters.
   public static let identificationRejected = MessageID(0x1D03)
   /// Sent by the accessory to withdraw its identification.
   public static let cancelIdentification = MessageID(0x1D05)
@@ -136,7 +136,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let requestAuthenticationCertificate = MessageID(0xAA00)
   /// Sent by the accessory to provide its certificate.
   public static let authenticationCertificate = MessageID(0xAA01)
-  /// Sent by the device to provide the challenge.
+  /// Sent by the device to challenge the accessory.
   public static let requestAuthenticationChallengeResponse = MessageID(0xAA02)
   /// Sent by the accessory to answer the challenge.
   public static let authenticationResponse = MessageID(0xAA03)
@@ -146,11 +146,11 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let authenticationSucceeded = MessageID(0xAA05)
   /// Sent by the device when an app has opened a session.
   public static let startExternalAccessorySession = MessageID(0xEA00)
-  /// Sent by the device when a session is closed.
+  /// Sent by the device when a session closes.
   public static let stopExternalAccessorySession = MessageID(0xEA01)
   /// Sent by the accessory to ask the device to launch an app.
   public static let requestAppLaunch = MessageID(0xEA02)
-  /// Sent by the accessory to accept a session or request its end.
+  /// Sent by the accessory to accept or close a session.
   public static let externalAccessorySessionStatus = MessageID(0xEA03)
   /// Sent by the accessory to subscribe to power updates.
   public static let startPowerUpdates = MessageID(0xAE00)
@@ -160,7 +160,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
   public static let stopPowerUpdates = MessageID(0xAE02)
   /// Sent by the accessory to subscribe to playback updates.
   public static let startNowPlayingUpdates = MessageID(0x5000)
-  /// Sent by the device to report the item that is playing.
+  /// Sent by the device to report what is playing.
   public static let nowPlayingUpdate = MessageID(0x5001)
   /// Sent by the device to report its name.
   public static let deviceInformationUpdate = MessageID(0x4E09)
@@ -173,7 +173,7 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
 }
 
 extension MessageID: CustomStringConvertible {
-  /// The number and name, such as "EA00 StartExternalAccessoryProtocolSession"; just the number if the message has no
+  /// The number and name, such as "EA00 StartExternalAccessoryProtocolSession"; only the number if the message has no
   /// name.
   public var description: String {
     let number = Hex.number(rawValue)

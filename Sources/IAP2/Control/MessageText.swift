@@ -10,13 +10,13 @@ public enum MessageText {
     }
   }
 
-  /// Formats a message on one line of at most `limit` characters; "…" replaces the rest.
+  /// Formats a message on one line of at most `limit` characters, truncated with "…".
   public static func line(_ message: ControlMessage, atMost limit: Int) -> String {
     let whole = line(message)
     return whole.count <= limit ? whole : whole.prefix(limit - 1) + "…"
   }
 
-  /// Formats every parameter on a separate line: number, name and value. A group's parameters are indented below it.
+  /// Formats each parameter on its own line: number, name and value. The parameters of a group are indented below it.
   ///
   /// ```
   /// 0 name = "LAWK View"
@@ -55,7 +55,7 @@ public enum MessageText {
 
 extension String {
   /// Quotes the text and escapes control characters and quotation marks, because text from the other end may be printed
-  /// on a terminal.
+  /// to a terminal.
   fileprivate var quoted: String {
     var text = "\""
     for scalar in unicodeScalars {
@@ -83,7 +83,7 @@ public struct DecodedParameter: Hashable, Sendable {
     case signed(Int64)
     case list([UInt16])
     indirect case group([DecodedParameter])
-    /// The parameter has no value; only its presence matters.
+    /// The parameter has no value; its presence is the information.
     case present
     case bytes([UInt8])
   }
@@ -104,7 +104,7 @@ public struct DecodedParameter: Hashable, Sendable {
 }
 
 extension ControlMessage {
-  /// Decodes the parameters, naming those that the catalog lists.
+  /// Decodes the parameters and names those listed in the catalog.
   public func decoded() throws(ParameterError) -> [DecodedParameter] {
     let known = MessageCatalog.entry(id)?.parameters ?? []
     return try ParameterReader.read(body).map { DecodedParameter($0, known) }

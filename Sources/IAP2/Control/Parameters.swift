@@ -15,13 +15,13 @@ public struct Parameter: Hashable, Sendable {
   }
 }
 
-/// The reason why a parameter cannot be read, and the offending bytes.
+/// Why a parameter cannot be read, and the offending bytes.
 public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The problem as a sentence fragment.
   public var problem: String
   /// The offset of the problem in bytes from the start of the message's parameters.
   public var offset: Int
-  /// The bytes at the problem's position, at most 32.
+  /// Up to 32 bytes at that offset.
   public var bytes: [UInt8]
 
   init(_ problem: String, offset: Int, bytes: some Sequence<UInt8>) {
@@ -30,17 +30,17 @@ public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible
     self.bytes = Array(bytes.prefix(32))
   }
 
-  /// A sentence that states the problem, its position and the bytes.
+  /// A sentence that states the problem, its offset and the bytes.
   public var description: String {
     "\(problem), at byte \(offset): \(bytes.isEmpty ? "(nothing)" : Hex.spaced(bytes))"
   }
 }
 
-/// Reads the parameters of a control message one level at a time. A parameter is read as a group only on request, so
-/// deeply nested groups cost nothing.
+/// Reads the parameters of a control message one level at a time. Nested groups are parsed only on request, so deep
+/// nesting costs nothing.
 public enum ParameterReader {
   /// Returns all parameters of `body` in order. Parameter numbers may repeat: lists of strings and of groups are
-  /// encoded as repeated parameters. `base` is added to the offsets of parameters in a group.
+  /// encoded as repeated parameters. For a group, `base` is added to the offsets of its parameters.
   public static func read(_ body: [UInt8], base: Int = 0) throws(ParameterError) -> [Parameter] {
     var parameters: [Parameter] = []
     var at = 0
@@ -104,7 +104,7 @@ extension Parameter {
     return stride(from: 0, to: value.count, by: 2).map { UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]) }
   }
 
-  /// Throws if the parameter has a value, although its presence alone should matter.
+  /// Checks that the value is empty, because only the parameter's presence matters.
   public func none() throws(ParameterError) {
     guard value.isEmpty else { throw fail("must have no value but has \(value.count) bytes") }
   }
@@ -121,8 +121,8 @@ extension [Parameter] {
     first { $0.id == id }
   }
 
-  /// Returns the only parameter with this number; throws if that parameter is missing or repeated. `base` is the
-  /// enclosing group's offset, for errors about a parameter missing from that group.
+  /// Returns the only parameter with this number; throws if it is missing or repeated. `base` is the enclosing group's
+  /// offset, which is reported if the parameter is missing.
   func only(_ id: UInt16, _ name: String, base: Int = 0) throws(ParameterError) -> Parameter {
     guard let index = firstIndex(where: { $0.id == id }) else {
       throw ParameterError("parameter \(id) (\(name)) is missing", offset: base, bytes: [])
@@ -142,8 +142,8 @@ public struct ParameterWriter: Sendable {
   /// Creates an empty writer.
   public init() {}
 
-  /// Appends a parameter with these bytes as its value. A value that is too long for its length field is written
-  /// anyway: sending the message then fails and reports the length.
+  /// Appends a parameter with these bytes as its value. A value too long for its length field is written anyway;
+  /// sending the message then fails with an error that gives the length.
   public mutating func blob(_ id: UInt16, _ value: some Collection<UInt8>) {
     if bytes.isEmpty { bytes.reserveCapacity(value.count + 4) }
     word(UInt16(clamping: value.count + 4))
@@ -151,7 +151,7 @@ public struct ParameterWriter: Sendable {
     bytes.append(contentsOf: value)
   }
 
-  /// Appends a parameter without a value, which means "present".
+  /// Appends a parameter without a value, whose presence is the information.
   public mutating func none(_ id: UInt16) {
     blob(id, [])
   }

@@ -11,7 +11,7 @@ public struct AppLaunchRequest: Hashable, Sendable {
     self.withAlert = withAlert
   }
 
-  /// Decodes an EA02; nil for any other message. If the second parameter is missing, the user is asked.
+  /// Decodes an EA02 message; nil for any other message. If the second parameter is missing, the device asks the user.
   public init?(_ message: ControlMessage) throws(ParameterError) {
     guard message.id == .requestAppLaunch else { return nil }
     let parameters = try ParameterReader.read(message.body)
@@ -28,7 +28,7 @@ public struct AppLaunchRequest: Hashable, Sendable {
   }
 }
 
-// The device starts authentication. The messages are AA00, AA01, AA02, AA03, then AA05 or AA04.
+// The device starts authentication. The message sequence is AA00, AA01, AA02, AA03, then AA05 or AA04.
 
 extension ControlMessage {
   static let requestCertificate = ControlMessage(.requestAuthenticationCertificate)

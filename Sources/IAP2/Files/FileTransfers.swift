@@ -1,4 +1,4 @@
-/// Receives files over a file transfer session. Each file is delivered completely or not at all.
+/// Receives files over a file transfer session. Each file is either delivered completely or not at all.
 ///
 /// ```
 ///   04 setup, size ──▶  01 start  ──▶  80 first, 00 middle, 40 last (C0 for all at once)  ──▶  05 success
@@ -14,11 +14,11 @@ public struct FileReceiver: Sendable {
   public enum Action: Hashable, Sendable {
     case send([UInt8])
     case began(UInt8, size: Int)
-    /// A file is complete; `type` is nil if the sender names no type.
+    /// A file is complete; `type` is nil if the sender did not specify one.
     case received(UInt8, type: UInt16?, [UInt8])
-    /// A file will not arrive; the text is the reason.
+    /// A file will not arrive, for the reason in the text.
     case failed(UInt8, String)
-    /// An invalid packet arrived; the associated sentence includes the packet's bytes.
+    /// An invalid packet arrived; the text describes the problem and includes the packet's bytes.
     case malformed(String)
   }
 
@@ -49,7 +49,7 @@ public struct FileReceiver: Sendable {
     case 0x04: return setUp(id, data)
     case 0x80, 0x00, 0x40, 0xC0: return take(id, data, isLast: packet[1] & 0x40 != 0)
     case 0x02: return drop(id, "the sender cancelled it")
-    // A pause needs no answer, and the others concern files that this end sends, so all three are ignored.
+    // A pause needs no answer, and operations 01 and 05 concern files that this end sends.
     case 0x01, 0x03, 0x05: return []
     default:
       return [
@@ -58,7 +58,7 @@ public struct FileReceiver: Sendable {
     }
   }
 
-  /// Reports every incomplete file as failed, because the link is down.
+  /// Reports all incomplete files as failed, because the link is down.
   public mutating func stop() -> [Action] {
     defer { transfers = [:] }
     return transfers.keys.sorted().map { .failed($0, "the link went down") }
@@ -102,10 +102,10 @@ public struct FileReceiver: Sendable {
   }
 }
 
-/// Sends files over a file transfer session; a ``FileReceiver`` receives them at the other end.
+/// Sends files over a file transfer session to a ``FileReceiver`` at the other end.
 ///
-/// A file is announced with its size and sent only after the other end starts the transfer. The whole file is then sent
-/// once, in packets of ``pieceSize``. The owner of the sender limits file sizes.
+/// The sender announces a file with its size, and sends its bytes only after the other end starts the transfer. The
+/// file is then sent in a single pass, in packets of ``pieceSize`` bytes. The sender's owner must limit file sizes.
 public struct FileSender: Sendable {
   /// An action that the caller must perform.
   public enum Action: Hashable, Sendable {
@@ -114,20 +114,20 @@ public struct FileSender: Sendable {
     case cancelled(UInt8)
   }
 
-  /// The maximum number of file bytes in one packet; the link does not split file packets.
+  /// The maximum number of file bytes per packet; the link does not split file packets.
   public let pieceSize: Int
-  /// The announced but undelivered files; the bytes are empty once a file is completely sent.
+  /// The announced files that have not been delivered; the bytes are empty once they have all been sent.
   private var files: [UInt8: [UInt8]] = [:]
   /// Apple devices choose transfer numbers from 80 (hex) upwards.
   private var nextID: UInt8 = 0x80
 
-  /// Creates a sender that uses packets of this size.
+  /// Creates a sender with this number of file bytes per packet.
   public init(pieceSize: Int) {
     self.pieceSize = max(1, pieceSize)
   }
 
-  /// Announces a file. Returns the file's number, which messages can use to refer to the file, and the packet to send.
-  /// Returns nil if all numbers are in use.
+  /// Announces a file. Returns the packet to send, and the file's number, by which messages can refer to the file.
+  /// Returns nil if all file numbers are in use.
   public mutating func begin(_ bytes: [UInt8], type: UInt16?) -> (id: UInt8, setup: [UInt8])? {
     guard let id = (0..<128).map({ 0x80 | (nextID &+ $0) }).first(where: { files[$0] == nil }) else { return nil }
     nextID = 0x80 | (id &+ 1)
@@ -138,10 +138,10 @@ public struct FileSender: Sendable {
     return (id, [id, 0x04] + sizeBytes + typeBytes)
   }
 
-  /// Returns true while a file is neither delivered nor cancelled.
+  /// Returns true until the file is delivered or cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { files[id] != nil }
 
-  /// Handles a packet that the other end sent about this end's files.
+  /// Handles a packet from the other end about a file that this end sends.
   public mutating func receive(_ packet: [UInt8]) -> [Action] {
     guard packet.count >= 2, let bytes = files[packet[0]] else { return [] }
     let id = packet[0]

@@ -1,8 +1,8 @@
 /// An accessory's description of itself: the content of IdentificationInformation (1D01).
 ///
-/// Every publicly known parameter has a property. Unknown parameters are kept unchanged in ``other``.
+/// Every parameter that is publicly known has a property. Other parameters are kept unchanged in ``other``.
 public struct Identification: Hashable, Sendable {
-  /// Parameter 0: the name that users see.
+  /// Parameter 0: the name shown to users.
   public var name = ""
   /// Parameter 1: the model.
   public var model = ""
@@ -18,26 +18,26 @@ public struct Identification: Hashable, Sendable {
   public var messagesSent: [MessageID] = []
   /// Parameter 7: the messages that the accessory wants to receive.
   public var messagesReceived: [MessageID] = []
-  /// Parameter 8, the power that the accessory provides: 0 none, 1 reserved, 2 advanced.
+  /// Parameter 8, the power that the accessory can provide: 0 none, 1 reserved, 2 advanced.
   public var powerProvidingCapability: UInt8 = 0
   /// Parameter 9: the maximum current that the accessory draws, in mA.
   public var maximumCurrentDrawn: UInt16 = 0
-  /// Parameter 10: the External Accessory protocols. Empty the first time that an accessory with a flicker identifies
-  /// itself.
+  /// Parameter 10: the External Accessory protocols. On the first identification of an accessory with a flicker, the
+  /// list is empty.
   public var protocols: [ExternalAccessoryProtocol] = []
-  /// Parameter 11: the team ID for matching apps.
+  /// Parameter 11: the team ID by which apps are matched.
   public var appMatchTeamID: String?
   /// Parameter 12: the current language.
   public var currentLanguage = "en"
   /// Parameter 13: the available languages.
   public var supportedLanguages = ["en"]
-  /// Parameters 14–17 and 24: the transports over which the accessory can be reached.
+  /// Parameters 14–17 and 24: the transports that the accessory supports.
   public var transports: [TransportComponent] = []
   /// Parameter 18: the accessory's HID functions.
   public var hidComponents: [HIDComponent] = []
-  /// Parameter 34: the product plan UID. Captures contain 16 hex digits; dumps show the UID as `ppid`.
+  /// Parameter 34: the product plan UID. It appears as 16 hex digits in captures, and as `ppid` in property dumps.
   public var productPlanUID: String?
-  /// The parameters for which this type has no property.
+  /// The parameters that have no property in this type.
   public var other: [Parameter] = []
 
   /// Creates an empty identification.
@@ -87,13 +87,13 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
     }
   }
 
-  /// The number by which the device requests a session.
+  /// The number that the device uses to request a session.
   public var id: UInt8
-  /// The reverse-DNS name by which apps know the protocol.
+  /// The reverse-DNS name that apps use for the protocol.
   public var name: String
   /// Whether the device offers to find an app.
   public var matchAction: MatchAction
-  /// The transport component whose own endpoints carry the protocol's sessions; nil if the link carries them.
+  /// The transport component whose own endpoints carry the protocol's sessions; nil if the sessions use the link.
   public var nativeTransportComponent: UInt16?
   /// Whether the protocol belongs to CarPlay.
   public var isCarPlay: Bool
@@ -111,7 +111,7 @@ public struct ExternalAccessoryProtocol: Hashable, Sendable {
   }
 }
 
-/// A transport over which an accessory can be reached (groups 14–17 and 24).
+/// A transport that an accessory supports (groups 14–17 and 24).
 ///
 /// "USB device" and "USB host" name the mode of the *Apple device*, not of the accessory: an accessory that is a USB
 /// device attached to a host declares `usbHost`.
@@ -229,7 +229,7 @@ extension TransportComponent {
 }
 
 /// An identification and its encoded message. Encoding once is enough, because an accessory sends the same message each
-/// time it is attached.
+/// time it connects.
 ///
 /// ```swift
 /// let whole = PreparedIdentification(identification)

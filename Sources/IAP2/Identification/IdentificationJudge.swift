@@ -1,27 +1,27 @@
-/// Checks an identification as a device does; each rule is a named check.
+/// Checks an identification as a device does, rule by rule.
 public struct IdentificationJudge: Hashable, Sendable {
-  /// The rules whose severity differs from ``IdentificationCheck/defaultSeverity``.
+  /// Severities that override ``IdentificationCheck/defaultSeverity``.
   public var severities: [IdentificationCheck: IdentificationCheck.Severity] = [:]
 
   /// Creates a judge that gives every rule its default severity.
   public init() {}
 
-  /// A judge that refuses an identification only if it cannot be split into parameters; every other finding is a
-  /// warning. Even accessories that Apple devices accept break many of the rules.
+  /// A judge that rejects an identification only if it cannot be split into parameters; every other finding is a
+  /// warning. Many accessories that Apple devices accept break some of the rules.
   public static var lenient: IdentificationJudge {
     var judge = IdentificationJudge()
     for check in IdentificationCheck.allCases { judge.severities[check] = .warning }
     return judge
   }
 
-  /// A judge that refuses what Apple devices have been seen to refuse; every other finding is a warning.
+  /// A judge that rejects what Apple devices have been seen to reject; every other finding is a warning.
   public static var strict: IdentificationJudge { IdentificationJudge() }
 
   /// The result of checking an identification.
   public struct Verdict: Hashable, Sendable {
-    /// The reasons for a refusal; empty if the identification is accepted.
+    /// The reasons for rejection; empty if the identification is accepted.
     public var errors: [IdentificationFinding]
-    /// Findings that do not lead to a refusal.
+    /// Findings that do not lead to rejection.
     public var warnings: [IdentificationFinding]
 
     /// Creates a verdict from these findings.
@@ -33,7 +33,7 @@ public struct IdentificationJudge: Hashable, Sendable {
     /// Whether the identification is accepted.
     public var isAccepted: Bool { errors.isEmpty }
 
-    /// The rejection message that the device sends. The rejection names each refused parameter once; its message lists
+    /// The rejection message that the device sends. It names each rejected parameter once, and its message lists
     /// contain only the offending messages.
     public var rejection: ControlMessage {
       ControlMessage(.identificationRejected) { writer in
@@ -58,8 +58,8 @@ public struct IdentificationJudge: Hashable, Sendable {
     return verdict
   }
 
-  /// Returns a finding for every rule that an identification breaks. An unreadable parameter is reported once: it does
-  /// not also count as blank, missing or undeclared.
+  /// Returns a finding for every rule that the identification breaks. A parameter that cannot be read is reported once,
+  /// and not again as blank, missing or undeclared.
   private static func findings(in reading: IdentificationReading) -> [IdentificationFinding] {
     let unread = Set(reading.findings.filter { !readAllTheSame.contains($0.check) }.map(\.parameter))
     var findings = IdentificationFindings(reading.identification)
@@ -71,10 +71,10 @@ public struct IdentificationJudge: Hashable, Sendable {
     return findings.found.filter { unread.isDisjoint(with: basis[$0.check] ?? []) }
   }
 
-  /// The problems that do not prevent a parameter from being read.
+  /// Problems that do not prevent a parameter from being read.
   private static let readAllTheSame: Set<IdentificationCheck> = [.presenceWithValue, .textWithoutEnd, .packedLanguages]
 
-  /// The parameters that a rule depends on, in addition to the one that the rule's findings name.
+  /// The parameters that a rule depends on besides the one named in the rule's findings.
   private static let basis: [IdentificationCheck: Set<UInt16>] = [
     .missingTransport: [14, 15, 16, 17], .unknownNativeTransport: [14, 15, 16, 17, 24],
     .nativeTransportBesideUSB: [14, 15, 16, 17, 24],
@@ -82,7 +82,7 @@ public struct IdentificationJudge: Hashable, Sendable {
   ]
 }
 
-/// Finds the rules that an identification's content breaks.
+/// Finds the rules that the content of an identification breaks.
 private struct IdentificationFindings {
   let identification: Identification
   var found: [IdentificationFinding] = []
@@ -135,7 +135,7 @@ private struct IdentificationFindings {
       if !ids.insert(one.id).inserted { add(.duplicateProtocol, 10, "two protocols have the number \(one.id)") }
       if !names.insert(one.name).inserted { add(.duplicateProtocol, 10, "two protocols are named \(one.name)") }
     }
-    // Components of different kinds are counted separately, because each kind has its own messages.
+    // Component numbers need to be unique only within a kind, because each kind has its own messages.
     var numbers: Set<UInt32> = []
     for (parameter, id, _) in components where !numbers.insert(UInt32(parameter) << 16 | UInt32(id)).inserted {
       add(.duplicateComponent, parameter, "two components have the number \(id)")
@@ -175,7 +175,7 @@ private struct IdentificationFindings {
     }
     add(
       .receivedWithoutRequest, 7, unasked.map(\.answer), "the message that asks for it is not declared as sent")
-    // Sessions with native transport begin and end without a message on the link.
+    // Sessions with native transport open and close without messages on the link.
     guard identification.protocols.contains(where: { $0.nativeTransportComponent == nil }) else { return }
     let missing = [MessageID.startExternalAccessorySession, .stopExternalAccessorySession]
       .filter { !received.contains($0) }.map(\.description)
@@ -194,7 +194,7 @@ private struct IdentificationFindings {
   }
 }
 
-/// Lists which messages require which other messages.
+/// Which messages require which others.
 enum MessageRelations {
   private static func id(_ value: UInt16) -> MessageID { MessageID(rawValue: value) }
 
@@ -205,7 +205,7 @@ enum MessageRelations {
     (0xDA00, 0xDA02),
   ].map { (id($0.0), id($0.1)) }
 
-  /// An accessory that wants the answer must declare that it sends the request.
+  /// An accessory that receives the answer must also declare that it sends the request.
   static let requestForAnswer: [(answer: MessageID, request: MessageID)] = [
     (0x4155, 0x4154), (0x4158, 0x4157), (0x4171, 0x4170), (0x4C01, 0x4C00), (0x4C04, 0x4C03), (0x4E04, 0x4E03),
     (0x5001, 0x5000), (0x5201, 0x5200), (0x5202, 0x5200), (0x5204, 0x5200), (0x5403, 0x5402), (0x5701, 0x5700),
@@ -219,9 +219,9 @@ public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible
   public var check: IdentificationCheck
   /// The parameter of 1D01 that breaks the rule.
   public var parameter: UInt16
-  /// The problem as a sentence.
+  /// A sentence that describes the problem.
   public var reason: String
-  /// The offending message numbers; used for parameters 6 and 7.
+  /// The offending message numbers, for parameters 6 and 7.
   public var messages: [MessageID] = []
 
   /// Text such as "parameter 10: two protocols have the number 1 (duplicateProtocol)".
@@ -230,39 +230,38 @@ public struct IdentificationFinding: Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// A rule that an identification must follow. Apple devices have been seen to enforce some of the rules; the others
-/// follow from the format.
+/// A rule that an identification must follow. Apple devices have been seen to enforce some rules; the others follow
+/// from the format.
 public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case missingParameter
   case unreadableParameter
   case repeatedParameter
   case blankText
-  /// A string lacks its terminating zero byte but is read anyway.
+  /// A string lacks its terminating zero byte, but is read anyway.
   case textWithoutEnd
-  /// One parameter contains several zero-terminated languages; all of them are read.
+  /// One parameter contains several zero-terminated languages, all of which are read.
   case packedLanguages
   case blankOptionalText
   /// A presence-only parameter has a value.
   case presenceWithValue
   case duplicateProtocol
   case duplicateComponent
-  /// No transport component is declared. Every capture contains a transport component, but whether Apple devices
-  /// require one is unknown.
+  /// No transport component is declared. Every capture contains one, but whether Apple devices require it is unknown.
   case missingTransport
   /// A protocol's native transport refers to an undeclared component.
   case unknownNativeTransport
-  /// A protocol's native transport refers to a component that is not USB, although only USB has endpoints for native
+  /// A protocol's native transport refers to a component other than USB, the only transport with endpoints for native
   /// sessions.
   case nativeTransportBesideUSB
   /// A Start message is listed as sent, but its Stop message is not.
   case startWithoutStop
-  /// A message is listed as received, but the accessory does not list the message that requests it.
+  /// A message is listed as received, but the message that requests it is not listed as sent.
   case receivedWithoutRequest
-  /// Identification or authentication messages are listed, although they need not be.
+  /// Identification or authentication messages are listed, although they never need to be.
   case reservedMessage
-  /// A message that the accessory sends is listed as received, or vice versa.
+  /// A message is listed as received although the accessory sends it, or vice versa.
   case wrongDirection
-  /// The link carries the sessions of some protocols, but the messages that open and close sessions are not listed.
+  /// Some protocols use sessions on the link, but the messages that open and close sessions are not listed.
   case sessionsWithoutMessages
 
   /// The consequence of a broken rule.
@@ -272,7 +271,7 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
     case ignored
   }
 
-  /// The severity that matches how Apple devices have been seen to behave; `warning` if that is unknown.
+  /// The severity that matches the behavior seen on Apple devices; `warning` if that is unknown.
   public var defaultSeverity: Severity {
     switch self {
     case .textWithoutEnd, .packedLanguages, .blankOptionalText, .missingTransport, .wrongDirection,

@@ -1,11 +1,11 @@
-/// The readable part of an identification, and a finding for everything that cannot be read.
+/// The part of an identification that can be read, and a finding for every error.
 ///
-/// Reading continues after a mistake, so that a firmware developer sees all mistakes at once and the refusal can name
-/// every parameter.
+/// Reading continues after an error, so that a firmware developer sees all errors at once and the rejection can name
+/// every bad parameter.
 public struct IdentificationReading: Hashable, Sendable {
   /// The part of the identification that could be read.
   public private(set) var identification = Identification()
-  /// The problems found while reading.
+  /// The errors found while reading.
   public private(set) var findings: [IdentificationFinding] = []
   /// Whether the message could be split into parameters; if not, there are no findings about individual parameters.
   public private(set) var isReadable = true
@@ -68,7 +68,7 @@ public struct IdentificationReading: Hashable, Sendable {
       case 18: identification.hidComponents.append(try readHID(parameter))
       case 34: identification.productPlanUID = try text(parameter)
       default:
-        // A parameter's offset is its position in the message, not part of the identification.
+        // The offset is a position in the message, not part of the identification.
         identification.other.append(Parameter(id: parameter.id, value: parameter.value))
       }
     } catch {
@@ -78,7 +78,8 @@ public struct IdentificationReading: Hashable, Sendable {
 
   private var hasLanguages = false
 
-  /// Normally each parameter contains one language, but some accessories put several zero-terminated ones into it.
+  /// Normally each parameter contains one language, but some accessories pack several zero-terminated languages into
+  /// one.
   private mutating func takeLanguages(_ parameter: Parameter) throws(ParameterError) {
     var languages: [String] = []
     let parts = parameter.value.split(separator: 0, omittingEmptySubsequences: true)
@@ -96,7 +97,7 @@ public struct IdentificationReading: Hashable, Sendable {
   }
 
   /// Reads a string, even if its terminating zero byte is missing. For a string inside a group, `group` is the
-  /// parameter that a finding names.
+  /// parameter to name in a finding.
   private mutating func text(_ parameter: Parameter, in group: UInt16? = nil) throws(ParameterError) -> String {
     guard let last = parameter.value.last, last != 0 else { return try parameter.text() }
     let whole = Parameter(id: parameter.id, value: parameter.value + [0], offset: parameter.offset)
@@ -107,7 +108,7 @@ public struct IdentificationReading: Hashable, Sendable {
     return text
   }
 
-  /// Reports a presence-only parameter that has a value, and continues.
+  /// Reports a value in a presence-only parameter, and continues.
   private mutating func checkPresence(_ parameter: Parameter?, in group: UInt16) -> Bool {
     guard let parameter else { return false }
     if !parameter.value.isEmpty {
@@ -138,7 +139,7 @@ public struct IdentificationReading: Hashable, Sendable {
       kind: kind, id: try group.only(0, "component number", base: parameter.offset).number(),
       name: try text(group.only(1, "component name", base: parameter.offset), in: kind.rawValue),
       supportsIAP2: checkPresence(group.first(2), in: kind.rawValue))
-    // No source describes parameter 4 in other groups; an unknown parameter in a group is ignored.
+    // No source describes parameter 4 of other groups, and unknown parameters in a group are ignored.
     if kind == .usbHost || kind == .wirelessCarPlay {
       transport.supportsCarPlay = checkPresence(group.first(4), in: kind.rawValue)
     }
@@ -162,15 +163,14 @@ public struct IdentificationReading: Hashable, Sendable {
   }
 }
 
-/// An identification that has been read and checked. The type is an immutable class, because identifications are large
-/// and shared by many owners.
+/// An identification that has been read and checked. A class, because identifications are large and have many owners.
 public final class JudgedIdentification: Equatable, Sendable {
   /// The identification.
   public let identification: Identification
   /// The result of the check.
   public let verdict: IdentificationJudge.Verdict
 
-  /// Creates a judged identification; without a verdict, the identification counts as accepted with no findings.
+  /// Creates a judged identification; by default, it is accepted without findings.
   public init(
     _ identification: Identification,
     _ verdict: IdentificationJudge.Verdict = IdentificationJudge.Verdict(errors: [], warnings: [])
@@ -190,10 +190,10 @@ public final class JudgedIdentification: Equatable, Sendable {
   }
 }
 
-/// A cache of the identifications most recently sent to a device. A reconnecting accessory sends the same bytes again;
-/// comparing them costs less than reading and checking them.
+/// A cache of the identifications that devices received most recently. A reconnecting accessory sends the same bytes
+/// again, and comparing bytes is cheaper than reading and checking them.
 ///
-/// The number of entries is limited; the oldest is dropped first.
+/// When the cache is full, the oldest entry is dropped.
 public final class IdentificationMemory {
   private static let capacity = 16
   private var judge = IdentificationJudge()
@@ -216,8 +216,8 @@ public final class IdentificationMemory {
     return judged
   }
 
-  /// Returns the object that all peers with equal settings share: a device's settings differ only while it is finding
-  /// out which order an accessory needs, and each copy would take 300 bytes.
+  /// Returns one shared object for all peers with equal settings, because each copy takes 300 bytes and settings rarely
+  /// differ: only while a device tries which startup order an accessory needs.
   func shared(_ settings: DeviceRole.Settings) -> DeviceRole.SharedSettings {
     if let known = self.settings, known.value == settings { return known }
     let made = DeviceRole.SharedSettings(settings)

@@ -1,8 +1,8 @@
 // How an established link handles packets and timeouts.
 
 extension Link {
-  /// Handles a complete packet. If `hasRoom` is false, the packet's session has no room for the payload: the packet is
-  /// treated as lost, so that the other end retransmits it.
+  /// Handles a complete packet. If `hasRoom` is false because the packet's session cannot take the payload, the packet
+  /// is treated as lost, so that the other end retransmits it.
   public mutating func handle(
     _ header: PacketHeader, payload: RawSpan, hasRoom: Bool = true, now: Instant
   ) -> Reaction {
@@ -64,7 +64,7 @@ extension Link {
   /// Whether packets that arrived ahead of a gap are kept.
   var keepsPackets: Bool { receiver.keepsPackets }
 
-  /// Returns the session and payload of the next packet in order, if that packet has already arrived.
+  /// Returns the session and payload of the next packet in order, if it has already arrived.
   public mutating func takeSuccessor(now: Instant) -> (session: UInt8, payload: [UInt8])? {
     guard terms.isUp, let session = receiver.successor, let payload = receiver.takeSuccessor() else { return nil }
     advance(now: now)
@@ -81,14 +81,14 @@ extension Link {
     guard role == .accessory else { return .nothing }
     switch phase {
     case .synchronizing where end == .reset:
-      // The device rejected this SYN. The next SYN has a new sequence number and is sent at the usual time.
+      // The device rejected this SYN, so the next SYN gets a new sequence number and is sent at the usual time.
       takeFreshSequence()
       settlingRoundsLeft = Self.settlingRounds
       pending.remove(.synchronization)
     case .synchronizing, .established:
       takeFreshSequence()
       stop()
-      // After a reset the accessory starts with SYN, not with detection.
+      // After a reset, the accessory starts with a SYN, not with detection.
       if end == .reset { synchronize(settings.parameters, now: now) }
     case .stopped, .detecting, .listening, .answering:
       return .nothing
@@ -98,7 +98,7 @@ extension Link {
 
   // MARK: A session that is not being read
 
-  /// Whether acknowledgements are withheld.
+  /// Whether this end is withholding acknowledgements.
   public var isHoldingAcknowledgements: Bool { receiver.isHolding }
 
   /// Whether the link is established without acknowledgements.
@@ -110,19 +110,19 @@ extension Link {
     if receiver.hold() { pending.insert(.acknowledgement) }
   }
 
-  /// Resumes acknowledgements, and sends one immediately if any packets have not been acknowledged.
+  /// Resumes acknowledgements, and immediately sends one if any packet is unacknowledged.
   public mutating func releaseAcknowledgements() {
     if receiver.release() { pending.insert(.acknowledgement) }
   }
 
-  /// How long the other end keeps retransmitting a packet before giving up on the link.
+  /// How long the other end retransmits a packet before it gives up on the link.
   public var patience: Milliseconds {
     Milliseconds(terms.retransmissionTimeout.count * Int64(max(1, terms.retransmissionLimit)))
   }
 
   // MARK: Time
 
-  /// The time at which ``handleTimeout(now:)`` must be called; nil on an idle link.
+  /// When to call ``handleTimeout(now:)``; nil on an idle link.
   public var deadline: Instant? {
     guard terms.isUp else { return phaseDeadline }
     if terms.isZeroAcknowledgement { return nil }
@@ -130,7 +130,7 @@ extension Link {
       sender.deadline(timeout: terms.retransmissionTimeout, settings.retransmission), receiver.deadline)
   }
 
-  /// Handles everything that is due at `now`.
+  /// Handles all timeouts that have expired at `now`.
   public mutating func handleTimeout(now: Instant) -> Reaction {
     guard terms.isUp else { return handlePhaseTimeout(now: now) }
     if terms.isZeroAcknowledgement { return .nothing }

@@ -7,12 +7,12 @@ extension Link {
     case (.accessory, .detecting):
       synchronize(settings.parameters, now: now)
     case (.accessory, .established):
-      // The device restarted while the cable stayed connected.
+      // The device restarted without disconnecting the cable.
       return fail(.restarted, now: now)
     case (.device, .stopped), (.accessory, _):
       break
     case (.device, .established), (.device, .answering):
-      // A device resets an established link when the detection sequence arrives.
+      // A device resets an established link when it receives the detection sequence.
       let reaction = fail(.restarted, now: now)
       answerProbe()
       return reaction
@@ -27,8 +27,8 @@ extension Link {
     pending.insert(.probeAnswers)
   }
 
-  /// Handles an iAP1 frame. To an accessory in detection, the frame can mean that the device supports only iAP1. Any
-  /// other frame is ignored, because a damaged answer can look like one.
+  /// Handles an iAP1 frame. An accessory in detection may learn from the frame that the device supports only iAP1. All
+  /// other frames are ignored, because damaged bytes can look like an iAP1 frame.
   public mutating func handleLegacy(_ frame: RawSpan) -> Reaction {
     let frame = frame.withUnsafeBytes { [UInt8]($0) }
     guard role == .accessory, case .detecting = phase, Self.isLegacyAnswer(frame) else { return .nothing }
@@ -36,8 +36,8 @@ extension Link {
     return .down(.legacyDevice(frame: frame))
   }
 
-  /// Returns true if a frame is an iAP1-only device's answer to detection: general lingo, and either RequestIdentify or
-  /// an acknowledgement of command EE with any status.
+  /// Returns true if the frame is an iAP1-only device's answer to detection: in the general lingo, either
+  /// RequestIdentify or an acknowledgement of command EE with any status.
   private static func isLegacyAnswer(_ frame: [UInt8]) -> Bool {
     switch frame.count {
     case 6: frame[3] == 0x00 && frame[4] == 0x00
@@ -61,8 +61,8 @@ extension Link {
     pending.insert(.sleep)
   }
 
-  /// Stops without sending, because the cable is disconnected. Unacknowledged packets are dropped; the sequence numbers
-  /// are kept, because a reset still needs them.
+  /// Stops without sending anything, because the cable is disconnected. Unacknowledged packets are dropped; the
+  /// sequence numbers are kept, because a later reset needs them.
   public mutating func stop() {
     phase = .stopped
     pending = []
@@ -96,7 +96,7 @@ extension Link {
     let adjusted: [LinkParameters.ValueOutOfRange]
     do throws(LinkParametersError) {
       parameters = try LinkParameters(reading: payload)
-      // A SYN with ACK contains the device's answer rather than the accessory's own offer.
+      // A SYN with ACK carries the device's answer, not an accessory's offer.
       adjusted = parameters.valuesOutOfRange(isOffer: role == .device && !header.control.contains(.ack))
     } catch {
       return refuse(error, now: now)
@@ -106,7 +106,7 @@ extension Link {
     return handleAnswer(parameters, header, payload, adjusted, now: now)
   }
 
-  /// Handles an unusable SYN. An accessory waits for one period before it tries again; otherwise, two ends that
+  /// Handles an unusable SYN. The accessory waits for one period before it tries again; otherwise, two ends that
   /// disagree would repeat this exchange as fast as the wire allows.
   private mutating func refuse(_ error: LinkParametersError, now: Instant) -> Reaction {
     let isRepetition = refusedSynchronization == error.bytes && !terms.isUp
@@ -140,16 +140,16 @@ extension Link {
       break
     case .answering(let known, let answer, let sequence, let attempts, _):
       if header.sequence == sequence, known == offer {
-        // The same SYN arrived again, so this end's answer was lost. The repeated SYN counts as an attempt, because it
-        // also postpones this end's own retransmission.
+        // The same SYN arrived again, so the answer was lost. The repeated SYN counts as an attempt, because answering
+        // it postpones this end's own retransmission.
         if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
         self.answer(known, with: answer, sequence, attempts: attempts + 1, now: now)
         return .nothing
       }
       takeFreshSequence()
     case .established:
-      // No data has arrived since the link was established, so this SYN is a late copy of the one that established the
-      // link, and the other end already has this end's answer.
+      // No data has arrived since the link was established, so this SYN is a late copy of the one that established it,
+      // and the other end already has the answer.
       if header.sequence == receiver.lastInOrder { return .nothing }
       ended = .down(.restarted)
       takeFreshSequence()
@@ -176,12 +176,12 @@ extension Link {
     pending.insert(.synchronization)
   }
 
-  /// Establishes the link in the `answering` phase if the packet acknowledges this end's SYN+ACK.
+  /// In the `answering` phase, establishes the link if the packet acknowledges this end's SYN+ACK.
   mutating func completeAnswer(_ header: PacketHeader) -> Reaction {
     guard case .answering(let offer, let answer, let peerSequence, _, _) = phase,
       header.control.contains(.ack), header.acknowledgement == synchronizationSequence
     else { return .nothing }
-    // By acknowledging, the accessory has accepted this device's answer, including the recovery values in it.
+    // With this acknowledgement, the accessory accepts the device's answer, including its recovery values.
     return establish(LinkAgreement(ours: answer, theirs: offer.adoptingRecovery(of: answer)), peerSequence)
   }
 
@@ -193,8 +193,8 @@ extension Link {
   ) -> Reaction {
     if case .established = phase {
       guard header.control.contains(.ack), header.acknowledgement == synchronizationSequence else { return .nothing }
-      // The device answered a late copy of this accessory's SYN as if it were a new SYN, so the device has lost its
-      // state for this link.
+      // The device answered a late copy of this accessory's SYN as if it were new, so the device has lost its state for
+      // this link.
       if header.sequence != peerSynchronizationSequence { return fail(.restarted, now: now) }
       // This end's acknowledgement of the SYN+ACK was lost.
       pending.insert(.acknowledgement)
@@ -243,19 +243,19 @@ extension Link {
     return .established(agreement)
   }
 
-  /// Chooses a sequence number that the other end has not seen, so that late packets of the previous synchronization
+  /// Chooses a sequence number that the other end has not seen, so that late packets from the previous synchronization
   /// are not mistaken for an answer.
   mutating func takeFreshSequence() {
     synchronizationSequence = (terms.isUp ? sender.lastSent : synchronizationSequence) &+ 1
   }
 
-  /// Ends a link that cannot continue, and starts over.
+  /// Ends a link that cannot continue, and starts again.
   mutating func fail(_ end: LinkEnd, now: Instant) -> Reaction {
     takeFreshSequence()
     restart(now: now)
     switch end {
-    // No source says whether a device must reset a link that it gives up. Without a reset, an idle accessory would keep
-    // a dead link, because iAP2 has no keep-alive.
+    // No source says whether a device must reset a link when it gives up. Without the reset, an idle accessory would
+    // keep the dead link, because iAP2 has no keep-alive.
     case .unanswered, .unsynchronized: if role == .device { pending.insert(.reset) }
     default: break
     }
@@ -267,7 +267,7 @@ extension Link {
     case .detecting(let attempts, let next) where next <= now:
       detect(attempts: attempts, now: now)
     case .synchronizing(let offer, let attempts, let next) where next <= now:
-      // The SYN is repeated unchanged: with another sequence number it would be a new SYN.
+      // The SYN is repeated unchanged, because another sequence number would make it a new SYN.
       if attempts >= settings.synchronizationLimit { return fail(.unsynchronized(attempts: attempts), now: now) }
       phase = .synchronizing(offer: offer, attempts: attempts + 1, next: now + settings.synchronizationPeriod)
       pending.insert(.synchronization)

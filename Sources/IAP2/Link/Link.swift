@@ -1,6 +1,6 @@
 /// iAP2's reliable packet link, for either role: detection, synchronization, and numbered, acknowledged packets.
 ///
-/// What the wire shows in each phase:
+/// Each phase on the wire:
 ///
 /// ```
 ///   accessory                                     device
@@ -12,11 +12,11 @@
 ///                  ◀──────── data, ACK, EAK ────▶
 /// ```
 ///
-/// The link's owner passes in complete packets (see ``PacketScanner``) and the time. The link decides which payloads
-/// are delivered, in which order, and when to send. The link knows sessions only by their numbers.
+/// The link's owner passes in complete packets (see ``PacketScanner``) and the time. The link decides which payloads to
+/// deliver, in which order, and when to send. To the link, a session is only a number.
 ///
 /// Invariants: each payload is delivered once and in order, or the link ends with a reason; the number of packets in
-/// flight and their length never exceed what the other end announced; an idle link has no deadline.
+/// flight and their lengths never exceed the limits that the other end announced; an idle link has no deadline.
 public struct Link: ~Copyable {
   /// The roles of the link's two ends.
   public enum Role: Hashable, Sendable {
@@ -30,7 +30,7 @@ public struct Link: ~Copyable {
   public enum Phase: Equatable, Sendable {
     /// The link has not started, is asleep, or has given up.
     case stopped
-    /// The accessory has sent `attempts` detection sequences and sends another one at `next`.
+    /// The accessory has sent the detection sequence `attempts` times, and repeats it at `next`.
     case detecting(attempts: Int, next: Instant)
     /// The device is waiting for the detection sequence or a SYN.
     case listening
@@ -41,11 +41,10 @@ public struct Link: ~Copyable {
     case established(LinkAgreement)
   }
 
-  /// What the link's owner must do after an event.
+  /// What the link's owner must do after passing in a packet or the time.
   public enum Reaction: Equatable, Sendable {
     case nothing
-    /// The owner must deliver the packet's payload to this session, and then fetch further payloads with
-    /// ``Link/takeSuccessor(now:)``.
+    /// Deliver the packet's payload to this session, then fetch further payloads with ``Link/takeSuccessor(now:)``.
     case deliver(session: UInt8)
     indirect case established(LinkAgreement)
     indirect case down(LinkEnd)
@@ -65,7 +64,7 @@ public struct Link: ~Copyable {
 
   /// This end's role.
   public let role: Role
-  /// The settings with which this link was created.
+  /// The settings that the link was created with.
   public let settings: LinkSettings
   /// The current phase. Every change also updates `terms`, so the two always agree.
   public internal(set) var phase: Phase = .stopped {
@@ -77,7 +76,7 @@ public struct Link: ~Copyable {
   var sender = SendQueue()
   var receiver = ReceiveWindow()
   var pending: Pending = []
-  /// The number of probes that the device has not answered yet; it answers each probe separately.
+  /// The number of detection sequences that the device has yet to answer; each gets its own answer.
   var unansweredProbes = 0
   /// The sequence number of the SYN that established, or is establishing, this link.
   var synchronizationSequence: UInt8
@@ -85,13 +84,13 @@ public struct Link: ~Copyable {
   /// How many more times the recovery values are exchanged before the link adopts the device's values.
   var settlingRoundsLeft = 0
   var isStalled = false
-  /// The out-of-range values in the other end's SYN that were replaced; kept until the owner fetches them.
+  /// The out-of-range values that were replaced in the other end's SYN; kept until the owner fetches them.
   var adjustments: [LinkParameters.ValueOutOfRange] = []
-  /// The last refused SYN; its repetitions are refused without another report.
+  /// The last refused SYN; repetitions of it are refused without another report.
   var refusedSynchronization: [UInt8]?
   /// A reusable buffer for packets without data, so that acknowledgements need no allocation.
   private var ownPacket: [UInt8] = []
-  /// The values needed for every packet, in a struct without arrays.
+  /// The values that every packet needs, in a struct without arrays.
   private(set) var terms = Terms()
 
   /// Creates a link that has not started.
@@ -115,13 +114,13 @@ public struct Link: ~Copyable {
 
   // MARK: Sending
 
-  /// Queues control bytes as one packet; they must not exceed ``maximumPayload``.
+  /// Queues control bytes as one packet; `payload` must not exceed ``maximumPayload``.
   public mutating func send(_ payload: RawSpan, session: UInt8) {
     send(payload, after: .none, session: session)
   }
 
-  /// Queues a control message as one packet if it fits, otherwise as several: the control session is a byte stream, and
-  /// messages have length fields.
+  /// Queues a control message as one packet if it fits, otherwise as several, because the control session is a byte
+  /// stream in which length fields separate the messages.
   mutating func send(_ message: ControlMessage, session: UInt8) {
     if message.body.count + ControlMessage.headerSize <= terms.maximumPayload {
       send(message.body.span.bytes, after: .init(message.header, count: ControlMessage.headerSize), session: session)
@@ -142,7 +141,7 @@ public struct Link: ~Copyable {
     precondition(taken == payload.byteCount, "a message must fit in one packet, but this one does not")
   }
 
-  /// Queues as many of `bytes` as an External Accessory session's limit allows, and returns how many were queued.
+  /// Queues as many of `bytes` as the External Accessory session's limit allows, and returns how many.
   public mutating func send(_ bytes: RawSpan, externalAccessory id: UInt16, session: UInt8) -> Int {
     guard terms.isUp else { return 0 }
     let owner = SendQueue.Owner(id)
@@ -157,7 +156,7 @@ public struct Link: ~Copyable {
     return max(0, taken)
   }
 
-  /// The number of control message and file bytes that are waiting to be sent or acknowledged.
+  /// The number of bytes of control messages and files that are waiting to be sent or acknowledged.
   var unacknowledgedMessages: Int { sender.messageBytes }
 
   /// Returns how many of an External Accessory session's bytes are waiting to be sent or acknowledged.
@@ -166,8 +165,8 @@ public struct Link: ~Copyable {
   }
 
   /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
-  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes. If the run wraps
-  /// around the end of the buffer, `body` gets its bytes in two spans; otherwise the second span is empty.
+  /// send. A run has at least one packet, and ends at the first packet that brings it to `limit` bytes. If the run
+  /// wraps around the end of the buffer, `body` gets it in two spans; otherwise the second span is empty.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan, RawSpan) -> Void) -> Bool {
     if terms.isUp, sender.canTransmit(window: terms.sendWindow), pending.isDisjoint(with: [.synchronization, .reset]) {
       let run = sender.takeRun(
@@ -197,7 +196,7 @@ public struct Link: ~Copyable {
     transmit(atMost: 1, now: now) { packet, _ in packet.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 
-  /// Frees the memory of packets that were sent and acknowledged.
+  /// Frees the memory of packets that have been acknowledged.
   mutating func releaseMemory() {
     sender.releaseMemory()
     ownPacket = []
@@ -237,7 +236,7 @@ public struct Link: ~Copyable {
       appendSynchronization(to: &bytes)
     } else if take(.extendedAcknowledgement) {
       pending.remove(.acknowledgement)
-      // Sequence numbers that do not fit into this list go into the next one.
+      // Sequence numbers that do not fit go into the next list.
       let list = Array(
         receiver.extendedAcknowledgement(settings.extendedAcknowledgement).prefix(terms.maximumPayload))
       append(list.isEmpty ? .ack : [.eak, .ack], payload: list, to: &bytes)
@@ -249,7 +248,7 @@ public struct Link: ~Copyable {
     }
   }
 
-  /// Appends a packet without data, which repeats the last sequence number instead of using a new one.
+  /// Appends a packet without data, which repeats the last sequence number instead of taking a new one.
   private func append(_ control: ControlBits, payload: [UInt8] = [], to bytes: inout [UInt8]) {
     let header = PacketHeader(
       control: control, sequence: sender.lastSent, acknowledgement: receiver.acknowledgement,
@@ -264,7 +263,7 @@ public struct Link: ~Copyable {
     switch phase {
     case .synchronizing(let offer, _, _):
       parameters = offer
-      // Each further exchange of recovery values answers the device's SYN+ACK, and therefore acknowledges it.
+      // Each further exchange of recovery values answers, and so acknowledges, the device's SYN+ACK.
       if settlingRoundsLeft < Self.settlingRounds {
         control = [.syn, .ack]
         acknowledgement = receiver.lastInOrder
@@ -282,7 +281,7 @@ public struct Link: ~Copyable {
     PacketWriter.append(header, payload: payload.span.bytes, to: &bytes)
   }
 
-  /// The iAP1 frame by which an iAP1-only device rejects detection: the general lingo's acknowledgement of command EE
+  /// The iAP1 frame with which an iAP1-only device rejects detection: the general lingo's acknowledgement of command EE
   /// with status 4 (bad parameter).
   public static let legacyRefusal: [UInt8] = [0xFF, 0x55, 0x04, 0x00, 0x02, 0x04, 0xEE, 0x08]
   /// The iAP1 frame RequestIdentify.
