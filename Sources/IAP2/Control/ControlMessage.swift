@@ -50,8 +50,8 @@ public struct ControlMessage: Hashable, Sendable {
 /// buffer's size, to 65,535 bytes.
 struct ControlStream {
   private var buffer = ByteQueue()
-  /// A message that was the only content of its packet. It bypasses the buffer to save a copy; on most links, the
-  /// buffer is never allocated.
+  /// A message that was the only content of its packet. Bypassing the buffer saves a copy; on most links, the buffer is
+  /// never allocated.
   private var whole: ControlMessage?
 
   enum Item: Equatable {

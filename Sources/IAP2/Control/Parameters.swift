@@ -21,7 +21,7 @@ public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible
   public var problem: String
   /// The offset of the problem in bytes from the start of the message's parameters.
   public var offset: Int
-  /// Up to 32 bytes at that offset.
+  /// Up to 32 bytes from the problem's offset.
   public var bytes: [UInt8]
 
   init(_ problem: String, offset: Int, bytes: some Sequence<UInt8>) {

@@ -22,8 +22,8 @@ public struct Identification: Hashable, Sendable {
   public var powerProvidingCapability: UInt8 = 0
   /// Parameter 9: the maximum current that the accessory draws, in mA.
   public var maximumCurrentDrawn: UInt16 = 0
-  /// Parameter 10: the External Accessory protocols. On the first identification of an accessory with a flicker, the
-  /// list is empty.
+  /// Parameter 10: the External Accessory protocols. The list is empty the first time that an accessory with a flicker
+  /// identifies itself.
   public var protocols: [ExternalAccessoryProtocol] = []
   /// Parameter 11: the team ID by which apps are matched.
   public var appMatchTeamID: String?
@@ -35,7 +35,7 @@ public struct Identification: Hashable, Sendable {
   public var transports: [TransportComponent] = []
   /// Parameter 18: the accessory's HID functions.
   public var hidComponents: [HIDComponent] = []
-  /// Parameter 34: the product plan UID. It appears as 16 hex digits in captures, and as `ppid` in property dumps.
+  /// Parameter 34: the product plan UID. The UID appears as 16 hex digits in captures, and as `ppid` in property dumps.
   public var productPlanUID: String?
   /// The parameters that have no property in this type.
   public var other: [Parameter] = []

@@ -33,7 +33,7 @@ public struct IdentificationJudge: Hashable, Sendable {
     /// Whether the identification is accepted.
     public var isAccepted: Bool { errors.isEmpty }
 
-    /// The rejection message that the device sends. It names each rejected parameter once, and its message lists
+    /// The rejection message that the device sends. The rejection names each parameter once, and its message lists
     /// contain only the offending messages.
     public var rejection: ControlMessage {
       ControlMessage(.identificationRejected) { writer in
@@ -246,7 +246,8 @@ public enum IdentificationCheck: String, Hashable, Sendable, CaseIterable {
   case presenceWithValue
   case duplicateProtocol
   case duplicateComponent
-  /// No transport component is declared. Every capture contains one, but whether Apple devices require it is unknown.
+  /// No transport component is declared. Every capture contains a transport component, but whether Apple devices
+  /// require one is unknown.
   case missingTransport
   /// A protocol's native transport refers to an undeclared component.
   case unknownNativeTransport

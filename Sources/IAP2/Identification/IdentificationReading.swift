@@ -163,7 +163,8 @@ public struct IdentificationReading: Hashable, Sendable {
   }
 }
 
-/// An identification that has been read and checked. A class, because identifications are large and have many owners.
+/// An identification that has been read and checked. This type is a class, because identifications are large and have
+/// many owners.
 public final class JudgedIdentification: Equatable, Sendable {
   /// The identification.
   public let identification: Identification

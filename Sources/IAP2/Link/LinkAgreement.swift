@@ -1,4 +1,4 @@
-/// The values that both ends of an established link have agreed on.
+/// The values that the two ends of an established link have agreed on.
 public struct LinkAgreement: Hashable, Sendable {
   /// The maximum number of unacknowledged packets that the other end accepts.
   public var peerMaximumOutstandingPackets: UInt8
@@ -14,15 +14,15 @@ public struct LinkAgreement: Hashable, Sendable {
   public var cumulativeAcknowledgementTimeout: Milliseconds
   /// How many times a packet is retransmitted before the sender gives up on the link.
   public var maximumRetransmissions: UInt8
-  /// How many packets may arrive before an acknowledgement must be sent.
+  /// How many packets may arrive before this end must send an acknowledgement.
   public var maximumCumulativeAcknowledgements: UInt8
   /// Whether the link runs without acknowledgements, retransmissions and a window.
   public var isZeroAcknowledgement: Bool
-  /// The sessions that both ends know.
+  /// The sessions that both ends declared.
   public var sessions: [LinkSession]
 
-  /// Creates the agreement from both ends' announcements, the recovery values in `theirs`, and the sessions known to
-  /// both.
+  /// Creates the agreement from both ends' announcements; the recovery values are those in `theirs`, and the sessions
+  /// are those in both.
   init(ours: LinkParameters, theirs: LinkParameters) {
     peerMaximumOutstandingPackets = theirs.maximumOutstandingPackets
     peerMaximumPacketLength = theirs.maximumPacketLength
@@ -39,15 +39,15 @@ public struct LinkAgreement: Hashable, Sendable {
   /// The maximum payload of one packet to the other end.
   public var maximumPayload: Int { Int(peerMaximumPacketLength) - PacketHeader.overhead }
 
-  /// Returns the number of the link's session of this kind, if it has one.
+  /// Returns the number of the link's session of this kind; nil if there is none.
   public func session(_ kind: LinkSession.Kind) -> UInt8? {
     sessions.first { $0.kind == kind }?.id
   }
 }
 
-/// The reason why a link went down.
+/// Why a link went down.
 public enum LinkEnd: Error, Equatable, Sendable {
-  /// A packet was retransmitted the maximum number of times but never acknowledged.
+  /// A packet was never acknowledged, despite the maximum number of retransmissions.
   case unanswered(sequence: UInt8, retransmissions: UInt8)
   case reset
   case asleep
@@ -82,7 +82,8 @@ extension Link {
     var sendWindow = 0
     var receiveWindow: UInt8 = 0
     var maximumPayload = 0
-    /// The maximum payload of External Accessory packets, which may be shorter than packets with control messages.
+    /// The maximum payload of External Accessory packets, which may be smaller than that of packets with control
+    /// messages.
     var maximumDataPayload = 0
     var cumulativeLimit = 1
     var retransmissionLimit: UInt8 = 0
@@ -97,14 +98,14 @@ extension Link {
       let longest = min(allowance?.length ?? .max, Int(agreement.peerMaximumPacketLength))
       isUp = true
       isZeroAcknowledgement = agreement.isZeroAcknowledgement
-      // The window is 0 when the device declined a link without acknowledgements; even then, one packet is allowed.
+      // The window is 0 if the device declined a link without acknowledgements; even then, one packet may be sent.
       sendWindow =
         agreement.isZeroAcknowledgement
         ? .max : max(1, min(Int(agreement.peerMaximumOutstandingPackets), allowance?.packets(of: longest) ?? .max))
       receiveWindow = agreement.maximumOutstandingPackets
       maximumPayload = agreement.maximumPayload
       maximumDataPayload = longest - PacketHeader.overhead
-      // An acknowledgement must not wait for more packets than may be outstanding.
+      // An acknowledgement must not wait for more packets than the other end may have outstanding.
       cumulativeLimit = max(
         1, Int(min(agreement.maximumCumulativeAcknowledgements, agreement.maximumOutstandingPackets)))
       retransmissionLimit = agreement.maximumRetransmissions
@@ -114,17 +115,17 @@ extension Link {
   }
 }
 
-/// How many bytes may be in flight in each direction on a slow line: as many as the line carries in half the agreed
-/// retransmission timeout.
+/// The number of bytes that may be in flight in each direction on a slow line: as many as the line carries in half of
+/// the agreed retransmission timeout.
 ///
-/// The timeout is fixed when the link is established. The timeout starts when a packet is handed to the line, even if
-/// the packet then waits behind others. With a device's window of 127 packets of 65,535 bytes, a continuous writer
-/// fills a line of 7,500 bytes per second for minutes, so every packet is late and is retransmitted, and the
-/// retransmissions delay the others. iAP2 does not measure the line, but each end may announce and send fewer and
-/// shorter packets. Only half of the timeout is used, because acknowledgements queue behind data in the other
-/// direction.
+/// The timeout is fixed once the link is established. Each packet's timeout starts when the packet is handed to the
+/// line, even if other packets are still queued ahead of it. A device's window allows 127 packets of 65,535 bytes, so a
+/// continuous writer could queue minutes of data on a line of 7,500 bytes per second; every packet would then time out,
+/// and the retransmissions would add to the delay. iAP2 does not measure the line's rate, but each end may announce and
+/// send fewer and shorter packets. Only half of the timeout is used, because acknowledgements wait behind data in the
+/// other direction.
 struct LineAllowance {
-  /// Certificates and identifications fit into one packet of this length.
+  /// Certificates and identifications fit into a packet of this length.
   private static let leastLength = 2_048
 
   private let bytes: Int
@@ -134,12 +135,12 @@ struct LineAllowance {
     bytes = overflows ? .max : product / 2_000
   }
 
-  /// The longest packet: short enough that one packet can be acknowledged while others are in flight.
+  /// The maximum packet length, short enough that one packet can be acknowledged while others are in flight.
   var length: Int { min(max(bytes / 4, Self.leastLength), Int(UInt16.max)) }
 
   func packets(of length: Int) -> Int { max(1, bytes / min(length, self.length)) }
 
-  /// Limits what the other end may send to this end.
+  /// Limits what the other end may send.
   func limiting(_ parameters: LinkParameters) -> LinkParameters {
     var limited = parameters
     limited.maximumPacketLength = UInt16(min(length, Int(parameters.maximumPacketLength)))
@@ -150,8 +151,8 @@ struct LineAllowance {
 }
 
 extension LinkSettings {
-  /// Returns how much data may be in flight on a link whose packets are retransmitted after `timeout` milliseconds; nil
-  /// if the line's rate is unknown.
+  /// Returns how much data may be in flight on a link with this retransmission timeout; nil if the line's rate is
+  /// unknown.
   func allowance(timeout: Milliseconds) -> LineAllowance? {
     guard let lineRate, lineRate > 0, timeout.count > 0 else { return nil }
     return LineAllowance(bytesPerSecond: lineRate, timeout: timeout)

@@ -1,16 +1,17 @@
-/// Counts what a link has done since it was created, for reports and for tests of whether a seed reached a rare case.
+/// Counts a link's packets and rare events since its creation, for reports and for tests of whether a seed reached a
+/// rare case.
 public struct LinkCounters: Hashable, Sendable {
   /// Packets sent, including retransmissions and bare acknowledgements.
   public var packetsSent = 0
   /// Packets received with correct checksums.
   public var packetsReceived = 0
-  /// Packets sent again after a timeout.
+  /// Packets retransmitted after a timeout.
   public var retransmissions = 0
-  /// Packets sent again because of an extended acknowledgement.
+  /// Packets retransmitted because of an extended acknowledgement.
   public var hastened = 0
-  /// Packets received again after their delivery.
+  /// Packets received again after they had been delivered.
   public var duplicates = 0
-  /// Packets that arrived early, while an earlier packet was missing.
+  /// Packets received ahead of a missing packet.
   public var ahead = 0
   /// Packets received outside the window.
   public var outside = 0
@@ -22,13 +23,13 @@ public struct LinkCounters: Hashable, Sendable {
   public var skippedBytes = 0
   /// Bare acknowledgements sent.
   public var acknowledgementsSent = 0
-  /// The number of times a packet had to wait for the window.
+  /// How often packets had to wait for the window to open.
   public var windowStalls = 0
-  /// The number of times a sequence number wrapped from 255 to 0.
+  /// How often the sequence number wrapped from 255 to 0.
   public var sequenceWraps = 0
-  /// The number of times acknowledgements were withheld because a session had reached its limit of unread bytes.
+  /// How often acknowledgements were withheld because a session had reached its limit of unread bytes.
   public var withholdings = 0
-  /// Links abandoned because a packet was never acknowledged.
+  /// Links that ended because a packet was never acknowledged.
   public var giveUps = 0
   /// Links established.
   public var establishments = 0
@@ -38,7 +39,8 @@ public struct LinkCounters: Hashable, Sendable {
 
   /// Adds another link's counters.
   public static func += (left: inout LinkCounters, right: LinkCounters) {
-    // The sums are written out: summing by key paths took 18,000 instructions, and this runs for every detached link.
+    // The sums are written out, because summing over key paths takes 18,000 instructions, and every link that ends is
+    // added.
     left.packetsSent += right.packetsSent
     left.packetsReceived += right.packetsReceived
     left.retransmissions += right.retransmissions

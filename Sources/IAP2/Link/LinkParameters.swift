@@ -1,7 +1,7 @@
 /// The payload of a SYN: what one end accepts, how the link recovers from losses, and the link's sessions.
 ///
-/// The first two values are announcements: they limit what the *other* end sends. Both ends must agree on the other
-/// four; the device normally repeats the accessory's offer.
+/// The window and the packet length are announcements that limit what the *other* end sends. Both ends must agree on
+/// the next four values; the device normally repeats the accessory's offer.
 public struct LinkParameters: Hashable, Sendable {
   /// The link version; 1 is the only one in use.
   public var version: UInt8 = 1
@@ -15,12 +15,12 @@ public struct LinkParameters: Hashable, Sendable {
   public var cumulativeAcknowledgementTimeout: UInt16
   /// How many times a packet is retransmitted before the sender gives up on the link, 1–30.
   public var maximumRetransmissions: UInt8
-  /// How many packets one acknowledgement may cover, 0–127; in an offer, at most the number of outstanding packets.
+  /// How many packets one acknowledgement may cover, 0–127; an offer must not exceed the number of outstanding packets.
   public var maximumCumulativeAcknowledgements: UInt8
-  /// The link's sessions, at least one.
+  /// The link's sessions; there must be at least one.
   public var sessions: [LinkSession]
 
-  /// Creates parameters; the defaults are typical of known accessories.
+  /// Creates parameters; the default values are typical of known accessories.
   public init(
     maximumOutstandingPackets: UInt8 = 32, maximumPacketLength: UInt16 = 65_535,
     retransmissionTimeout: UInt16 = 2_000, cumulativeAcknowledgementTimeout: UInt16 = 22,
@@ -36,8 +36,8 @@ public struct LinkParameters: Hashable, Sendable {
     self.sessions = sessions
   }
 
-  /// Returns these parameters adapted to a medium whose frames have at most `longest` bytes, so that each packet from
-  /// the other end fits into one frame; nil changes nothing.
+  /// Returns these parameters for a medium with frames of at most `longest` bytes, so that each packet from the other
+  /// end fits into one frame; nil changes nothing.
   public func fitting(frames longest: Int?) -> LinkParameters {
     guard let longest else { return self }
     var fitted = self
@@ -59,8 +59,8 @@ public struct LinkParameters: Hashable, Sendable {
     }
   }
 
-  /// Whether these parameters request a link without acknowledgements and retransmissions: all four recovery values are
-  /// zero.
+  /// Whether these parameters request a link without acknowledgements and retransmissions, which is the case if all
+  /// four recovery values are zero.
   public var isZeroAcknowledgement: Bool { recovery == .zero }
 
   /// These parameters with all four recovery values set to zero.
@@ -70,7 +70,7 @@ public struct LinkParameters: Hashable, Sendable {
     return zero
   }
 
-  /// Returns true if the four recovery values are equal, as they must be at both ends.
+  /// Returns true if the recovery values are equal, as both ends' must be.
   public func agreesOnRecovery(with other: LinkParameters) -> Bool { recovery == other.recovery }
 
   /// These parameters with the four recovery values of `other`.
@@ -105,7 +105,7 @@ extension LinkParameters {
     return bytes
   }
 
-  /// Decodes a SYN's payload. Values out of range are an error, except for the zeros of a link without
+  /// Decodes a SYN's payload. Out-of-range values are errors, except for the zeros that request a link without
   /// acknowledgements.
   public init(decoding payload: RawSpan) throws(LinkParametersError) {
     try self.init(reading: payload)
@@ -115,7 +115,7 @@ extension LinkParameters {
     }
   }
 
-  /// Decodes a SYN's payload without range checks; only bytes that cannot be parsed are an error.
+  /// Decodes a SYN's payload without range checks; it fails only if the bytes cannot be parsed.
   package init(reading payload: RawSpan) throws(LinkParametersError) {
     guard payload.byteCount >= 10 else { throw LinkParametersError(.tooShort, in: payload) }
     guard (payload.byteCount - 10) % 3 == 0 else { throw LinkParametersError(.cutTable, in: payload) }
@@ -158,16 +158,16 @@ extension LinkParameters {
     case cumulativeAcknowledgements = "maximum cumulative acknowledgements"
   }
 
-  /// A number in a SYN that is outside the allowed range.
+  /// A value in a SYN that is outside its allowed range.
   public struct ValueOutOfRange: Hashable, Sendable, CustomStringConvertible {
-    /// The field that contains the number.
+    /// The field with the value.
     public var field: Field
     /// The value in the SYN.
     public var value: Int
     /// The allowed range.
     public var allowed: ClosedRange<Int>
 
-    /// Creates a value that is out of range.
+    /// Creates an out-of-range value.
     public init(field: Field, value: Int, allowed: ClosedRange<Int>) {
       self.field = field
       self.value = value
@@ -187,8 +187,8 @@ extension LinkParameters {
     public var description: String { "\(finding): using \(nearest)" }
   }
 
-  /// Returns the numbers outside the allowed ranges. All values of an offer are the accessory's own and must be
-  /// consistent. A device's answer combines the device's window with the accessory's other values, so it need not be
+  /// Returns the values outside their allowed ranges. The values of an offer all come from the accessory, so they must
+  /// be consistent. A device's answer combines the device's own window with values of the accessory, so it need not be
   /// consistent.
   package func valuesOutOfRange(isOffer: Bool) -> [ValueOutOfRange] {
     let zero = isZeroAcknowledgement
@@ -209,7 +209,7 @@ extension LinkParameters {
     return found
   }
 
-  /// Returns these parameters with each of the given values replaced by the nearest allowed one.
+  /// Returns these parameters with each given value replaced by the nearest allowed value.
   package func replacing(_ values: [ValueOutOfRange]) -> LinkParameters {
     var it = self
     for value in values {
@@ -228,7 +228,7 @@ extension LinkParameters {
   }
 }
 
-/// The reason why a SYN cannot be used, and the SYN's payload as evidence.
+/// Why a SYN cannot be used, with the SYN's payload as evidence.
 public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The problem with a SYN.
   public enum Problem: Equatable, Sendable {
@@ -238,11 +238,11 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
     case cutTable
     case outOfRange(String, value: Int, allowed: ClosedRange<Int>)
     case noSessions
-    /// A session has the number 0, which is reserved for the link; Apple devices then reset the link.
+    /// A session has the number 0, which is reserved for the link; Apple devices reset the link in this case.
     case sessionZero
     case duplicateSession(UInt8)
     case notOneControlSession
-    /// The device's control session is not the one that the accessory offered.
+    /// The device's control session differs from the one that the accessory offered.
     case otherControlSession(offered: UInt8)
   }
 
@@ -274,7 +274,7 @@ public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConve
   }
 }
 
-/// One entry of the session table in a SYN: a number, what the session carries, and the version.
+/// An entry of the session table in a SYN: a session's number, kind and version.
 public struct LinkSession: Hashable, Sendable {
   /// The kind of data that a link session carries.
   public enum Kind: Hashable, Sendable {
@@ -310,7 +310,7 @@ public struct LinkSession: Hashable, Sendable {
   public var id: UInt8
   /// The kind of data that the session carries.
   public var kind: Kind
-  /// The session version: 1, or 2 for some control and file transfer sessions. No public source describes version 2.
+  /// The session's version: 1, or 2 for some control and file transfer sessions. No public source describes version 2.
   public var version: UInt8
 
   /// Creates an entry of the session table.

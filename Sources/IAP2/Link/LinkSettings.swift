@@ -1,45 +1,45 @@
-/// All settings of a link: timings that no public source specifies, and every point of the protocol on which sources
+/// All settings of a link, including every timing that no public source specifies and every point on which sources
 /// disagree.
 ///
-/// No other type deals with points on which sources disagree. Each default is the safest interpretation.
+/// No other type needs to know about such disagreements. Each default is the safest choice.
 public struct LinkSettings: Hashable, Sendable {
   /// The parameters that this end announces in its SYN. A device replaces the recovery values and the session table
-  /// with the accessory's, unless ``deviceAnswer`` says otherwise.
+  /// with those of the accessory, unless ``deviceAnswer`` is set otherwise.
   public var parameters: LinkParameters
-  /// The accessory's second offer, made if the device declines a link without acknowledgements.
+  /// The accessory's second offer, for a device that declines a link without acknowledgements.
   public var fallbackParameters: LinkParameters?
-  /// The sequence number of the first SYN; any number works.
+  /// The first SYN's sequence number; any value works.
   public var initialSequence: UInt8 = 0
 
-  /// The interval at which the accessory sends the detection sequence until it is answered; 1 s in six of seven
+  /// The interval at which the accessory repeats the detection sequence until the device answers; 1 s in six of seven
   /// sources.
   public var detectionPeriod: Milliseconds = 1_000
   /// The interval at which an unanswered SYN is repeated; about 1 s in three sources.
   public var synchronizationPeriod: Milliseconds = 1_000
-  /// How many SYNs are sent before the accessory returns to detection; a device gives up at the eleventh SYN.
+  /// How many SYNs the accessory sends before it returns to detection; a device gives up at the eleventh SYN.
   public var synchronizationLimit = 10
 
-  /// The reaction to a SYN+ACK in which the device changes the offered recovery values.
+  /// How the accessory reacts to a SYN+ACK in which the device changed the offered recovery values.
   public enum Settling: Hashable, Sendable {
-    /// Use the device's values and acknowledge, as four simple stacks do.
+    /// Use and acknowledge the device's values, as four simple stacks do.
     case adopt
-    /// Repeat the device's values in another SYN+ACK until both ends agree, as one strict stack does.
+    /// Repeat the device's values in further SYN+ACKs until both ends agree, as one strict stack does.
     case offerAgain
   }
-  /// How conflicting recovery values are reconciled. Sources disagree; every stack understands `adopt`.
+  /// How conflicting recovery values are resolved. Sources disagree, but every stack understands `adopt`.
   public var settling = Settling.adopt
 
   /// The content of the device's SYN+ACK.
   public enum DeviceAnswer: Hashable, Sendable {
-    /// The answer combines the accessory's recovery values and sessions with the device's own window and length, as on
+    /// The accessory's recovery values and sessions, combined with the device's own window and packet length, as on
     /// Apple devices.
     case echo
-    /// The device's own recovery values with the accessory's sessions.
+    /// The device's own recovery values, combined with the accessory's sessions.
     case ownRecovery
   }
   /// How the device answers a SYN.
   public var deviceAnswer = DeviceAnswer.echo
-  /// The iAP1 frame with which the device answers detection, to simulate a device that does not support iAP2.
+  /// The iAP1 frame that answers detection when the device simulates one without iAP2 support.
   public var legacyAnswer: LegacyAnswer?
 
   /// How an iAP1-only device answers.
@@ -48,19 +48,18 @@ public struct LinkSettings: Hashable, Sendable {
     case requestIdentify
   }
 
-  /// The meaning of the numbers in an extended acknowledgement. No public capture contains an extended acknowledgement.
+  /// What the numbers in an extended acknowledgement mean. No public capture contains an extended acknowledgement.
   public enum ExtendedAcknowledgement: Hashable, Sendable {
-    /// Send no extended acknowledgements; wait for the retransmission.
+    /// No extended acknowledgements are sent; the other end retransmits after its timeout.
     case never
-    /// According to the more authoritative source, the list contains the sequence numbers that were received out of
-    /// order.
+    /// The list contains the sequence numbers received out of order, according to the more authoritative source.
     case received
     /// The list contains the missing numbers, according to four sources.
     case missing
   }
-  /// The kind of extended acknowledgement that is sent. A received one is always interpreted in both ways: every
-  /// unacknowledged packet up to the highest number that it can refer to is retransmitted, because duplicates do no
-  /// harm.
+  /// The kind of extended acknowledgement that this end sends. Received extended acknowledgements are always read in
+  /// both ways: every unacknowledged packet up to the highest number that the list may refer to is retransmitted,
+  /// because duplicates do no harm.
   public var extendedAcknowledgement = ExtendedAcknowledgement.never
 
   /// Which packets are retransmitted when the retransmission timeout expires.
@@ -70,44 +69,43 @@ public struct LinkSettings: Hashable, Sendable {
     /// Only the oldest packet is retransmitted, according to two sources.
     case oldestOnly
   }
-  /// Which packets are retransmitted after a timeout.
+  /// Which packets are retransmitted when the retransmission timeout expires.
   public var retransmission = Retransmission.everyExpired
 
-  /// When the timer that delays an acknowledgement starts.
+  /// When the timer for a delayed acknowledgement starts.
   public enum AcknowledgementTimer: Hashable, Sendable {
     /// The timer starts with the first unacknowledged packet.
     case fromFirst
     /// The timer restarts with each packet, according to one source.
     case fromEach
   }
-  /// When the timer that delays an acknowledgement starts.
+  /// When the timer for a delayed acknowledgement starts.
   public var acknowledgementTimer = AcknowledgementTimer.fromFirst
-  /// Whether packets that arrive ahead of a gap are kept instead of dropped. Some stacks keep such packets, and others
-  /// drop them.
+  /// Whether packets that arrive ahead of a gap are kept. Some stacks keep such packets, and others drop them.
   public var keepsPacketsAheadOfGap = true
 
-  /// The number of unread bytes at which a session's packets are no longer acknowledged.
+  /// The number of unread bytes at which this end stops acknowledging a session's packets.
   public var sessionReceiveBound = 256 * 1024
-  /// How many bytes of one session may be waiting to be sent or acknowledged before a write accepts no more.
+  /// How many bytes of a session may be waiting to be sent or acknowledged before writes are refused.
   public var sessionSendBound = 256 * 1024
 
-  /// How many bytes per second the line carries in each direction; nil if this is unknown or the line is fast. If the
-  /// rate is given, this end announces and sends no more at a time than the line carries in half the agreed
+  /// The number of bytes per second that the line carries in each direction; nil if the rate is unknown or high. If a
+  /// rate is given, this end announces and sends no more at a time than the line carries in half of the agreed
   /// retransmission timeout.
   public var lineRate: Int?
 
-  /// How long a packet may pause between two bytes before it counts as truncated and the next bytes are read as a new
-  /// packet; nil means forever. The timeout is for lines that lose bytes, such as serial lines. On other lines, packets
-  /// always arrive complete, even if late.
+  /// How long a packet may pause between two bytes before it counts as truncated and the bytes that follow are read as
+  /// a new packet; nil means forever. Only lines that lose bytes, such as serial lines, need this timeout. On other
+  /// lines, packets always arrive complete, even if late.
   public var interByteTimeout: Milliseconds?
 
-  /// Creates settings from the given announcements; all other settings have default values.
+  /// Creates settings with these announcements, and defaults for everything else.
   public init(parameters: LinkParameters = LinkParameters()) {
     self.parameters = parameters
   }
 
-  /// The settings of an Apple device, which announces 127 packets of up to 65,535 bytes, regardless of what the
-  /// accessory accepts.
+  /// The settings of an Apple device, which always announces 127 packets of up to 65,535 bytes, whatever the accessory
+  /// announces.
   public static var device: LinkSettings {
     LinkSettings(parameters: LinkParameters(maximumOutstandingPackets: 127))
   }
@@ -130,8 +128,8 @@ public struct Milliseconds: Hashable, Sendable, ExpressibleByIntegerLiteral {
 }
 
 extension Instant {
-  /// Returns the time that is `milliseconds` later. Users choose durations, so an overflow must not trap; it results in
-  /// the first or last possible instant.
+  /// Returns the time `milliseconds` later. Users choose durations, so an overflow must not trap; the result is the
+  /// first or last possible instant instead.
   public static func + (time: Instant, milliseconds: Milliseconds) -> Instant {
     let (length, isTooLong) = milliseconds.count.multipliedReportingOverflow(by: 1_000_000)
     let (sum, isTooLate) = time.nanoseconds.addingReportingOverflow(length)

@@ -1,28 +1,28 @@
-/// Stores, in order, the complete packets that a link has built and the other end has not acknowledged.
+/// Stores, in order, complete packets that the link has built and the other end has not acknowledged.
 ///
 /// ```
 ///   │ free │ oldest … newest │ free │             later, the newest having gone back to the front:
 ///   │ … newest │ free │ oldest … │ rest │
 /// ```
 ///
-/// Packets are stored contiguously in sending order, so that many are sent in one write without a copy. A packet that
-/// does not fit after the newest one goes to the front; packets are never split. The memory grows if there is no room
-/// after the newest packet or at the front, and does not shrink while there is traffic, so that a link with steady
-/// traffic allocates nothing. The memory needs no separate limit, because the number of queued bytes is limited.
+/// Packets are contiguous and in sending order, so that a single write can send many of them without a copy. A packet
+/// that does not fit after the newest one is stored at the front; packets are never split. The memory grows if there is
+/// room neither after the newest packet nor at the front, and does not shrink during traffic, so that a link with
+/// steady traffic allocates nothing. Because the number of queued bytes is limited, the memory needs no limit.
 struct PacketTape {
   private var memory: [UInt8] = []
-  /// The initial size, which is enough for everything that a device sends until an accessory is ready.
+  /// The initial size, large enough for everything that a device sends before the accessory is ready.
   private static let smallest = 128
   private var head = 0
   private var tail = 0
-  /// The position after the last packet before the wrap-around; nil while the newest packet follows the oldest.
+  /// The end of the last packet before the wrap-around; nil while the newest packet follows the oldest.
   private var turn: Int?
 
-  /// Finds a place for `count` bytes after the newest packet; nil if the memory must grow.
+  /// Finds room for `count` bytes after the newest packet; nil if the memory must grow.
   mutating func reserve(_ count: Int) -> Int? {
     let end = tail + count
     if turn != nil {
-      // One byte always stays free, so that a full buffer differs from an empty one.
+      // One byte always stays free, to tell a full buffer from an empty one.
       guard end < head else { return nil }
       tail = end
       return end - count
@@ -37,7 +37,7 @@ struct PacketTape {
     return 0
   }
 
-  /// Extends the newest packet in place; false if there is no room after it.
+  /// Extends the newest packet in place; returns false if there is no room after it.
   mutating func extendNewest(by count: Int) -> Bool {
     let end = tail + count
     guard turn == nil ? end <= memory.count : end < head else { return false }
@@ -45,7 +45,7 @@ struct PacketTape {
     return true
   }
 
-  /// Extends the newest packet, `count` bytes at `place`, by moving it to the front; nil if there is no room.
+  /// Moves the newest packet, `count` bytes at `place`, to the front and extends it there; nil if there is no room.
   mutating func moveNewest(at place: Int, count: Int, extendedBy more: Int) -> Int? {
     guard turn == nil, count + more < head else { return nil }
     withMutable(0..<place + count) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[place...])) }
@@ -54,7 +54,7 @@ struct PacketTape {
     return 0
   }
 
-  /// Makes room for `count` more bytes. The packets are then contiguous and in order at the front.
+  /// Makes room for `count` more bytes. Afterwards, the packets are contiguous and in order at the front.
   mutating func grow(by count: Int) {
     let live = turn.map { $0 - head + tail } ?? tail - head
     let size = max(live + count, 2 * memory.count, Self.smallest)
@@ -65,7 +65,7 @@ struct PacketTape {
     (memory, head, tail, turn) = (grown, 0, live, nil)
   }
 
-  /// Drops everything before `place`, where the oldest packet now begins.
+  /// Drops everything before `place`, where the oldest packet now starts.
   mutating func forget(before place: Int) {
     if place < head { turn = nil }
     head = place

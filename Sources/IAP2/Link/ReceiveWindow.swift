@@ -1,13 +1,12 @@
-/// Tracks the sequence numbers that one end has received, the acknowledgements it owes, and the packets that arrived
-/// ahead of a gap.
+/// Tracks the received sequence numbers, the acknowledgements due, and the packets that arrived ahead of a gap.
 ///
-/// Invariants: every number is delivered once and in order; `lastInOrder` advances by one; nothing outside the
-/// announced window is kept, so at most one window of packets waits for a gap to close.
+/// Invariants: every number is delivered once and in order; `lastInOrder` advances by one; packets outside the
+/// announced window are not kept, so at most one window of packets waits for a gap to close.
 struct ReceiveWindow {
   enum Verdict: Equatable {
     /// The packet is the next one in order.
     case next
-    /// The packet was already delivered: the other end missed the acknowledgement.
+    /// The packet was already delivered, so the other end missed the acknowledgement.
     case duplicate
     /// The packet is not the next one, but is inside the window.
     case ahead
@@ -22,11 +21,12 @@ struct ReceiveWindow {
   }
 
   private(set) var lastInOrder: UInt8 = 0
-  /// The number of delivered packets not yet acknowledged, including those whose acknowledgement is withheld.
+  /// The number of delivered packets that have not been acknowledged, including those whose acknowledgement is
+  /// withheld.
   private(set) var owed = 0
-  /// The time by which the next acknowledgement must be sent.
+  /// When the next acknowledgement is due.
   private(set) var deadline: Instant?
-  /// The acknowledgement number that is repeated while a session is full.
+  /// The acknowledgement number that this end repeats while a session is full.
   private var heldAt: UInt8?
   private var stored: [Stored] = []
 
@@ -37,7 +37,7 @@ struct ReceiveWindow {
   /// Whether packets that arrived ahead of a gap are kept.
   var keepsPackets: Bool { !stored.isEmpty }
 
-  /// Resets the window after the other end's SYN with the number `sequence`.
+  /// Resets the window after a SYN with the number `sequence` from the other end.
   mutating func restart(after sequence: UInt8) {
     lastInOrder = sequence
     owed = 0
@@ -46,7 +46,7 @@ struct ReceiveWindow {
     stored.removeAll(keepingCapacity: true)
   }
 
-  /// Classifies `sequence`, given that the other end may have `window` packets in flight.
+  /// Classifies `sequence`, given a window of `window` packets.
   func judge(_ sequence: UInt8, window: UInt8) -> Verdict {
     let distance = sequence &- lastInOrder
     switch distance {
@@ -68,28 +68,28 @@ struct ReceiveWindow {
     lastInOrder = sequence
   }
 
-  /// Keeps a packet that arrived ahead of a gap; returns whether it was new.
+  /// Stores a packet that arrived ahead of a gap; returns true if the packet was new.
   mutating func store(_ sequence: UInt8, session: UInt8, payload: RawSpan) -> Bool {
     if stored.contains(where: { $0.sequence == sequence }) { return false }
     stored.append(Stored(sequence: sequence, session: session, payload: payload.withUnsafeBytes { [UInt8]($0) }))
     return true
   }
 
-  /// The session of the next packet in order, if that packet was kept.
+  /// The session of the next packet in order, if that packet is stored.
   var successor: UInt8? {
     if stored.isEmpty { return nil }
     let next = lastInOrder &+ 1
     return stored.first { $0.sequence == next }?.session
   }
 
-  /// Removes and returns the payload of the packet to which ``successor`` refers.
+  /// Removes the packet that ``successor`` refers to, and returns its payload.
   mutating func takeSuccessor() -> [UInt8]? {
     let next = lastInOrder &+ 1
     guard let index = stored.firstIndex(where: { $0.sequence == next }) else { return nil }
     return stored.remove(at: index).payload
   }
 
-  /// Returns the list for an extended acknowledgement in the requested form.
+  /// Returns the list for an extended acknowledgement with this meaning.
   func extendedAcknowledgement(_ meaning: LinkSettings.ExtendedAcknowledgement) -> [UInt8] {
     let base = lastInOrder
     let ahead = stored.map(\.sequence).sorted { $0 &- base < $1 &- base }
@@ -97,7 +97,7 @@ struct ReceiveWindow {
     return (1..<(highest &- base)).map { base &+ $0 }.filter { !ahead.contains($0) }
   }
 
-  /// Records that an acknowledgement was sent, on its own or with data.
+  /// Records that an acknowledgement was sent, alone or with data.
   mutating func settle() {
     guard heldAt == nil else { return }
     owed = 0
@@ -109,12 +109,12 @@ struct ReceiveWindow {
     deadline = nil
   }
 
-  /// Returns true if an already delivered packet may be acknowledged.
+  /// Returns true if an acknowledgement may cover this delivered packet.
   func covers(_ sequence: UInt8) -> Bool {
     heldAt.map { $0 &- sequence < 128 } ?? true
   }
 
-  /// Withholds acknowledgements beyond the current number; returns true if packets up to that number still need one.
+  /// Withholds acknowledgements after the current number; returns true if that number still has to be acknowledged.
   mutating func hold() -> Bool {
     guard heldAt == nil else { return false }
     heldAt = lastInOrder
@@ -123,7 +123,7 @@ struct ReceiveWindow {
     return owed > 0
   }
 
-  /// Resumes acknowledgements; returns true if one must be sent immediately.
+  /// Resumes acknowledgements; returns true if one must be sent at once.
   mutating func release() -> Bool {
     guard heldAt != nil else { return false }
     heldAt = nil

@@ -1,16 +1,16 @@
-/// Holds the packets that one end has numbered and the other has not acknowledged, including those waiting for the
-/// window to open.
+/// Holds the packets that this end has numbered and the other end has not acknowledged, including packets waiting for
+/// the window to open.
 ///
 /// ```
 ///   acknowledged │ in flight: sent, not acknowledged │ waiting: numbered, not sent
 ///                 ^ first                             ^ first + inFlight
 /// ```
 ///
-/// Invariants: sequence numbers are consecutive; the packets in flight never exceed the window; a packet's bytes are
-/// built once and sent as often as needed with a fresh acknowledgement number; memory is reused, so a link with steady
-/// traffic allocates nothing.
+/// Invariants: sequence numbers are consecutive; the packets in flight never exceed the window; a packet is built once,
+/// and only its acknowledgement number changes each time it is sent; memory is reused, so a link with steady traffic
+/// allocates nothing.
 struct SendQueue {
-  /// The session whose bytes a packet carries; a write waits while its session has too many bytes queued.
+  /// The session that a packet's bytes belong to; writes to a session are refused while it has too many bytes queued.
   typealias Owner = Int32
 
   private struct Packet {
@@ -20,18 +20,18 @@ struct SendQueue {
     var session: UInt8
     var owner: Owner
     var sentAt = Instant(nanoseconds: 0)
-    /// The number of times that the packet's timeout has expired; only these count towards giving up on the link.
+    /// How often the packet's timeout has expired; only timeouts count towards giving up on the link.
     var timeouts: UInt8 = 0
     var needsResend = false
-    /// Whether the packet was retransmitted because of an extended acknowledgement. A packet is retransmitted for this
-    /// reason at most once per timeout, because extended acknowledgements arrive in bursts.
+    /// Whether the packet was retransmitted because of an extended acknowledgement; this is done at most once per
+    /// timeout, because such acknowledgements arrive in bursts.
     var wasHastened = false
   }
 
-  /// The owner of control messages and other packets that no writer waits for.
+  /// The owner of control messages and other packets that do not count towards any session's limit.
   static let linkItself: Owner = -1
 
-  /// Up to eight bytes that precede a packet's bytes, packed into one big-endian integer to avoid allocating an array.
+  /// Up to eight bytes before a packet's own bytes, packed into a big-endian integer to avoid allocating an array.
   struct Prefix {
     fileprivate let bytes: UInt64
     fileprivate let count: Int
@@ -50,19 +50,19 @@ struct SendQueue {
   private var first = 0
   private(set) var inFlight = 0
   private var resends = 0
-  /// Whether a packet in flight was retransmitted; if so, the oldest packet is not necessarily the next to time out.
+  /// Whether a packet in flight was retransmitted, so that the oldest packet is not necessarily the next to time out.
   private var isShuffled = false
-  /// How many bytes of message and file packets are queued or in flight.
+  /// The number of bytes in message and file packets that are queued or in flight.
   private(set) var messageBytes = 0
   /// An entry without bytes can be reused for another owner.
   private var balances: [(owner: Owner, bytes: Int)] = []
-  /// The number of the last packet sent for the first time; header-only packets repeat it.
+  /// The sequence number of the last new packet sent, which header-only packets repeat.
   private(set) var lastSent: UInt8 = 0
   private var lastNumbered: UInt8 = 0
 
   var waiting: Int { packets.count - first - inFlight }
 
-  /// Empties the queue and numbers the next packet after `sequence`, which was the SYN's number.
+  /// Empties the queue and continues numbering after `sequence`, the SYN's number.
   mutating func restart(after sequence: UInt8) {
     packets.removeAll(keepingCapacity: true)
     tape.clear()
@@ -76,13 +76,13 @@ struct SendQueue {
     lastNumbered = sequence
   }
 
-  /// Returns the number of the owner's bytes that are waiting or in flight.
+  /// Returns how many of the owner's bytes are waiting or in flight.
   func balance(of owner: Owner) -> Int {
     for entry in balances where entry.owner == owner { return entry.bytes }
     return 0
   }
 
-  /// The total size of the packets in flight, and the sequence number of the oldest; nil if none is in flight.
+  /// The total size of the packets in flight and the oldest packet's sequence number; nil if no packet is in flight.
   var inFlightBytes: (bytes: Int, oldest: UInt8)? {
     guard inFlight > 0 else { return nil }
     return (packets[first..<first + inFlight].reduce(0) { $0 + $1.count }, packets[first].sequence)
@@ -90,8 +90,8 @@ struct SendQueue {
 
   // MARK: Building
 
-  /// Queues a packet for `session`: `prefix`, followed by as much of `bytes` as `maximumPayload` allows. Returns how
-  /// many bytes were taken. If an unsent packet of the same owner has room, the bytes are added to that packet.
+  /// Queues a packet for `session`, with `prefix` and as much of `bytes` as `maximumPayload` allows. Returns how many
+  /// bytes were taken. If the owner's newest packet is unsent and has room, the bytes are added to it instead.
   mutating func append(
     session: UInt8, owner: Owner, prefix: Prefix, bytes: RawSpan, maximumPayload: Int
   ) -> Int {
@@ -116,7 +116,7 @@ struct SendQueue {
     return taken
   }
 
-  /// Writes the payload and its checksum; the header follows when the packet is sent.
+  /// Writes the payload and its checksum; the header is written when the packet is sent.
   private mutating func build(_ range: Range<Int>, prefix: Prefix, payload: RawSpan) {
     tape.withMutable(range) { packet in
       var start = PacketHeader.size
@@ -228,17 +228,17 @@ struct SendQueue {
     /// The packets that continue at the front of the tape; empty unless the run wraps around.
     var rest = 0..<0
     var packets: Int
-    /// Whether the sequence numbers wrapped past 255 within this run.
+    /// Whether the sequence numbers in this run wrap from 255 to 0.
     var wraps: Bool
   }
 
-  /// Returns true if a window of `window` packets allows another packet to be sent now.
+  /// Returns true if a window of `window` packets allows a packet to be sent now.
   func canTransmit(window: Int) -> Bool {
     resends > 0 || (inFlight < window && waiting > 0)
   }
 
-  /// Takes the next packets to send: at least one, and further ones until `limit` bytes are reached.
-  /// Retransmissions come first, one at a time. The packets taken count as sent.
+  /// Takes the next packets to send: at least one, and more until their size reaches `limit` bytes. Retransmissions
+  /// come first, one at a time. The packets taken count as sent.
   mutating func takeRun(atMost limit: Int, window: Int, acknowledgement: UInt8, now: Instant) -> Run {
     if resends > 0 {
       var index = first
@@ -277,7 +277,7 @@ struct SendQueue {
     tape.withMutable(packet.place..<packet.place + PacketHeader.size) { header.write(to: $0) }
   }
 
-  /// Passes the packets of a run to a closure, as one or two spans of bytes that stay in place until the next packet is
+  /// Passes a run's packets to a closure, as one or two spans of bytes that stay in place until the next packet is
   /// built. The second span is empty unless the run wraps around.
   func show(_ run: Run, to body: (RawSpan, RawSpan) -> Void) {
     tape.with(run.bytes) { bytes in tape.with(run.rest) { body(bytes, $0) } }
@@ -285,8 +285,8 @@ struct SendQueue {
 
   // MARK: Acknowledgements
 
-  /// Handles an acknowledgement number. Returns how many packets the number confirmed; 0 if the number is out of date
-  /// or refers to a packet that was never sent.
+  /// Handles an acknowledgement number. Returns the number of newly acknowledged packets, which is 0 if the number is
+  /// stale or refers to a packet that was never sent.
   @discardableResult
   mutating func acknowledge(upTo sequence: UInt8) -> Int {
     guard inFlight > 0 else { return 0 }
@@ -297,8 +297,8 @@ struct SendQueue {
     return count
   }
 
-  /// Handles either form of extended acknowledgement: every packet in flight up to the highest number in the list is
-  /// retransmitted, once per timeout.
+  /// Handles either form of extended acknowledgement by retransmitting every packet in flight up to the highest number
+  /// in the list, once per timeout.
   mutating func hasten(_ sequences: RawSpan) -> Int {
     guard inFlight > 0 else { return 0 }
     var highest = -1
@@ -320,8 +320,7 @@ struct SendQueue {
 
   // MARK: Time
 
-  /// Returns when the next packet in flight must be retransmitted; nil if nothing is in flight or a retransmission is
-  /// already queued.
+  /// Returns when the next retransmission is due; nil if nothing is in flight or a retransmission is already queued.
   func deadline(timeout: Milliseconds, _ scope: LinkSettings.Retransmission) -> Instant? {
     guard inFlight > 0, resends == 0 else { return nil }
     var earliest = packets[first].sentAt

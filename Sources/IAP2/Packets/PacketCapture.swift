@@ -1,16 +1,16 @@
-/// Splits the bytes sent by one end of a wire into pieces with known positions, for `easim decode`. Every byte belongs
-/// to a piece, except padding.
+/// Splits the bytes from one end of a wire into pieces with known positions, for `easim decode`. Every byte except
+/// padding belongs to a piece.
 ///
 /// ```swift
 /// let capture = PacketCapture()
 /// for piece in capture.append(bytes) + capture.finish() { print(piece.range, piece.kind) }
 /// ```
 ///
-/// Zero bytes between packets are padding. A capture of at most ``longestSkip`` bytes that begins with `40 40` and
-/// contains no packet is read as bare control messages, the form in which messages are usually quoted.
+/// Zero bytes between packets count as padding. A capture of at most ``longestSkip`` bytes that starts with `40 40` and
+/// contains no packet is read as bare control messages, because messages are usually quoted in this form.
 ///
-/// Invariant: only bytes that can still become part of a piece are kept, at most one packet and ``longestSkip``, so a
-/// capture can have any size.
+/// Invariant: only bytes that can still become part of a piece are kept: at most one packet and ``longestSkip``.
+/// Captures can therefore have any size.
 public final class PacketCapture {
   /// A section of the capture.
   public struct Piece: Equatable, Sendable {
@@ -18,7 +18,7 @@ public final class PacketCapture {
     public enum Kind: Equatable, Sendable {
       case packet(PacketHeader)
       case spoiled(PacketHeader)
-      /// A packet whose end is not in the capture.
+      /// A packet whose end is missing from the capture.
       case unfinished(PacketHeader)
       case detection
       case legacy
@@ -28,7 +28,7 @@ public final class PacketCapture {
 
     /// The piece's kind.
     public var kind: Kind
-    /// The piece's position, counted from the beginning of the capture.
+    /// The piece's position from the start of the capture.
     public var range: Range<Int>
 
     /// Creates a piece.
@@ -38,22 +38,23 @@ public final class PacketCapture {
     }
   }
 
-  /// The approximate maximum size of a piece that consists of bytes outside packets.
+  /// The approximate maximum size of a piece of bytes outside packets.
   public static let longestSkip = 1 << 20
 
   private var window: [UInt8] = []
   private var start = 0
   private var end: Int { start + window.count }
   private var scanner = PacketScanner()
-  /// The bytes skipped since the last piece; they are reported once their end is known.
+  /// Bytes skipped since the last piece, which are reported once their end is known.
   private var skip: (bytes: SkippedBytes, range: Range<Int>)?
-  /// Whether no packet has been found yet; until one is found, skipped bytes may be bare control messages.
+  /// Whether no packet has been found yet, so that skipped bytes may still be bare control messages.
   private var isBare = true
 
   /// Creates an empty capture.
   public init() {}
 
-  /// Appends bytes and returns the pieces that are now complete. Their bytes are available until the next call.
+  /// Appends bytes and returns the pieces that they complete. The bytes of these pieces are available until the next
+  /// call.
   public func append(_ more: [UInt8]) -> [Piece] {
     forget()
     let base = end
@@ -67,7 +68,7 @@ public final class PacketCapture {
     return pieces
   }
 
-  /// Returns the bytes of a piece that the last call returned.
+  /// Returns the bytes of a piece from the last call.
   public func bytes(of piece: Piece) -> ArraySlice<UInt8> {
     window[piece.range.lowerBound - start..<piece.range.upperBound - start]
   }
@@ -78,7 +79,7 @@ public final class PacketCapture {
       if window.count <= Self.longestSkip { return }
       isBare = false
     }
-    // The scanner may have skipped bytes that it has not reported yet.
+    // The scanner may have skipped bytes without reporting them yet.
     let undecided = end - scanner.heldCount - SkippedBytes.reportSize
     let unneeded = min(skip?.range.lowerBound ?? .max, undecided) - start
     // Moving the remaining bytes takes time, so this waits until half of the window can be dropped.
@@ -108,7 +109,7 @@ public final class PacketCapture {
     return takeSkip() + [Piece(kind, at: position - length..<position)]
   }
 
-  /// Collects skipped bytes, which the scanner reports in chunks, into one piece.
+  /// Merges skipped bytes, which the scanner reports in chunks, into one piece.
   private func hold(_ skipped: SkippedBytes, endingAt position: Int) {
     guard var held = skip else {
       skip = (skipped, position - skipped.count..<position)
@@ -123,7 +124,7 @@ public final class PacketCapture {
     return skip.map { [Piece(.skipped($0.bytes), at: $0.range)] } ?? []
   }
 
-  /// Ends the capture and returns the incomplete remainder.
+  /// Ends the capture and returns the pieces that remain, even if incomplete.
   public func finish() -> [Piece] {
     let held = end - scanner.heldCount..<end
     let header = scanner.heldHeader

@@ -12,16 +12,17 @@
 public struct PacketHeader: Hashable, Sendable {
   /// The size of a header in bytes.
   public static let size = 9
-  /// The number of bytes that a packet adds to its payload: the header and the payload's checksum.
+  /// The number of bytes that a packet adds to its payload: a header and a payload checksum.
   public static let overhead = 10
 
   /// The total length of the packet in bytes.
   public var length: UInt16
-  /// The control bits, which determine the packet's kind.
+  /// The control bits, which determine the kind of packet.
   public var control: ControlBits
-  /// The packet's sequence number. A header-only packet repeats the last number sent, so receivers do not check it.
+  /// The packet's sequence number. A header-only packet repeats the last number sent, so receivers do not check its
+  /// number.
   public var sequence: UInt8
-  /// The last sequence number that the sender received in order, if ``ControlBits/ack`` is set.
+  /// If ``ControlBits/ack`` is set, the last sequence number that the sender received in order.
   public var acknowledgement: UInt8
   /// The link session; 0 for the link's own packets.
   public var session: UInt8
@@ -38,11 +39,12 @@ public struct PacketHeader: Hashable, Sendable {
     self.session = session
   }
 
-  /// The size of the payload. A packet of length 10 has an empty payload and a checksum; it is accepted but never sent.
+  /// The size of the payload. A packet of length 10 has an empty payload with a checksum; easim accepts such packets
+  /// but never sends them.
   public var payloadCount: Int { max(0, Int(length) - Self.overhead) }
 
   /// Decodes a header from at least nine bytes that start with FF 5A. Returns nil if the checksum is wrong or the
-  /// length is impossible, because such bytes are not a packet.
+  /// length impossible, because such bytes are not a packet.
   init?(_ bytes: UnsafeRawBufferPointer) {
     let word = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
     length = UInt16(truncatingIfNeeded: word >> 32)
@@ -53,7 +55,7 @@ public struct PacketHeader: Hashable, Sendable {
     if Checksum.sum(word) &+ bytes[8] != 0 || length < UInt16(Self.size) { return nil }
   }
 
-  /// Writes the nine header bytes, including the checksum, to the front of `bytes`.
+  /// Writes the nine header bytes, including the checksum, to the start of `bytes`.
   func write(to bytes: UnsafeMutableRawBufferPointer) {
     let word =
       0xFF5A << 48 | UInt64(length) << 32 | UInt64(control.rawValue) << 24 | UInt64(sequence) << 16
@@ -96,9 +98,9 @@ extension ControlBits: CustomStringConvertible {
   }
 }
 
-/// Builds complete packets, both for the link and for faults and tests that need their own packets.
+/// Builds complete packets for the link, and for faults and tests that need packets of their own.
 public enum PacketWriter {
-  /// The detection sequence, by which each end recognizes that the other supports iAP2; it is a valid iAP1 frame.
+  /// The detection sequence, a valid iAP1 frame by which each end recognizes that the other supports iAP2.
   public static let detection: [UInt8] = [0xFF, 0x55, 0x02, 0x00, 0xEE, 0x10]
 
   /// Appends a packet: header, payload and, if there is a payload, its checksum.
@@ -127,9 +129,9 @@ public enum PacketWriter {
   }
 }
 
-/// The 8-bit checksums of iAP2: the checksum byte makes the sum of all bytes zero.
+/// iAP2's 8-bit checksums, which make the sum of all bytes zero.
 public enum Checksum {
-  /// Returns the byte that, added to `bytes`, makes their sum zero.
+  /// Returns the byte that makes the sum zero if it is added to `bytes`.
   public static func of(_ bytes: RawSpan) -> UInt8 {
     0 &- sum(bytes)
   }
@@ -145,7 +147,7 @@ public enum Checksum {
 
   /// Returns the sum of `bytes` modulo 256.
   ///
-  /// The vectors are explicit because a plain loop is a hundred times slower in a debug build. Vector lanes may
+  /// The loop uses explicit vectors, because a plain loop is a hundred times slower in debug builds. Lanes may
   /// overflow, because only the low eight bits count.
   public static func sum(_ bytes: RawSpan) -> UInt8 {
     bytes.withUnsafeBytes { buffer in
@@ -166,7 +168,7 @@ public enum Checksum {
         quarter &+= buffer.loadUnaligned(fromByteOffset: offset, as: SIMD8<UInt8>.self)
         offset += 8
       }
-      // The vector is halved until only a few lanes are left: extracting all lanes one by one would cost as much as
+      // Halves the vector until only a few lanes are left, because extracting all lanes would cost as much as summing
       // hundreds of payload bytes.
       let eighth = quarter.lowHalf &+ quarter.highHalf
       let pair = eighth.lowHalf &+ eighth.highHalf
@@ -179,10 +181,10 @@ public enum Checksum {
     }
   }
 
-  /// Copies `bytes` to the front of `target` and returns their sum.
+  /// Copies `bytes` to the start of `target` and returns their sum.
   ///
-  /// Two passes are faster than one loop that does both, because the system's copy function is so fast. Long inputs are
-  /// processed in blocks, so that the second pass finds the bytes in the L1 cache.
+  /// Two passes are faster than a loop that does both, because the system's copy function is so fast. Long inputs are
+  /// processed in blocks, so that the second pass finds its bytes in the L1 cache.
   static func copy(_ bytes: RawSpan, to target: UnsafeMutableRawBufferPointer) -> UInt8 {
     var total: UInt8 = 0
     var start = 0
@@ -195,6 +197,6 @@ public enum Checksum {
     return total
   }
 
-  /// A third of the smallest common L1 cache, which leaves room for input and output.
+  /// A third of the smallest common L1 cache, to leave room for both input and output.
   private static let block = 10 * 1024
 }

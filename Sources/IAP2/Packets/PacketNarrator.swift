@@ -1,4 +1,4 @@
-/// Describes packets, one line each, in the form shared by transcripts, `easim decode` and test failures.
+/// Describes packets, one per line, in the format of transcripts, `easim decode` and test failures.
 ///
 /// ```
 /// SYN seq=0 ack=0 window=5 length=1024 timeout=5000 hold=255 repeats=30 acks=3 sessions=1:control,2:accessory
@@ -7,7 +7,7 @@
 /// ACK seq=65 ack=2
 /// ```
 ///
-/// SYN packets tell the narrator what each session carries; without a SYN, payloads are shown as hex.
+/// SYN packets tell the narrator what each session carries; without a SYN, payloads appear in hex.
 public struct PacketNarrator: Equatable, Sendable {
   private var kinds: [UInt8: LinkSession.Kind] = [:]
   private let shownBytes: Int
@@ -17,7 +17,7 @@ public struct PacketNarrator: Equatable, Sendable {
     self.shownBytes = shownBytes
   }
 
-  /// Returns the kind of data that a session carries; nil if no SYN so far lists the session.
+  /// Returns the kind of data that a session carries; nil if no SYN has listed the session.
   public func kind(of session: UInt8) -> LinkSession.Kind? { kinds[session] }
 
   /// Returns the line for a packet; `packet` is the complete packet, including its header.
@@ -41,13 +41,13 @@ public struct PacketNarrator: Equatable, Sendable {
       + "\(header.payloadCount) bytes with a wrong checksum"
   }
 
-  /// Returns the line for a packet whose end is missing; only `count` of its bytes are present.
+  /// Returns the line for a truncated packet, of which only `count` bytes are present.
   public func unfinishedLine(for header: PacketHeader, count: Int) -> String {
     "UNFINISHED seq=\(header.sequence) ack=\(header.acknowledgement) session=\(header.session) "
       + "\(count) of \(header.length) bytes"
   }
 
-  /// Returns the control messages in a packet; empty for a packet of another session.
+  /// Returns the control messages in a packet; empty unless the packet belongs to the control session.
   public func messages(in header: PacketHeader, packet: RawSpan) -> [ControlMessage] {
     guard header.payloadCount > 0, header.control.isDisjoint(with: [.syn, .eak]) else { return [] }
     let payload = bytes(packet.extracting(PacketHeader.size..<PacketHeader.size + header.payloadCount))

@@ -1,6 +1,6 @@
-/// Finds packets in a byte stream, no matter how the stream is split, joined or damaged.
+/// Finds packets in a byte stream, regardless of how it is split, joined or damaged.
 ///
-/// The link, packet faults, transcripts and `easim decode` all use this type, so they agree on what is on the wire.
+/// The link, packet faults, transcripts and `easim decode` all use this type, so they agree on what the wire shows.
 ///
 /// The scanner recognizes:
 /// - `FF 5A` and a header with a correct checksum: a packet, or a spoiled packet if the payload checksum is wrong.
@@ -8,14 +8,14 @@
 /// - Anything else: skipped up to the next `FF` and reported before the next piece. Zero bytes between packets are
 ///   skipped without a report, because some USB stacks add them as padding.
 ///
-/// Invariants: every byte is part of exactly one piece or one skipped range, or is still in `carry`; `carry` holds at
-/// most one packet (65,535 bytes); whole packets inside the input are not copied.
+/// Invariants: every byte belongs to exactly one piece or skipped range, or is still in `carry`; `carry` holds at most
+/// one packet (65,535 bytes); complete packets in the input are not copied.
 public struct PacketScanner: ~Copyable {
-  /// Where a piece's bytes are.
+  /// The location of a piece's bytes.
   public enum Place: Equatable, Sendable {
-    /// The bytes are in the input passed to `next`, at this range.
+    /// The bytes are at this range of the input passed to `next`.
     case input(Range<Int>)
-    /// The bytes are in the scanner, because they arrived in parts; see ``PacketScanner/lendCarry()``.
+    /// The bytes arrived in parts, so they are in the scanner; see ``PacketScanner/lendCarry()``.
     case carry(Range<Int>)
   }
 
@@ -31,10 +31,10 @@ public struct PacketScanner: ~Copyable {
   @usableFromInline var carry = ScannerCarry()
   private var skipped = SkippedBytes()
   private let maximumLength: UInt16
-  /// A generous limit: an iAP1-only device sends two kinds of answer, with payloads of 2 and 4 bytes.
+  /// A generous limit, because an iAP1-only device sends just two kinds of answer, with payloads of 2 and 4 bytes.
   private static let longestLegacyPayload: UInt8 = 32
 
-  /// Creates a scanner that accepts no packet longer than `maximumLength`.
+  /// Creates a scanner that rejects packets longer than `maximumLength`.
   public init(maximumLength: UInt16 = .max) {
     self.maximumLength = maximumLength
   }
@@ -55,7 +55,7 @@ public struct PacketScanner: ~Copyable {
     return search(bytes, &offset)
   }
 
-  /// Calls `body` with each piece in `bytes` and the piece's own bytes; a skipped range is passed without its bytes.
+  /// Calls `body` with each piece in `bytes` and that piece's bytes; a skipped range is passed without its bytes.
   ///
   /// ```swift
   /// scanner.forEach(in: bytes) { piece, packet in … }
@@ -76,20 +76,20 @@ public struct PacketScanner: ~Copyable {
     }
   }
 
-  /// A fast path for bytes that arrive in small parts in the middle of a packet: stores bytes that cannot complete
-  /// a piece.
+  /// Stores bytes that cannot complete a piece: a fast path for bytes that arrive in small parts in the middle of a
+  /// packet.
   @inlinable
   mutating func keeps(_ bytes: RawSpan) -> Bool {
     carry.keepQuietly(bytes)
   }
 
-  /// The number of received bytes that have not yet been assigned to a piece or skipped.
+  /// The number of received bytes that are not yet part of a piece or skipped range.
   public var heldCount: Int { carry.undecided }
 
   /// The number of zero bytes skipped as padding.
   public var paddingBytes: Int { skipped.padding }
 
-  /// The header of the incomplete packet, if it has arrived.
+  /// The header of the incomplete packet, once it has arrived.
   public var heldHeader: PacketHeader? {
     carry.withUndecided { held in
       guard held.count >= PacketHeader.size, held[0] == 0xFF, held[1] == 0x5A else { return nil }
@@ -97,15 +97,15 @@ public struct PacketScanner: ~Copyable {
     }
   }
 
-  /// Ends the stream and returns the skipped bytes at its end, including an incomplete packet; nil if there are none.
+  /// Ends the stream and returns the skipped bytes at its end, including any incomplete packet; nil if there are none.
   public mutating func finish() -> SkippedBytes? {
     _ = carry.withUndecided { skipped.add($0, isEnd: true) }
     forget()
     return skipped.take()
   }
 
-  /// Abandons an incomplete piece whose remaining bytes will not arrive: its first byte is skipped, and
-  /// ``next(in:at:)`` searches the other bytes again, even if called without new bytes.
+  /// Abandons an incomplete piece whose remaining bytes will not arrive: skips its first byte, so that ``next(in:at:)``
+  /// searches the other bytes again, even without new input.
   public mutating func abandonPiece() {
     guard carry.undecided > 0 else { return }
     carry.decide(carry.withUndecided { skipped.add(.init(rebasing: $0[..<1])) })
@@ -117,8 +117,8 @@ public struct PacketScanner: ~Copyable {
     carry.clear()
   }
 
-  /// Lends the bytes of a piece whose place is `.carry`; they must be returned before the next call. The bytes are
-  /// moved out, so that the borrower can modify its other state while it holds them.
+  /// Lends the bytes of a piece whose place is `.carry`; the borrower must return them before the next call. The bytes
+  /// are moved out of the scanner, so that the borrower can modify its own other state while it holds them.
   public mutating func lendCarry() -> ScannerCarry {
     var lent = ScannerCarry()
     swap(&lent, &carry)
@@ -177,7 +177,7 @@ extension PacketScanner {
         }
         let verdict = Self.judge(.init(rebasing: bytes[offset...]), maximumLength)
         if let length = verdict.length {
-          // Skipped bytes are reported before the piece that follows them; the next call finds that piece again.
+          // Skipped bytes are reported before the piece that follows them, which the next call finds again.
           if skipped.count > 0, let skip = skipped.take() { return .skipped(skip) }
           offset += length
           return verdict.piece(at: .input(offset - length..<offset))
@@ -205,7 +205,7 @@ extension PacketScanner {
     }
   }
 
-  /// Moves input to `carry` until it contains `count` undecided bytes or the input is used up.
+  /// Moves input to `carry` until `carry` contains `count` undecided bytes or the input is used up.
   private mutating func keep(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int, upTo count: Int) {
     carry.reserve(count)
     let taken = min(count - carry.undecided, bytes.count - offset)
@@ -213,7 +213,8 @@ extension PacketScanner {
     offset += taken
   }
 
-  /// Classifies `bytes`, which start with FF. A method call would copy the whole scanner, so this is static.
+  /// Classifies `bytes`, which start with FF. The function is static, because a method call would copy the whole
+  /// scanner.
   private static func judge(_ bytes: UnsafeRawBufferPointer, _ maximumLength: UInt16) -> Verdict {
     guard bytes.count >= 2 else { return .needsMore(2) }
     switch bytes[1] {
@@ -228,8 +229,8 @@ extension PacketScanner {
       return .packet(header)
     case 0x55:
       guard bytes.count >= 3 else { return .needsMore(3) }
-      // Length 0 means iAP1's long form, which no known device sends here. Waiting for a long frame would also hide
-      // real probes that arrive before then.
+      // Length 0 introduces iAP1's long form, which no known device sends here. While the scanner waited for a long
+      // frame, it would also miss real probes.
       guard bytes[2] != 0, bytes[2] <= longestLegacyPayload else { return .nothing }
       let length = Int(bytes[2]) + 4
       guard bytes.count >= length else { return .needsMore(length) }
@@ -242,17 +243,17 @@ extension PacketScanner {
   }
 }
 
-/// Stores the first bytes of an incomplete piece until the others arrive.
+/// Stores the first bytes of an incomplete piece until the rest arrive.
 ///
 /// ```
 ///   │ decided │ undecided │ free │
 /// ```
 ///
-/// The type allocates its own memory: a stream can arrive byte by byte, and an array checks on each append whether the
-/// array is shared, which costs more than all the other work. Only this type uses the pointer.
+/// This type allocates its own memory instead of using an array: streams can arrive byte by byte, and on each append an
+/// array checks whether it is shared, which costs more than all the other work. No other type uses the pointer.
 public struct ScannerCarry: ~Copyable {
-  // Inlinable, like everything in the scanner and the peers that handles a single byte, because a call would cost more
-  // than the byte.
+  // These members are inlinable, like all code in the scanner and the peers that handles single bytes, because a call
+  // would cost more than handling the byte.
 
   @usableFromInline var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var head = 0
@@ -308,7 +309,7 @@ public struct ScannerCarry: ~Copyable {
     count += bytes.count
   }
 
-  /// Marks the first `length` undecided bytes as a piece or as skipped, and returns their range.
+  /// Marks the first `length` undecided bytes as a piece or skipped range, and returns their range.
   @discardableResult
   mutating func decide(_ length: Int) -> Range<Int> {
     head += length
@@ -320,7 +321,7 @@ public struct ScannerCarry: ~Copyable {
     body(UnsafeRawBufferPointer(rebasing: memory[head..<count]))
   }
 
-  /// Passes the bytes of a piece to `body`, given the range that the scanner returned for the piece.
+  /// Passes a piece's bytes to `body`, given the range that the scanner returned for the piece.
   public func with<Result>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
     precondition(range.upperBound <= count, "a piece must lie within the scanner's kept bytes")
     return body(UnsafeRawBufferPointer(rebasing: memory[range]).bytes)

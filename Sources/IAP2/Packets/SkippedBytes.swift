@@ -2,14 +2,14 @@
 public struct SkippedBytes: Equatable, Sendable {
   /// The number of skipped bytes.
   public private(set) var count = 0
-  /// The first skipped bytes, at most sixteen, without leading zeros.
+  /// Up to sixteen of the first skipped bytes, without leading zeros.
   public private(set) var sample: [UInt8] = []
 
   /// The number of leading zero bytes dropped since the scanner was created; 0 in reports.
   private(set) var padding = 0
 
   static let sampleSize = 16
-  /// Endless garbage is reported in chunks of this many bytes instead of being accumulated.
+  /// Endless garbage is reported in chunks of this many bytes, so that it does not accumulate.
   static let reportSize = 4096
 
   var isDue: Bool { count >= Self.reportSize }
@@ -27,8 +27,8 @@ public struct SkippedBytes: Equatable, Sendable {
     count += next.count
   }
 
-  /// Takes bytes until a report is complete or the input ends; returns the number of bytes taken, including leading
-  /// padding. Reports therefore depend only on the bytes, not on how the bytes were split.
+  /// Takes bytes until a report is complete or the input ends; returns how many were taken, including leading padding.
+  /// Reports therefore depend only on the bytes, not on how they were split.
   mutating func add(_ bytes: UnsafeRawBufferPointer, isEnd: Bool = false) -> Int {
     var start = 0
     if sample.isEmpty {
@@ -43,7 +43,7 @@ public struct SkippedBytes: Equatable, Sendable {
     return start + taken
   }
 
-  /// Takes bytes that cannot begin a piece, until the next report is due.
+  /// Takes bytes that cannot start a piece, until the next report is due.
   mutating func addUpToMark(_ bytes: UnsafeRawBufferPointer) -> Int {
     var offset = 0
     while offset < bytes.count, bytes[offset] != 0xFF, !isDue {
@@ -55,7 +55,7 @@ public struct SkippedBytes: Equatable, Sendable {
     return offset
   }
 
-  /// Returns the collected bytes and starts a new collection; returns nil if there was only padding.
+  /// Returns the collected bytes and starts collecting anew; nil if there was only padding.
   mutating func take() -> SkippedBytes? {
     if count == 0 { return nil }
     var taken = self

@@ -1,11 +1,11 @@
 /// The accessory's side of the protocol.
 ///
-/// An accessory begins with detection and SYN. The accessory then answers the device's requests in any order: the
+/// An accessory begins with detection and a SYN. The accessory then answers the device's requests in any order:
 /// certificate and challenge requests may come before or after identification, in the same read, or twice. The owner
-/// decides how to answer a challenge and a session request, and may leave either unanswered.
+/// decides how to answer a challenge or a session request, or leaves it unanswered.
 public typealias AccessoryPeer = Peer<AccessoryRole>
 
-/// The accessory's state in addition to ``PeerCore``: its identification and its progress.
+/// What the accessory's role adds to ``PeerCore``: the identification, and how far it has progressed.
 public struct AccessoryRole: PeerRole {
   fileprivate var prepared: PreparedIdentification
   fileprivate var identifiesAtOnce = true
@@ -25,7 +25,7 @@ public struct AccessoryRole: PeerRole {
     peer.core.endDelivery(now: now)
   }
 
-  /// Handles everything that is due at `now`; the accessory's role adds no timeouts to those of the link.
+  /// Handles all timeouts that have expired at `now`; the accessory's role adds none to those of the link.
   public static func handleTimeout(_ peer: inout AccessoryPeer, now: Instant) {
     if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
     peer.core.handleTimeout(now: now)
@@ -38,13 +38,13 @@ public struct AccessoryRole: PeerRole {
 }
 
 extension Peer where Role == AccessoryRole {
-  /// The identification that the accessory sends the next time the device asks.
+  /// The identification that the accessory sends when the device next requests it.
   public var identification: Identification {
     get { role.prepared.identification }
     set { role.prepared = PreparedIdentification(newValue) }
   }
 
-  /// Whether the identification is sent as soon as it is requested. Otherwise the owner receives
+  /// Whether the identification is sent as soon as the device requests it; if not, the owner receives
   /// ``PeerEvent/identificationRequested`` and may answer with ``identify(as:)``.
   public var identifiesAtOnce: Bool {
     get { role.identifiesAtOnce }
@@ -56,7 +56,7 @@ extension Peer where Role == AccessoryRole {
     self.init(identification: PreparedIdentification(identification), settings: settings)
   }
 
-  /// Creates an accessory that has not started and whose identification is already encoded.
+  /// Creates an accessory that has not started, from an encoded identification.
   public init(identification: PreparedIdentification, settings: LinkSettings = LinkSettings()) {
     self.init(
       core: PeerCore(role: .accessory, settings: settings), role: AccessoryRole(prepared: identification))
@@ -76,8 +76,8 @@ extension Peer where Role == AccessoryRole {
     noteAuthentication(.answered)
   }
 
-  /// Opens a session that the device requested, and announces bytes that have already arrived for it. Only accessories
-  /// that declare EA03 report the status.
+  /// Opens a session that the device requested, and reports any bytes that have already arrived for it. Only
+  /// accessories that declare EA03 should report the status.
   public mutating func acceptSession(_ id: UInt16, reportingStatus: Bool) {
     guard core.sessions.isRequested(id) else { return }
     let hasBytes = core.sessions.accept(id)
@@ -92,13 +92,12 @@ extension Peer where Role == AccessoryRole {
     core.send(.sessionStatus(id, close: true))
   }
 
-  /// Leaves a session that the device requested unanswered, as some accessories do when they are busy; bytes that
-  /// arrive for the session are dropped.
+  /// Leaves a requested session unanswered, as some busy accessories do; bytes that arrive for the session are dropped.
   public mutating func ignoreSession(_ id: UInt16) {
     if core.sessions.isRequested(id) { core.dropRequested(id) }
   }
 
-  /// Sends the identification after a delay, or again after the device refused one.
+  /// Sends the identification after a delay, or again after the device rejected one.
   public mutating func identify(as identification: Identification) {
     self.identification = identification
     identify()
@@ -177,7 +176,7 @@ extension Peer where Role == AccessoryRole {
       core.events.append(.malformed("\(message.id) asks for session \(id), which is open already"))
       return
     }
-    // The number of sessions is limited: a device that requests thousands of sessions gets no answers beyond the limit.
+    // A device that requests thousands of sessions gets no answer beyond the limit.
     guard core.sessions.openCount < Self.sessionLimit else {
       core.events.append(.malformed("\(message.id) asks for more than \(Self.sessionLimit) sessions at once"))
       return

@@ -1,7 +1,7 @@
-/// The Apple device's side of the protocol: the device answers detection, and then sends requests.
+/// The Apple device's side of the protocol: it answers detection, and then sends requests.
 ///
-/// Once the link is up it takes the accessory through identification and authentication in the order given by its
-/// settings, and reports ``PeerEvent/ready`` when both are done. Sessions may be opened from then on.
+/// Once the link is up, the device takes the accessory through identification and authentication, in the order given by
+/// its settings, and reports ``PeerEvent/ready`` when both are complete. Sessions can be opened after that.
 public typealias DevicePeer = Peer<DeviceRole>
 
 extension Peer where Role == DeviceRole {
@@ -12,24 +12,24 @@ extension Peer where Role == DeviceRole {
   /// How a session reaches the accessory.
   public typealias SessionRoute = DeviceRole.SessionRoute
 
-  /// Creates a device that has not started; `memory` contains the identifications of earlier accessories.
+  /// Creates a device that has not started; `memory` caches identifications of earlier accessories.
   public init(settings: Settings = Settings(), memory: IdentificationMemory? = nil) {
     self.init(
       core: PeerCore(role: .device, settings: settings.link), role: DeviceRole(settings: settings, memory: memory))
   }
 
-  /// The accessory's identification, once accepted.
+  /// The accessory's identification, once the device has accepted it.
   public var identification: Identification? { role.accepted?.identification }
 
-  /// Whether the accessory is identified and authenticated.
+  /// Whether the accessory has been identified and authenticated.
   public var isReady: Bool { core.isLinkUp && role.progress == .ready }
 
-  /// Where the accessory stopped on the current or the last link, before becoming ready; nil once it is ready.
+  /// Where the accessory stopped on the current or last link before it was ready; nil once it is ready.
   public var unfinished: DeviceRole.Unfinished? { role.unfinishedNow }
 
   /// Uses this startup order from the next link on, without falling back to the other order. The time already spent
-  /// waiting for the first answer is deducted from the limit for each later answer, so that trying both orders fits
-  /// into one time limit.
+  /// waiting for the first answer is deducted from the limit for each later answer, so that trying both orders stays
+  /// within one time limit.
   public mutating func begin(with order: DeviceRole.Settings.Order) {
     role.order = order
     guard let first = role.firstAnswerTimeout else { return }
@@ -79,7 +79,7 @@ extension Peer where Role == DeviceRole {
     core.answerDeadline = nil
   }
 
-  /// Runs the answer timeout while the accessory must send the next authentication message, and stops it otherwise.
+  /// Runs the answer timeout while the accessory owes an authentication message, and stops it otherwise.
   private mutating func timeAuthentication(now: Instant) {
     guard case .asking(.authentication, _) = role.progress else { return }
     let isWaiting = [.awaitingCertificate, .awaitingResponse].contains(role.authentication)
@@ -94,7 +94,7 @@ extension Peer where Role == DeviceRole {
     timeAuthentication(now: now)
   }
 
-  /// Concludes authentication with the owner's decision.
+  /// Ends authentication with the owner's decision.
   public mutating func concludeAuthentication(accepted: Bool, now: Instant) {
     let state = role.authentication
     guard core.isLinkUp, state == .awaitingVerdict || (state == .awaitingChallenge && !accepted) else { return }
@@ -108,10 +108,10 @@ extension Peer where Role == DeviceRole {
 
   private static var sessionLimit: Int { 65_536 }
 
-  /// Opens a session for a declared protocol. The session is open immediately, because most accessories never confirm a
-  /// session; the first data may have to wait, see ``DeviceRole/Settings/firstWriteDelay``. Returns nil if the
-  /// accessory is not ready, does not declare the protocol, or its link cannot carry the session; in the last case an
-  /// event gives the reason.
+  /// Opens a session for a declared protocol. The session is open immediately, because most accessories never confirm
+  /// sessions; the first data may be delayed, see ``DeviceRole/Settings/firstWriteDelay``. Returns nil if the accessory
+  /// is not ready, does not declare the protocol, or has a link that cannot carry the session; an event then gives the
+  /// reason in the last case.
   public mutating func openSession(protocolNamed name: String, now: Instant) -> SessionRoute? {
     guard isReady, let found = role.accepted?.identification.externalAccessoryProtocol(named: name) else { return nil }
     if let component = found.nativeTransportComponent { return .native(component: component) }

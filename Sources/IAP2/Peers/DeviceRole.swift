@@ -1,9 +1,9 @@
-/// The device's state in addition to ``PeerCore``: its settings, and the accessory's progress.
+/// What the device's role adds to ``PeerCore``: the settings, and the accessory's progress.
 public struct DeviceRole: PeerRole {
   /// A device's settings.
   public struct Settings: Hashable, Sendable {
-    /// Whether authentication or identification comes first. Apple devices use both orders. To publish an accessory
-    /// early, its name must arrive before its certificate.
+    /// Whether authentication or identification comes first. Apple devices use both orders. The device can publish an
+    /// accessory early only if the name arrives before the certificate.
     public enum Order: Hashable, Sendable {
       case authenticationFirst
       case identificationFirst
@@ -13,23 +13,22 @@ public struct DeviceRole: PeerRole {
     public var link = LinkSettings.device
     /// The order of authentication and identification.
     public var order = Order.authenticationFirst
-    /// Whether the accessory is asked to authenticate. Some hosts never ask, and go from the link directly to
-    /// identification.
+    /// Whether the accessory is asked to authenticate. Some hosts never ask, and start identification as soon as the
+    /// link is up.
     public var asksForAuthentication = true
     /// How identifications are checked.
     public var judge = IdentificationJudge()
-    /// How long to wait for the accessory's first answer before trying the other startup order, if there is one; nil
-    /// means `answerTimeout`.
+    /// How long to wait for the accessory's first answer before trying the other startup order, if possible; nil means
+    /// `answerTimeout`.
     public var firstAnswerTimeout: Milliseconds?
-    /// How long the accessory may take for each answer. iOS's own limit is not public; a field report mentions 30 s.
+    /// How long the accessory may take for each answer. iOS's limit is not public; a field report mentions 30 s.
     public var answerTimeout: Milliseconds = 30_000
-    /// The number of refused identifications after which the link ends; one Apple device was observed to stop after the
-    /// second.
+    /// How many rejected identifications end the link; one Apple device was observed to stop after the second.
     public var rejectionLimit = 2
-    /// How long a session's first data waits after EA00, unless the accessory confirms the session earlier with EA03.
-    /// Some accessories lose bytes that arrive in the same read as the message that opens the session.
+    /// How long the first data of a session is delayed after EA00, unless the accessory confirms the session earlier
+    /// with EA03. Some accessories lose bytes that arrive in the same read as EA00.
     public var firstWriteDelay: Milliseconds = 0
-    /// The number of the first session. Devices choose the number, and 1 is the most common.
+    /// The number of the first session. Devices choose the number; 1 is the most common.
     public var firstSession: UInt16 = 1
 
     /// Creates the default settings.
@@ -42,15 +41,15 @@ public struct DeviceRole: PeerRole {
     case identification
   }
 
-  /// Where the accessory stopped, on a link that ended before the accessory was ready.
+  /// Where the accessory stopped, if its link ended before it was ready.
   public struct Unfinished: Hashable, Sendable {
-    /// The last message of authentication or identification that the device sent or received.
+    /// The last authentication or identification message that the device sent or received.
     public let last: MessageID
-    /// The link's first step, if the accessory did not answer it and the other startup order could still be tried.
+    /// The first step on the link, if the accessory did not answer it and the other startup order remained to be tried.
     public let ignoredStep: Step?
   }
 
-  /// How far the accessory has progressed. The time limit for the accessory's answer is ``PeerCore/answerDeadline``.
+  /// How far the accessory has progressed. The accessory's answer is due at ``PeerCore/answerDeadline``.
   enum Progress: Equatable {
     case linkDown
     case asking(Step, remaining: Step?)
@@ -58,8 +57,8 @@ public struct DeviceRole: PeerRole {
     case refused
   }
 
-  /// How far authentication has progressed. The owner creates the challenge (AA02) for a certificate (AA01), and
-  /// decides between AA05 and AA04 for a response (AA03).
+  /// How far authentication has progressed. The owner turns a certificate (AA01) into a challenge (AA02), and answers a
+  /// response (AA03) with AA05 or AA04.
   enum Authentication: Equatable {
     case idle
     case awaitingCertificate
@@ -71,13 +70,13 @@ public struct DeviceRole: PeerRole {
 
   /// How a session reaches the accessory.
   public enum SessionRoute: Equatable, Sendable {
-    /// The link carries the session under this number.
+    /// The link carries the session, which has this number.
     case link(UInt16)
-    /// This transport component's native channel carries the session.
+    /// The native channel of this transport component carries the session.
     case native(component: UInt16)
   }
 
-  /// Settings that several peers refer to.
+  /// Settings shared by several peers.
   final class SharedSettings {
     let value: Settings
 
@@ -89,7 +88,7 @@ public struct DeviceRole: PeerRole {
   let memory: IdentificationMemory?
   var accepted: JudgedIdentification?
   var progress = Progress.linkDown
-  /// The link to which `progress` refers: a single read may end one link and establish the next.
+  /// The link to which `progress` refers, because a single read may end one link and establish the next.
   var followedLink = 0
   var authentication = Authentication.idle
   var order: Settings.Order
@@ -127,7 +126,7 @@ public struct DeviceRole: PeerRole {
     peer.core.endDelivery(now: now)
   }
 
-  /// Handles everything that is due at `now`: notices a link that timed out, and reports a missing answer.
+  /// Handles all timeouts that have expired at `now`: ends dead links, and reports missing answers.
   public static func handleTimeout(_ peer: inout DevicePeer, now: Instant) {
     if peer.core.dropsCutPiece(now: now) { workThrough([UInt8]().span.bytes, &peer, now: now) }
     peer.core.handleTimeout(now: now)
@@ -137,13 +136,13 @@ public struct DeviceRole: PeerRole {
     peer.core.events.append(.answerTimedOut(step))
   }
 
-  /// Handles the end of the channel: the accessory's answers are no longer valid.
+  /// Handles the end of the channel, which invalidates the accessory's answers.
   public static func stop(_ peer: inout DevicePeer, _ reason: String) {
     peer.core.stop(reason)
     peer.role.linkEnded()
   }
 
-  /// Discards the accessory's answers and progress, which belong to the link that ended.
+  /// Discards the accessory's answers and progress, which belonged to the link that ended.
   mutating func linkEnded() {
     if progress != .linkDown { unfinished = unfinishedNow }
     progress = .linkDown

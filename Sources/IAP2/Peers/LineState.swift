@@ -1,16 +1,16 @@
-/// The state of a line at one moment, as a device sees it. A ``LineWatch`` compares several states.
+/// A snapshot of a line's state, as a device sees it. A ``LineWatch`` compares such snapshots.
 public struct LineState: Equatable, Sendable {
-  /// The message that the accessory must send next; nil if none is due.
+  /// The message that the accessory must send next; nil if no message is due.
   public var awaited: String?
   /// The number of packet bytes that the accessory has not acknowledged.
   public var unacknowledgedBytes = 0
   /// The sequence number of the first unacknowledged packet.
   public var oldestUnacknowledged: UInt8?
-  /// The length in the header of an incomplete packet.
+  /// The packet length announced in the header of an incomplete packet.
   public var announcedLength: Int?
-  /// The number of bytes of the incomplete packet that have arrived.
+  /// The number of bytes of an incomplete packet that have arrived.
   public var arrivedOfPacket = 0
-  /// The number of zero bytes that arrived between packets, or instead of packets.
+  /// The number of zero bytes that arrived outside packets.
   public var paddingBytes = 0
   /// The link's counters.
   public var counters = LinkCounters()
@@ -20,7 +20,7 @@ public struct LineState: Equatable, Sendable {
 }
 
 extension Peer where Role == DeviceRole {
-  /// The state of the line at this moment.
+  /// The current state of the line.
   public var lineState: LineState {
     var state = LineState()
     state.awaited = awaited
@@ -51,10 +51,10 @@ extension Peer where Role == DeviceRole {
   }
 }
 
-/// Detects what blocks or damages a line, by comparing the line's states at regular intervals.
+/// Detects what blocks or damages a line, by comparing its states at intervals.
 ///
-/// Each problem is reported once it has lasted for ``limit``. A problem is reported again only after it has disappeared
-/// and returned. Damage counters are reported when they have increased, at most once every ``pause``.
+/// Each problem is reported once, after it has lasted for ``limit``, and again only if it disappears and returns.
+/// Damage is reported when its counters have increased, at most once every ``pause``.
 public struct LineWatch {
   /// How long a problem must last before it is reported.
   public static let limit = Milliseconds(5_000)
@@ -72,13 +72,13 @@ public struct LineWatch {
   private var reported: Set<Trouble> = []
   private var told = LinkCounters()
   private var nextCounts = Instant.origin
-  /// Whether the line needs no further check until there is traffic again.
+  /// Whether the line needs no further checks until there is traffic again.
   public private(set) var isIdle = false
 
   /// Creates a watch that has seen no state.
   public init() {}
 
-  /// Compares the state with earlier states; returns the sentences to report now.
+  /// Compares the state with earlier ones; returns the sentences to report now.
   public mutating func look(at state: LineState, now: Instant) -> [String] {
     var sentences: [String] = []
     let current = Self.troubles(of: state)
@@ -97,8 +97,8 @@ public struct LineWatch {
     return sentences
   }
 
-  /// Returns the sentences that remain to be reported when the line ends. These sentences report damage and zero bytes,
-  /// which no other message mentions.
+  /// Returns the sentences to report when the line ends. These sentences report damage and zero bytes, which no other
+  /// message mentions.
   public mutating func finish(_ state: LineState) -> [String] {
     let zeros = reported.contains(.onlyZeros) ? nil : Self.troubles(of: state)[.onlyZeros]
     return [zeros, takeCounts(state.counters)].compactMap(\.self)

@@ -1,4 +1,4 @@
-/// One side of the protocol, which takes bytes and the current time, and produces bytes and events.
+/// One side of the protocol, which consumes bytes and the current time, and produces bytes and events.
 ///
 /// ```
 ///   Peer<Role>
@@ -6,12 +6,12 @@
 ///     role   an accessory's answers; a device's requests, and their progress
 /// ```
 ///
-/// After every call the owner calls ``PeerCore/nextEvent()`` until it returns nil, then
-/// ``PeerCore/transmit(atMost:now:_:)`` until it returns false, and then reads ``PeerCore/deadline``.
-/// `AccessorySessions.Connection` is the owner everywhere except in tests.
+/// After every call, the owner calls ``PeerCore/nextEvent()`` until it returns nil, then
+/// ``PeerCore/transmit(atMost:now:_:)`` until it returns false, and then reads ``PeerCore/deadline``. Outside tests,
+/// the owner is always an `AccessorySessions.Connection`.
 public struct Peer<Role: PeerRole>: ~Copyable {
-  /// The state that both roles share. Owners use this state directly, because some of its methods are called for every
-  /// packet and reading a stored property needs no function call.
+  /// The state that both roles share. Owners use this state directly: some of its methods are called for every packet,
+  /// and reading a stored property needs no function call.
   public var core: PeerCore
   var role: Role
 
@@ -21,7 +21,7 @@ public struct Peer<Role: PeerRole>: ~Copyable {
     Role.receive(bytes, &self, now: now)
   }
 
-  /// Handles everything that is due; call this at ``PeerCore/deadline``.
+  /// Handles all timeouts that have expired; call this method at ``PeerCore/deadline``.
   public mutating func handleTimeout(now: Instant) {
     Role.handleTimeout(&self, now: now)
   }
@@ -32,19 +32,19 @@ public struct Peer<Role: PeerRole>: ~Copyable {
   }
 }
 
-/// What each role adds to the shared core: ``AccessoryRole`` and ``DeviceRole``.
+/// What each role adds to the shared core. ``AccessoryRole`` and ``DeviceRole``.
 ///
-/// The requirements are static and take the peer as a parameter: a generic owner that calls a mutating method of
-/// `Peer<Role>` first has to look up the metadata of that type, which takes longer than a short packet.
+/// The requirements are static and take the peer as a parameter. To call a mutating method of `Peer<Role>`, a generic
+/// owner would first have to look up the type's metadata, which takes longer than processing a short packet.
 public protocol PeerRole {
   /// Processes received bytes and answers the control messages in them.
   static func receive(_ bytes: RawSpan, _ peer: inout Peer<Self>, now: Instant)
 
-  /// Handles everything that is due at `now`.
+  /// Handles all timeouts that have expired at `now`.
   static func handleTimeout(_ peer: inout Peer<Self>, now: Instant)
 
-  /// Returns what this end is waiting for while the link is up. The peer is not changed; it is `inout` for the reason
-  /// given at ``PeerCore/nextDeadline()``.
+  /// Returns what this end is waiting for while the link is up. The peer is not changed, but it is `inout` for the
+  /// reason given at ``PeerCore/nextDeadline()``.
   static func phase(of peer: inout Peer<Self>) -> PeerPhase
 
   /// Handles the end of the channel: every session ends with `reason`.
@@ -53,7 +53,7 @@ public protocol PeerRole {
 
 // Reads control messages for both roles.
 extension PeerCore {
-  /// Reports the event that `read` creates from a message; a message that cannot be read is reported as malformed.
+  /// Reports the event that `read` creates from a message; if the message cannot be read, reports it as malformed.
   mutating func report(_ message: ControlMessage, _ read: (ControlMessage) throws(ParameterError) -> PeerEvent?) {
     do throws(ParameterError) {
       events.append(try read(message) ?? .message(message))
@@ -62,8 +62,8 @@ extension PeerCore {
     }
   }
 
-  /// Reads what `read` extracts from a message's parameters; if the message cannot be read, reports it as malformed and
-  /// returns nil.
+  /// Returns what `read` extracts from a message's parameters; if the message cannot be read, reports it as malformed
+  /// and returns nil.
   mutating func decode<Value>(
     _ message: ControlMessage, _ read: ([Parameter]) throws(ParameterError) -> Value
   ) -> Value? {
@@ -76,23 +76,23 @@ extension PeerCore {
   }
 }
 
-/// What one end is waiting for, according to the packets exchanged so far. Owners use this to limit how long the other
-/// end may be silent.
+/// What an end is waiting for, according to the packets exchanged so far. Owners use the phase to limit how long the
+/// other end may stay silent.
 public enum PeerPhase: Hashable, Sendable, CaseIterable {
-  /// This end is not waiting for anything: it has not started, or has given up, for example because the device supports
-  /// only iAP1.
+  /// This end is not waiting: it has not started, or it has given up, for example because the device supports only
+  /// iAP1.
   case stopped
-  /// This end waits for the other end to take part in detection.
+  /// This end is waiting for the other end to take part in detection.
   case detection
-  /// This end waits for the other end's SYN or ACK.
+  /// This end is waiting for the other end's SYN or ACK.
   case synchronization
   case authentication
   case identification
   /// This end's owner must answer.
   case owner
-  /// Sessions may be opened. iAP2 has no keep-alive, so silence is normal.
+  /// Sessions may be opened. Silence is normal in this phase, because iAP2 has no keep-alive.
   case ready
-  /// One end refused the other's identification or authentication; the refused end may disconnect or try again.
+  /// One end rejected the other's identification or authentication; the rejected end may disconnect or try again.
   case refused
 
   /// Whether the link is still being established.
@@ -120,7 +120,7 @@ struct AccessoryProgress: Equatable {
     case refused
   }
 
-  /// The link that this state refers to; see ``LinkCounters/establishments``.
+  /// The link to which this state refers; see ``LinkCounters/establishments``.
   var link = 0
   var authentication = Step.device
   var identification = Step.device
@@ -137,7 +137,7 @@ struct AccessoryProgress: Equatable {
 }
 
 extension Peer {
-  /// Returns what this end is waiting for. Mutating for the reason given at ``PeerCore/nextDeadline()``.
+  /// Returns what this end is waiting for. The method is mutating for the reason given at ``PeerCore/nextDeadline()``.
   public mutating func currentPhase() -> PeerPhase { core.link.waiting ?? Role.phase(of: &self) }
 }
 

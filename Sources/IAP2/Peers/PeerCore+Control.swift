@@ -21,8 +21,8 @@ public struct PassedMessage: Hashable, Sendable {
 }
 
 extension PeerCore {
-  /// Sends a control message, split into several packets if the other end accepts only short ones. Returns false, and
-  /// reports the message, if the message is too long for its length field.
+  /// Sends a control message, split into several packets if the other end accepts only short packets. If the message is
+  /// too long for its length field, reports this and returns false.
   @discardableResult
   public mutating func send(_ message: ControlMessage) -> Bool {
     guard let session = controlSession else { return false }
@@ -36,11 +36,11 @@ extension PeerCore {
     return true
   }
 
-  /// The maximum number of queued message and file bytes; beyond it, this end stops answering. A peer that sends
-  /// requests without acknowledging must not exhaust the memory.
+  /// The maximum number of queued message and file bytes; at this limit, this end stops answering. The limit protects
+  /// the memory from a peer that sends requests without acknowledging the answers.
   public static let answerLimit = 4 << 20
 
-  /// Sends a control message that no later step depends on. Returns false, without sending, if too many bytes are
+  /// Sends a control message on which no later step depends. Returns false without sending if too many bytes are
   /// waiting for the other end.
   public mutating func sendIfRoom(_ message: ControlMessage) -> Bool {
     guard link.unacknowledgedMessages <= Self.answerLimit else { return false }
@@ -58,10 +58,10 @@ extension PeerCore {
     return true
   }
 
-  /// The maximum number of bytes in a file transfer packet; nil if the link has no file transfer session.
+  /// The maximum size of a file transfer packet in bytes; nil if the link has no file transfer session.
   public var filePacketLimit: Int? { fileSession == nil ? nil : link.maximumPayload }
 
-  /// Returns the next complete message, and reports bytes that do not begin a message.
+  /// Returns the next complete message, and reports bytes that cannot start a message.
   mutating func nextMessage() -> ControlMessage? {
     while let item = control.next() {
       switch item {

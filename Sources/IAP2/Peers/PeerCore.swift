@@ -1,7 +1,6 @@
-/// The parts that both roles share: scanner, link, control stream, sessions, and the events for the owner. The core
-/// moves bytes and does not know what messages mean. `advance(_:at:now:)` returns complete control messages one at a
-/// time, in order relative to session data, so that a session is already open when data follows the message that opened
-/// it.
+/// The parts that both roles share: the scanner, the link, the control stream, the sessions, and the owner's events.
+/// The core does not interpret messages. `advance(_:at:now:)` returns complete control messages one at a time, in order
+/// with session data, so that a session is already open when data follows the message that opens it.
 public struct PeerCore: ~Copyable {
   var link: Link
   var sessions = SessionTable()
@@ -9,18 +8,18 @@ public struct PeerCore: ~Copyable {
   @usableFromInline var scanner: PacketScanner
   /// Whether every control message is reported as a ``PeerEvent/passed(_:)`` event.
   public var tellsMessages = false
-  /// The other end's messages that are always reported as events.
+  /// Messages from the other end that are always reported as events.
   public var heardMessages: Set<MessageID> = []
   var control = ControlStream()
-  /// The time at which the session that withholds acknowledgements became full.
+  /// When the session that causes acknowledgements to be withheld became full.
   private var holdingSince: Instant?
-  /// The time at which room became available; cleared when an immediate timeout has notified the waiting writers.
+  /// When room became available; cleared once an immediate timeout has notified the waiting writers.
   private var roomSince: Instant?
-  /// The time at which the incomplete packet counts as truncated; `pieceCount` is the number of the packet's bytes that
-  /// had arrived when the deadline was set.
+  /// When the incomplete packet counts as truncated; `pieceCount` is how many of its bytes had arrived when this
+  /// deadline was set.
   @usableFromInline private(set) var pieceDeadline: Instant?
   private var pieceCount = 0
-  /// The time by which the accessory must have answered the device; nil if no answer is due.
+  /// When the accessory's answer to the device is due; nil if none is expected.
   var answerDeadline: Instant?
   var controlSession: UInt8?
   private var externalAccessorySession: UInt8?
@@ -44,7 +43,7 @@ public struct PeerCore: ~Copyable {
     events.isEmpty ? nil : events.next()
   }
 
-  /// Frees the memory that earlier messages needed and that is unused now. An owner calls this when a connection is
+  /// Frees memory that earlier messages needed and that is now unused. Owners call this method when a connection is
   /// likely to become idle; later traffic allocates memory again.
   public mutating func releaseMemory() {
     events.releaseMemory()
@@ -65,8 +64,8 @@ public struct PeerCore: ~Copyable {
 
   // MARK: In
 
-  /// Stores the bytes and returns true if they cannot complete a piece. Otherwise returns false: the caller must
-  /// process the bytes in full, which also restarts the time limit of an incomplete packet.
+  /// Stores the bytes and returns true if they cannot complete a piece; otherwise, the caller must process the bytes in
+  /// full, which also restarts the timeout of an incomplete packet.
   @inlinable
   mutating func takes(_ bytes: RawSpan) -> Bool {
     (bytes.byteCount == 1 || pieceDeadline == nil) && scanner.keeps(bytes)
@@ -82,11 +81,11 @@ public struct PeerCore: ~Copyable {
     pieceDeadline = pieceCount > 0 ? now + timeout : nil
   }
 
-  /// Drops the beginning of a truncated packet, so that the bytes after it can be processed again; returns false if no
+  /// Drops the start of a truncated packet, so that the bytes after it can be processed again; returns false if no
   /// packet was truncated.
   mutating func dropsCutPiece(now: Instant) -> Bool {
     guard let due = pieceDeadline, due <= now, let timeout = link.settings.interByteTimeout else { return false }
-    // Bytes that arrive one at a time do not restart the timer.
+    // Bytes that arrive one at a time do not restart the timer when they are stored, so it is restarted here.
     if scanner.heldCount > pieceCount {
       limitPiece(now: now, timeout)
       return false
@@ -96,7 +95,7 @@ public struct PeerCore: ~Copyable {
     return true
   }
 
-  /// Processes `bytes` starting at `offset` until a control message is complete or all bytes are used.
+  /// Processes `bytes` from `offset` until a control message is complete or all bytes are used.
   mutating func advance(_ bytes: RawSpan, at offset: inout Int, now: Instant) -> ControlMessage? {
     while true {
       if !control.isEmpty, let message = nextMessage() { return message }
@@ -129,8 +128,8 @@ public struct PeerCore: ~Copyable {
   private mutating func handleSpoiled(_ header: PacketHeader, _ packet: RawSpan) {
     link.handleSpoiled()
     guard link.isZeroAcknowledgement else { return }
-    // On a link without acknowledgements, this was the only copy of the packet; on any other link, the other end would
-    // retransmit it.
+    // Without acknowledgements, this was the only copy of the packet; on any other link, the other end would retransmit
+    // it.
     let end = min(packet.byteCount - 1, PacketHeader.size + 32)
     let shown = packet.withUnsafeBytes { [UInt8]($0[PacketHeader.size..<max(PacketHeader.size, end)]) }
     events.append(
@@ -139,7 +138,7 @@ public struct PeerCore: ~Copyable {
           + "does not repeat packets: \(Hex.spaced(shown))"))
   }
 
-  /// Passes a piece's bytes to `body`, which may change anything except the bytes that the scanner has carried over.
+  /// Passes a piece's bytes to `body`, which may change everything except the bytes that the scanner carries over.
   private mutating func withBytes(
     at place: PacketScanner.Place, of input: RawSpan, _ body: (inout PeerCore, RawSpan) -> Void
   ) {
@@ -161,7 +160,7 @@ public struct PeerCore: ~Copyable {
     case .deliver(let session): deliver(payload, to: session, now: now)
     case .established:
       react(reaction)
-      // The packet that completed a handshake may already carry data.
+      // The packet that completes a handshake may already carry data.
       if payload.byteCount > 0, !header.control.contains(.syn) { handle(header, packet: packet, now: now) }
     case .down: react(reaction)
     }
@@ -192,8 +191,8 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// Cleans up after a link has ended: the link's sessions end for the reason `end`, and nothing can be sent until the
-  /// next link is established.
+  /// Cleans up after a link: ends its sessions for the reason `end`, and allows nothing to be sent until the next link
+  /// is established.
   private mutating func leaveLink(_ end: SessionEnd) {
     endAllSessions(end)
     controlSession = nil
@@ -215,7 +214,7 @@ public struct PeerCore: ~Copyable {
 
   var carriesSessions: Bool { externalAccessorySession != nil }
 
-  /// How many unread bytes a session may have before its packets are dropped rather than left unacknowledged.
+  /// How many unread bytes a session may have before its packets are dropped instead of merely left unacknowledged.
   private var hardBound: Int { 2 * link.settings.sessionReceiveBound }
 
   /// Returns the External Accessory session that `payload` belongs to; nil for other payloads.
@@ -225,7 +224,7 @@ public struct PeerCore: ~Copyable {
       | UInt16(payload.unsafeLoad(fromByteOffset: 1, as: UInt8.self))
   }
 
-  // This method is mutating only so that it is not called on a copy; see ``nextDeadline()``.
+  // This method is mutating only to avoid a call on a copy; see ``nextDeadline()``.
   private mutating func hasRoom(_ header: PacketHeader, _ payload: RawSpan) -> Bool {
     guard link.isHoldingAcknowledgements, let id = sessionID(header.session, payload),
       let index = sessions.index(of: id)
@@ -270,8 +269,8 @@ public struct PeerCore: ~Copyable {
     }
   }
 
-  /// Whether reading from the cable must pause until a full session has been read. On a link without acknowledgements,
-  /// pausing is the only way to slow down the other end.
+  /// Whether reading from the cable must pause until the reader of a full session has caught up. Without
+  /// acknowledgements, pausing is the only way to slow down the other end.
   public var wantsCablePaused: Bool { holdingSince != nil && link.isZeroAcknowledgement }
 
   /// Records that a session's reader has processed `count` bytes.
@@ -280,9 +279,9 @@ public struct PeerCore: ~Copyable {
     releaseIfPossible()
   }
 
-  /// Acknowledges everything so far if the session that withheld acknowledgements is no longer full. If another session
-  /// is full, acknowledgements are withheld again from that point on, and the other end's retransmission limit starts
-  /// over.
+  /// Acknowledges everything received so far if the session that caused acknowledgements to be withheld is no longer
+  /// full. If another session is full, acknowledgements are withheld again from then on, and the other end starts to
+  /// count retransmissions anew.
   private mutating func releaseIfPossible() {
     guard holdingSince != nil, sessions.fullSince != holdingSince else { return }
     holdingSince = sessions.fullSince
@@ -296,7 +295,8 @@ public struct PeerCore: ~Copyable {
     sessions.isOpen(session)
   }
 
-  /// Swaps a session's received bytes with an empty buffer. They count as unread until ``consume(_:of:)`` is called.
+  /// Swaps a session's received bytes with an empty buffer. The received bytes count as unread until ``consume(_:of:)``
+  /// is called.
   public mutating func takeInbox(_ session: UInt16, _ buffer: inout [UInt8]) {
     sessions.takeInbox(session, &buffer)
   }
@@ -306,8 +306,8 @@ public struct PeerCore: ~Copyable {
     link.unacknowledged(externalAccessory: session)
   }
 
-  /// Sends as much of `bytes` as the session's limit allows, and returns the number of bytes sent. After a partial
-  /// write, ``PeerEvent/sessionWritable(_:)`` announces that there is room again.
+  /// Sends as much of `bytes` as the session's limit allows, and returns how many bytes were sent. After a partial
+  /// write, a ``PeerEvent/sessionWritable(_:)`` event reports when there is room again.
   public mutating func write(_ bytes: RawSpan, to id: UInt16) -> Int {
     guard let index = sessions.index(of: id), sessions.entries[index].phase != .requested,
       let session = externalAccessorySession
@@ -318,13 +318,13 @@ public struct PeerCore: ~Copyable {
     return taken
   }
 
-  /// Accepts no writes to a new session until `time`, or until ``releaseWrites(at:)`` is called.
+  /// Refuses writes to a new session until `time`, or until ``releaseWrites(at:)`` is called.
   mutating func holdWrites(to id: UInt16, until time: Instant) {
     guard let index = sessions.index(of: id) else { return }
     sessions.holdWrites(at: index, until: time)
   }
 
-  /// Accepts writes to a session again, and notifies a waiting writer.
+  /// Allows writes to a session again, and notifies a waiting writer.
   mutating func releaseWrites(at index: Int) {
     guard sessions.entries[index].holdsWritesUntil != nil else { return }
     sessions.holdWrites(at: index, until: nil)
@@ -333,7 +333,7 @@ public struct PeerCore: ~Copyable {
     events.append(.sessionWritable(sessions.entries[index].id))
   }
 
-  /// Rejects a requested session; the bytes that arrived for it are dropped and reported.
+  /// Refuses a requested session, and drops and reports the bytes that arrived for it.
   mutating func dropRequested(_ id: UInt16) {
     let bytes = sessions.drop(id)
     if bytes > 0 { events.append(.strayData(session: id, bytes: bytes)) }
@@ -346,7 +346,7 @@ public struct PeerCore: ~Copyable {
     closeSession(id, link.role == .accessory ? .closedByAccessory : .closedByDevice)
   }
 
-  /// Ends a session and sends the message with which this role closes sessions.
+  /// Ends a session and sends this role's closing message.
   mutating func closeSession(_ id: UInt16, _ end: SessionEnd) {
     send(link.role == .accessory ? .sessionStatus(id, close: true) : .stopSession(id))
     endSession(id, end)
@@ -363,14 +363,14 @@ public struct PeerCore: ~Copyable {
   }
 
   /// Passes the next run of complete packets to `body`, which sends or copies it; returns false if there is nothing to
-  /// send. A run has at least one packet, and no more packets are added once it has `limit` bytes. If the run wraps
-  /// around the end of the buffer, `body` gets its bytes in two spans; otherwise the second span is empty.
+  /// send. A run has at least one packet, and ends at the first packet that brings it to `limit` bytes. If the run
+  /// wraps around the end of the buffer, `body` gets it in two spans; otherwise the second span is empty.
   ///
-  /// The packets count as sent: `body` must keep what it cannot send immediately. `body` must not call the peer.
+  /// The packets count as sent, so `body` must keep what it cannot send immediately. `body` must not call the peer.
   public mutating func transmit(atMost limit: Int, now: Instant, _ body: (RawSpan, RawSpan) -> Void) -> Bool {
     guard link.transmit(atMost: limit, now: now, body) else { return false }
-    // Normally, an acknowledgement makes room for more bytes; on a link without acknowledgements, sending a packet
-    // makes room.
+    // Room for more bytes normally comes with an acknowledgement; on a link without acknowledgements, it comes when a
+    // packet is sent.
     if link.isZeroAcknowledgement, sessions.waitingWriters > 0, roomSince == nil { roomSince = now }
     return true
   }
@@ -381,7 +381,7 @@ public struct PeerCore: ~Copyable {
     transmit(atMost: 1, now: now) { packet, _ in packet.withUnsafeBytes { bytes.append(contentsOf: $0) } }
   }
 
-  /// Notifies writers that are waiting for room.
+  /// Notifies the writers waiting for room.
   mutating func announceRoom() {
     roomSince = nil
     guard sessions.waitingWriters > 0 else { return }
@@ -396,18 +396,18 @@ public struct PeerCore: ~Copyable {
 
   // MARK: Time
 
-  /// How long a session may be full before this end closes the session: well below the time after which the other end
-  /// would give up on the whole link. On a link without acknowledgements, the other end never gives up.
+  /// How long a session may be full before this end closes it, well before the other end would give up on the whole
+  /// link. Without acknowledgements, the other end never gives up.
   private var sleepLimit: Milliseconds {
     link.isZeroAcknowledgement ? Self.longestPause : Milliseconds(link.patience.count * 3 / 4)
   }
 
-  /// How long an unread session may block reading from the cable.
+  /// How long an unread session may block reads from the cable.
   private static let longestPause = Milliseconds(10_000)
 
   private var holdDeadline: Instant? { holdingSince.map { $0 + sleepLimit } }
 
-  /// The time at which ``Peer/handleTimeout(now:)`` must be called; nil if there is no timeout.
+  /// When to call ``Peer/handleTimeout(now:)``; nil if there is no timeout.
   @inline(__always)
   public var deadline: Instant? {
     Instant.earlier(
@@ -415,8 +415,9 @@ public struct PeerCore: ~Copyable {
       Instant.earlier(Instant.earlier(roomSince, answerDeadline), Instant.earlier(sessions.heldUntil, pieceDeadline)))
   }
 
-  /// The same as ``deadline``, for an owner that asks after every read. This method changes nothing; it is mutating
-  /// because the compiler calls a nonmutating method on a copy of all 900 bytes of a peer if a class owns the peer.
+  /// Returns ``deadline``, for an owner that asks after every read. The method changes nothing, but it is mutating,
+  /// because if a class owns the peer, the compiler would call a nonmutating method on a copy of all of the peer's 900
+  /// bytes.
   public mutating func nextDeadline() -> Instant? { deadline }
 
   mutating func handleTimeout(now: Instant) {

@@ -1,30 +1,30 @@
-/// An event of a peer; the owner fetches events with ``PeerCore/nextEvent()`` after each call.
+/// An event of a peer; the owner fetches events with ``PeerCore/nextEvent()`` after each call to the peer.
 ///
-/// Large but rare cases are indirect, so that events stay cheap to move: one is fetched after every read.
+/// Cases that are large but rare are indirect, so that events are cheap to move: owners fetch events after every read.
 public enum PeerEvent: Equatable, Sendable {
   // MARK: Both roles
 
   indirect case linkUp(LinkAgreement)
-  /// The link is down. Each session has already been reported as ended.
+  /// The link is down. The link's sessions have already been reported as ended.
   indirect case linkDown(LinkEnd)
-  /// The other end's SYN contains out-of-range values; the nearest allowed ones are used.
+  /// The other end's SYN contains out-of-range values; the nearest allowed values are used instead.
   indirect case synchronizationAdjusted([LinkParameters.ValueOutOfRange])
   case skipped(SkippedBytes)
-  /// The other end sent invalid data; the text includes the data. The link continues.
+  /// The other end sent invalid data, which the text includes. The link continues.
   case malformed(String)
-  /// An iAP1 frame arrived at a point where it has no meaning.
+  /// An iAP1 frame arrived when it has no meaning.
   case legacyFrame([UInt8])
   /// The accessory sent RST or SLP, which only a device may send. The link continues.
   case strayEnd(LinkEnd)
-  /// A control message was sent or received. This event comes before the message's consequences, and only if
+  /// A control message was sent or received. This event precedes the message's consequences, and is reported only if
   /// ``PeerCore/tellsMessages`` is set.
   indirect case passed(PassedMessage)
   case message(ControlMessage)
   /// A file transfer packet, which the peer acknowledges but does not interpret.
   case fileTransfer([UInt8])
-  /// Bytes arrived for a session that is not open; they were dropped.
+  /// Bytes for a session that is not open arrived and were dropped.
   case strayData(session: UInt16, bytes: Int)
-  /// Bytes arrived for a session with no unread bytes.
+  /// Bytes arrived for a session that had no unread bytes.
   case sessionReadable(UInt16)
   case sessionWritable(UInt16)
   indirect case sessionEnded(UInt16, SessionEnd)
@@ -41,8 +41,8 @@ public enum PeerEvent: Equatable, Sendable {
   case identificationRequested
   case identificationSent
   case identificationAccepted
-  /// The device rejected the identification because of these parameters; each lists the message numbers that the device
-  /// objects to.
+  /// The device rejected the identification because of these parameters; the lists contain the message numbers that the
+  /// device objects to.
   case identificationRejected([UInt16: [MessageID]])
   /// The device requests a session; the owner answers with `AccessoryPeer.acceptSession(_:reportingStatus:)`,
   /// `AccessoryPeer.refuseSession(_:)` or `AccessoryPeer.ignoreSession(_:)`.
@@ -57,12 +57,11 @@ public enum PeerEvent: Equatable, Sendable {
   case certificateReceived([UInt8])
   /// The accessory sent its response; the owner answers with `DevicePeer.concludeAuthentication(accepted:now:)`.
   case responseReceived([UInt8])
-  /// The accessory's identification was checked; if the verdict contains errors, the device has refused the
-  /// identification.
+  /// The accessory's identification was checked; if the verdict contains errors, the device has rejected it.
   case identified(JudgedIdentification)
   indirect case identificationUpdated(Identification)
   case identificationCancelled
-  /// Identification and authentication are both done, so sessions may be opened.
+  /// Identification and authentication are complete, so sessions may be opened.
   case ready
   case answerTimedOut(DevicePeer.Step)
   case sessionConfirmed(UInt16)
@@ -75,7 +74,7 @@ struct EventQueue {
   @usableFromInline private(set) var isEmpty = true
 
   mutating func append(_ event: PeerEvent) {
-    // A single allocation replaces separate ones for the first few events.
+    // One allocation holds the first few events, instead of one allocation for each.
     events.reserveFirst(4)
     events.append(event)
     isEmpty = false

@@ -1,4 +1,4 @@
-/// Applies one end's rules on one cable: which control messages that end sends unprompted, and when.
+/// Applies one end's rules on one cable: which control messages that end sends automatically, and when.
 ///
 /// ```
 ///   begin(…)      the accessory is identified: rules may answer from then on
@@ -8,13 +8,13 @@
 ///   next(now:)    the next message that is due, ordered by time and then by rule
 /// ```
 ///
-/// Invariants: nothing is due before ``begin(declared:)``; at most ``pendingLimit`` messages wait, no matter how fast
+/// Invariants: nothing is due before ``begin(declared:)``; at most ``pendingLimit`` messages wait, however fast
 /// requests arrive; each rule repeats at a single interval.
 public struct MessageRules: Sendable {
   /// The result of a change.
   public enum Change: Hashable, Sendable {
     case sent(Int)
-    /// Rules will send the changed message when it is requested.
+    /// Rules will send the changed message the next time it is requested.
     case kept
     case unknown
   }
@@ -30,48 +30,48 @@ public struct MessageRules: Sendable {
   public static let pendingLimit = 256
 
   private let rules: [MessageRule]
-  /// The Unix time at which the clock was 0.
+  /// The Unix time at which the clock was at 0.
   private let epoch: UInt64
   private var hasBegun = false
   private var allowed: [Bool] = []
   private var pending: [Pending] = []
   private var count = 0
-  /// The active subscriptions: rules that have answered a request and have not been stopped, each with the parameters
-  /// of that request.
+  /// The active subscriptions: rules that answered a request and have not been stopped, with that request's parameters.
   private var standing: [Int: [Parameter]] = [:]
   private var changes: [MessageID: [MessageRule.Element]] = [:]
   /// The number of answers that were dropped because too many were waiting.
   public private(set) var dropped = 0
 
-  /// Creates the state in which no rule applies yet. `epoch` is when the clock was 0, in seconds since 1970.
+  /// Creates the state in which no rule applies yet. `epoch` is the time at which the clock was at 0, in seconds since
+  /// 1970.
   public init(_ rules: [MessageRule], epoch: UInt64 = 0) {
     self.rules = rules
     self.epoch = epoch
   }
 
-  /// Returns the other end's messages that any rule refers to.
+  /// Returns the messages from the other end that the rules refer to.
   public static func heard(by rules: [MessageRule]) -> Set<MessageID> {
     Set(rules.flatMap { [$0.heard, $0.until].compactMap(\.self) })
   }
 
-  /// Returns true if any rule has something to send to an end that can receive these messages; nil means all messages.
+  /// Returns true if any rule can send to an end that declares these messages as received; nil means all messages.
   public static func concern(_ rules: [MessageRule], declared: [MessageID]?) -> Bool {
     rules.contains { $0.isAllowed(declared) }
   }
 
-  /// Allows rules to send to an end that declares it can receive these messages; nil means all messages.
+  /// Allows rules to send to an end that declares these messages as received; nil means all messages.
   public mutating func begin(declared: [MessageID]?) {
     stop()
     hasBegun = true
     allowed = rules.map { $0.isAllowed(declared) }
   }
 
-  /// Starts the rules that are triggered by the connection.
+  /// Starts the rules that the connection triggers.
   public mutating func connected(now: Instant) {
     for index in rules.indices where rules[index].trigger == .connection { add(index, answering: [], now: now) }
   }
 
-  /// Drops all waiting messages, because the link is down. Changes to parameters are kept.
+  /// Drops all waiting messages, because the link is down. Changed parameters are kept.
   public mutating func stop() {
     hasBegun = false
     pending = []
@@ -94,7 +94,8 @@ public struct MessageRules: Sendable {
     }
   }
 
-  /// Changes parameters of a message that rules send. Rules with an active subscription send the message immediately.
+  /// Changes the parameters of a message that rules send. Rules with an active subscription send the changed message
+  /// immediately.
   public mutating func change(_ id: MessageID, _ parameters: [MessageRule.Element], now: Instant) -> Change {
     let changed = Set(parameters.map(\.id))
     let speaking = rules.indices.filter { index in
@@ -110,7 +111,7 @@ public struct MessageRules: Sendable {
     return subscribed.isEmpty ? .kept : .sent(subscribed.count)
   }
 
-  /// The time at which the next message is due; nil if none is waiting.
+  /// When the next message is due; nil if none is waiting.
   public var deadline: Instant? { pending.lazy.map(\.due).min() }
 
   /// Returns the next message that is due.
@@ -124,8 +125,7 @@ public struct MessageRules: Sendable {
     let entry = pending[first]
     let rule = rules[entry.rule]
     if let every = rule.every {
-      // The interval is counted from the due time, not from now, so that it does not drift; missed repetitions are
-      // skipped.
+      // The interval counts from the due time, not from now, so that it does not drift; missed repetitions are skipped.
       pending[first].due = max(entry.due + Milliseconds(max(1, every.count)), now)
       pending[first].order = nextOrder()
     } else {
@@ -163,17 +163,17 @@ extension MessageRule {
   }
 }
 
-/// Describes a message that one end sends unprompted: immediately, later or repeatedly, in response to a control
-/// message or to the connection. ``MessageRules`` applies these rules.
+/// A message that one end sends automatically, triggered by a control message or by the connection: immediately, later
+/// or repeatedly.
 public struct MessageRule: Hashable, Sendable {
   /// What triggers the rule.
   public enum Trigger: Hashable, Sendable {
     case connection
-    /// The other end sent this message, with parameters that meet all the conditions.
+    /// The other end sent this message, and its parameters meet all the conditions.
     case message(MessageID, with: [Condition])
   }
 
-  /// A condition for a parameter of the message.
+  /// A condition on a parameter of the message.
   public struct Condition: Hashable, Sendable {
     /// The condition that a parameter must meet.
     public indirect enum Value: Hashable, Sendable {
@@ -184,7 +184,7 @@ public struct MessageRule: Hashable, Sendable {
 
     /// The parameter's number.
     public var id: UInt16
-    /// The required value; if several parameters have this number, one match is enough.
+    /// The required value; if the parameter is repeated, one match is enough.
     public var value: Value
 
     /// Creates a condition.
@@ -194,16 +194,15 @@ public struct MessageRule: Hashable, Sendable {
     }
   }
 
-  /// A parameter that is sent.
+  /// A parameter to send.
   public struct Element: Hashable, Sendable {
-    /// The source of a parameter's value.
+    /// Where a parameter's value comes from.
     public indirect enum Value: Hashable, Sendable {
       case bytes([UInt8])
       case group([Element])
-      /// The bytes of the parameter with this number in the message being answered; the parameter is omitted if that
-      /// message has no such parameter.
+      /// The bytes of the parameter with this number in the request; the parameter is omitted if the request has none.
       case copy(UInt16)
-      /// The seconds since 1970 in eight bytes.
+      /// The seconds since 1970, in eight bytes.
       case time
     }
 
@@ -223,20 +222,21 @@ public struct MessageRule: Hashable, Sendable {
   public var trigger: Trigger
   /// The delay after the trigger.
   public var after: Milliseconds = 0
-  /// The interval at which the message repeats until the connection ends or ``until`` arrives; nil means once.
+  /// The interval at which the message repeats until the connection ends or ``until`` arrives; nil means that it is
+  /// sent once.
   public var every: Milliseconds?
-  /// The message from the other end that stops the rule; nil for none.
+  /// The message from the other end that stops the rule; nil if there is none.
   public var until: MessageID?
   /// The message to send.
   public var message: MessageID
   /// The parameters to send.
   public var parameters: [Element] = []
-  /// Whether to send only the parameters that the triggering message requests with empty parameters of the same number,
-  /// as subscriptions do.
+  /// Whether to send only the requested parameters; like a subscription, the triggering message requests a parameter by
+  /// including an empty one with the same number.
   public var selects = false
-  /// Whether a change may add parameters to the message; if not, a change only affects existing parameters.
+  /// Whether a change may add parameters to the message, or only affect existing ones.
   public var takesNewParameters = true
-  /// Whether to send the message even to an end that did not declare that it can receive it.
+  /// Whether to send the message even to an end that does not declare it as received.
   public var ignoresDeclaration = false
 
   /// Creates a rule.
@@ -246,20 +246,20 @@ public struct MessageRule: Hashable, Sendable {
     self.parameters = parameters
   }
 
-  /// The message that triggers the rule, if any. The property is not inlined, because otherwise the optimizer of Swift
-  /// 6.3.1 crashes on comparisons of this property in AccessoryProfiles.
+  /// The message that triggers the rule, if any. This property is not inlined, because the optimizer of Swift 6.3.1
+  /// otherwise crashes on comparisons of it in AccessoryProfiles.
   @inline(never) public var heard: MessageID? { if case .message(let id, _) = trigger { id } else { nil } }
 }
 
 extension ControlMessage {
-  /// Creates a message that has these parameters and is not a reply; `seconds` is the time since 1970.
+  /// Creates a message with these parameters that is not a reply; `seconds` is the time since 1970.
   public init(_ id: MessageID, _ parameters: [MessageRule.Element], seconds: UInt64) {
     self.init(id, body: parameters.encoded(answering: [], selecting: false, seconds: seconds))
   }
 }
 
 extension [MessageRule.Element] {
-  /// Returns the encoded parameters; `request` contains the parameters of the message being answered.
+  /// Returns the encoded parameters; `request` contains the parameters of the message that is answered.
   func encoded(answering request: [Parameter], selecting: Bool, seconds: UInt64) -> [UInt8] {
     var writer = ParameterWriter()
     for element in self {
@@ -270,7 +270,7 @@ extension [MessageRule.Element] {
       case .time: writer.number(element.id, seconds)
       case .copy(let id): if let source = request.first(id) { writer.blob(element.id, source.value) }
       case .group(let group):
-        // An empty group requests all of its parameters.
+        // An empty group requests all its parameters.
         let inner = selecting ? (try? asked.first?.group()) ?? [] : []
         writer.blob(
           element.id, group.encoded(answering: inner, selecting: selecting && !inner.isEmpty, seconds: seconds))

@@ -1,21 +1,22 @@
-/// Stores one link's External Accessory sessions, and each session's unread bytes.
+/// Stores one link's External Accessory sessions, with each session's unread bytes.
 ///
-/// Devices number sessions consecutively, so a session's place in the list follows from its number, unless a session
-/// between others has ended. Bytes are passed on by swapping buffers, so that reading copies nothing and a session with
-/// steady traffic allocates nothing.
+/// Devices number sessions consecutively, so a session's index follows from its number, unless a session in the middle
+/// has been removed. Buffers are swapped with the reader's, so that reading copies nothing and a session with steady
+/// traffic allocates nothing.
 ///
-/// Invariant: `unread` counts every byte from its arrival until the reader has finished with it, regardless of where
-/// the byte is stored.
+/// Invariant: `unread` counts every byte from its arrival until the reader has finished with it, wherever the byte is
+/// stored.
 struct SessionTable {
   enum Phase {
-    /// The device requested the session, and the accessory has not answered. Arriving bytes are kept until the
+    /// The device requested the session, and the accessory has not answered. Bytes that arrive are kept until the
     /// accessory accepts the session.
     case requested
-    /// The session is open, but nothing has arrived from the other end; an EA03 "close" then counts as a refusal.
+    /// The session is open, but nothing has arrived from the other end; an EA03 with the status "close" then counts as
+    /// a refusal.
     case open
-    /// The session is open, and the other end has either confirmed it or sent bytes.
+    /// The session is open, and the other end has confirmed it or sent bytes.
     case heard
-    /// The session has ended; it is kept until the rest of the inbox has been read.
+    /// The session has ended, but is kept until the rest of its inbox has been read.
     case ended
   }
 
@@ -23,19 +24,19 @@ struct SessionTable {
     var id: UInt16
     var protocolID: UInt8
     var phase: Phase
-    /// Whether the reader was notified of bytes that it has not taken yet.
+    /// Whether the reader has been notified of bytes that it has not taken yet.
     var isNotified = false
     var inbox: [UInt8] = []
-    /// Bytes that have arrived but have not been consumed yet, whether or not they were passed on.
+    /// The number of bytes that have arrived but have not been consumed, even if the reader has taken them.
     var unread = 0
-    /// The time at which the session reached its limit of unread bytes.
+    /// When the session reached its limit of unread bytes.
     var fullSince: Instant?
-    /// The time until which nothing may be written, because some accessories need a delay after opening a session.
+    /// The time before which writes are refused, because some accessories need a delay after a session opens.
     var holdsWritesUntil: Instant?
-    /// Whether a write was partial and the writer is waiting for room.
+    /// Whether a write was partial and its writer is waiting for room.
     var wantsRoom = false
 
-    /// Takes bytes; returns true if the reader must be notified.
+    /// Appends bytes to the inbox; returns true if the reader must be notified.
     fileprivate mutating func take(_ bytes: RawSpan) -> Bool {
       bytes.withUnsafeBytes { inbox.append(contentsOf: $0) }
       unread += bytes.byteCount
@@ -48,9 +49,9 @@ struct SessionTable {
   }
 
   private(set) var entries: [Entry] = []
-  /// Whether each entry's number is one more than the number of the entry before it.
+  /// Whether each entry's number is one more than that of the entry before it.
   private var isConsecutive = true
-  /// The number of writers that are waiting for room, so that no search is needed if none is waiting.
+  /// The number of writers waiting for room, so that no search is needed if none is waiting.
   private(set) var waitingWriters = 0
   /// The number of full sessions, so that no search is needed if none is full.
   private var fullCount = 0
@@ -66,7 +67,7 @@ struct SessionTable {
     return nil
   }
 
-  /// Returns the place of the first session with this number, whether or not it has ended.
+  /// Returns the index of the first session with this number, whether or not it has ended.
   private func firstIndex(of id: UInt16) -> Int? {
     guard isConsecutive else { return entries.firstIndex { $0.id == id } }
     guard !entries.isEmpty else { return nil }
@@ -107,7 +108,7 @@ struct SessionTable {
     return remove(at: index).inbox.count
   }
 
-  /// Takes bytes for a session; returns true if its reader must be notified.
+  /// Adds bytes to a session's inbox; returns true if its reader must be notified.
   mutating func deliver(_ bytes: RawSpan, at index: Int) -> Bool {
     entries[index].take(bytes)
   }
@@ -116,7 +117,7 @@ struct SessionTable {
     entries[index].phase = .heard
   }
 
-  /// Replaces the inbox with an empty buffer, and drops the session if it has ended.
+  /// Swaps the inbox with an empty buffer, and removes the session if it has ended.
   mutating func takeInbox(_ id: UInt16, _ buffer: inout [UInt8]) {
     guard let index = firstIndex(of: id) else { return }
     swap(&entries[index].inbox, &buffer)
@@ -126,13 +127,12 @@ struct SessionTable {
 
   mutating func consume(_ count: Int, of id: UInt16, bound: Int) {
     guard let index = index(of: id) else { return }
-    // A late reader of an earlier session with the same number may have processed more bytes than this session
-    // received.
+    // A late reader of an earlier session with the same number may report more bytes than this session received.
     entries[index].unread = max(0, entries[index].unread - count)
     if fullCount > 0, entries[index].unread < bound { setFull(nil, at: index) }
   }
 
-  /// Records when a session reached its limit of unread bytes, unless the session was already full.
+  /// Records that a session reached its limit of unread bytes, unless it was already full.
   mutating func noteFull(at index: Int, now: Instant) {
     if entries[index].fullSince == nil { setFull(now, at: index) }
   }
@@ -142,7 +142,7 @@ struct SessionTable {
     entries[index].fullSince = since
   }
 
-  /// The time at which the next delayed session accepts writes; nil if no session delays writes.
+  /// When the next session whose writes are delayed accepts writes; nil if there is none.
   private(set) var heldUntil: Instant?
 
   /// Delays writes to a session until `time`; nil ends the delay.
@@ -151,13 +151,13 @@ struct SessionTable {
     heldUntil = entries.compactMap(\.holdsWritesUntil).min()
   }
 
-  /// The time at which the session that has been full the longest became full.
+  /// When the session that has been full for the longest time became full.
   var fullSince: Instant? {
     if fullCount == 0 { return nil }
     return entries.compactMap(\.fullSince).min()
   }
 
-  /// Ends a session. The session is kept while its inbox has unread bytes; if inboxes are never read, the oldest
+  /// Ends a session. An ended session is kept while its inbox has unread bytes; if inboxes are never read, the oldest
   /// sessions are dropped.
   mutating func end(_ id: UInt16) -> Bool {
     guard let index = index(of: id) else { return false }
@@ -185,17 +185,17 @@ struct SessionTable {
   }
 }
 
-/// The reason why an External Accessory session ended.
+/// Why an External Accessory session ended.
 public enum SessionEnd: Error, Equatable, Sendable {
   /// The device closed the session with EA01, or the app closed it.
   case closedByDevice
   /// The accessory closed the session with EA03, status 1.
   case closedByAccessory
-  /// The accessory refused the session before any byte had arrived.
+  /// The accessory refused the session before any bytes arrived.
   case refused
   case linkDown(LinkEnd)
   case channelEnded(String)
-  /// The session's bytes were not read, and waiting longer would have ended the whole link.
+  /// The session's bytes were not read, and waiting longer would have ended the link.
   case notRead(bytes: Int)
 }
 
@@ -213,7 +213,7 @@ extension SessionEnd: CustomStringConvertible {
   }
 }
 
-// Three messages begin and end sessions: the device sends EA00 and EA01, and the accessory sends EA03.
+// Three messages open and close sessions: the device sends EA00 and EA01, and the accessory sends EA03.
 
 extension ControlMessage {
   static func startSession(_ id: UInt16, protocolID: UInt8) -> ControlMessage {
