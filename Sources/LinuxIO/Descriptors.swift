@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// A failed system call: what was attempted, and the reason that the system gives.
+/// A failed system call: what was attempted, and the system's reason for the failure.
 public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What was attempted, as a sentence fragment such as "open /dev/ttyUSB0".
   public let action: String
@@ -17,7 +17,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The system's reason, such as "No such file or directory".
   public var reason: String { Self.reason(code) }
 
-  /// A line such as "cannot open /dev/ttyUSB0: No such file or directory".
+  /// Text such as "cannot open /dev/ttyUSB0: No such file or directory".
   public var description: String { "cannot \(action): \(reason)" }
 
   static func reason(_ code: Int32) -> String {
@@ -29,7 +29,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A descriptor that is closed unless it is released, so that no return path of a function leaks the descriptor.
+/// A descriptor that is closed unless it is released, so that no return path of a function leaks it.
 package struct OwnedDescriptor: ~Copyable {
   package let number: Int32
 
@@ -48,7 +48,7 @@ package struct OwnedDescriptor: ~Copyable {
   }
 }
 
-/// A descriptor and its watch; closing or releasing this object cancels the watch first, then closes the descriptor.
+/// A descriptor and its watch; closing or releasing this object first cancels the watch and then closes the descriptor.
 package final class WatchedDescriptor {
   /// The descriptor; negative once it is closed.
   package private(set) var number: Int32

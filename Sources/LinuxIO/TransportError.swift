@@ -1,40 +1,40 @@
 import AccessoryCore
 import Glibc
 
-/// The reason why an address cannot be used, now or ever; all media share these errors.
+/// Why an address cannot be used, now or ever; all media share these errors.
 public enum TransportError: Error, Equatable, Sendable {
-  /// ``Transports`` opens only streams, and the address belongs to another medium.
+  /// The address belongs to another medium, and ``Transports`` opens only streams.
   case notAStream(Address)
-  /// This program has no medium that opens addresses of this kind.
+  /// This program has no medium for addresses of this kind.
   case noMedium(Address)
-  /// A host cannot connect to this address, because simulated accessories appear there.
+  /// A host cannot connect to this address, which is only for simulated accessories.
   case simulatorsOnly(Address)
-  /// A simulated accessory cannot appear at this address, because hosts find real accessories there.
+  /// A simulated accessory cannot appear at this address, which is only for hosts that look for real accessories.
   case hostsOnly(Address)
   case nobodyThere(Address, String)
-  /// Another process uses the address; the value is its process ID, if it could be determined.
+  /// Another process uses the address; the value is its process ID, if known.
   case inUse(Address, pid: Int32?)
   case timedOut(Address, after: Duration)
-  /// The address is on another machine, which was not allowed.
+  /// The address is on another machine, which the options do not allow.
   case remoteNotAllowed(Address)
-  /// The accessory belongs to another user on this machine, which is not allowed; the text names that user.
+  /// The accessory belongs to another user on this machine, which the options do not allow; the text names that user.
   case otherUser(Address, String)
   /// The system denies this user access; `fix` is a command or an action that solves the problem.
   case notPermitted(Address, String, fix: String?)
-  /// The address has the right form but cannot work; the text is the reason.
+  /// The address is well-formed but cannot work, for the reason in the text.
   case unusable(Address, String)
   /// The other end closed the cable before the iAP2 link was up.
   case noLink(Address, String)
-  /// The cable ended after its link was up and before the accessory was ready. The values are the number of consecutive
-  /// links that ended this way, and, for the last of them, its last message and the reason why it ended.
+  /// The cable ended after its link was up, but before the accessory was ready. The values are the number of
+  /// consecutive links that ended this way, and the last link's last message and reason for ending.
   case unfinished(Address, links: Int, last: String, String)
   /// The accessory disconnected while it was being opened.
   case left(Address)
-  /// Another failure, which the text describes.
+  /// Another failure, described by the text.
   case failed(Address, String)
   case system(Address, SystemError)
 
-  /// The address that the error is about.
+  /// The address to which the error applies.
   public var address: Address {
     switch self {
     case .notAStream(let address), .noMedium(let address), .simulatorsOnly(let address), .hostsOnly(let address),
@@ -46,7 +46,7 @@ public enum TransportError: Error, Equatable, Sendable {
     }
   }
 
-  /// Whether the reason is that the accessory belongs to another user on this machine.
+  /// Whether the error is that the accessory belongs to another user on this machine.
   public var isAboutUsers: Bool { if case .otherUser = self { true } else { false } }
 
   /// Whether a retry may succeed without any action by the user.
@@ -57,7 +57,7 @@ public enum TransportError: Error, Equatable, Sendable {
     }
   }
 
-  /// Replaces the address with the one that the user gave, for a medium that is built on another medium.
+  /// Replaces the address with the one that the user gave, for a medium built on another medium.
   public func at(_ address: Address) -> Self {
     switch self {
     case .notAStream: .notAStream(address)
@@ -81,7 +81,7 @@ public enum TransportError: Error, Equatable, Sendable {
 }
 
 extension TransportError: CustomStringConvertible {
-  /// One sentence that contains the address, the reason and, if there is one, the fix.
+  /// One sentence with the address, the reason and, if there is one, the fix.
   public var description: String {
     switch self {
     case .notAStream(let address): "\(address) is not a stream: '\(address.kind.rawValue):' is another medium's"
@@ -118,7 +118,7 @@ extension TransportError: CustomStringConvertible {
     }
   }
 
-  /// The reason without the address, as a fragment for a list or for a sentence that already names the address.
+  /// The reason without the address, as a fragment for a list or for a sentence that already contains the address.
   public var detail: String {
     switch self {
     case .nobodyThere(_, let detail), .unusable(_, let detail), .failed(_, let detail), .notPermitted(_, let detail, _),
@@ -138,7 +138,7 @@ extension TransportError: CustomStringConvertible {
 }
 
 extension TransportError {
-  /// Creates the error that describes a listener's failed system call.
+  /// Creates the error for a listener's failed system call.
   init(listening error: SystemError, at address: Address) {
     switch error.code {
     case EADDRINUSE: self = .inUse(address, pid: nil)
@@ -149,7 +149,7 @@ extension TransportError {
     }
   }
 
-  /// Creates the error that a failed system call means for a host that connects.
+  /// Creates the error for a connecting host's failed system call.
   init(connecting error: SystemError, to address: Address) {
     switch error.code {
     case ENOENT, ECONNREFUSED: self = .nobodyThere(address, error.reason)

@@ -1,7 +1,7 @@
 import AccessoryCore
 
 /// Opens stream addresses: unix sockets, TCP, pseudo terminals and serial lines. `MediumTable` in AccessoryCables opens
-/// every kind of address and uses this type for streams.
+/// all kinds of addresses, and uses this type for streams.
 ///
 /// ```swift
 /// let listener = try Transports.listen(at: Address(parsing: "unix:/tmp/glasses.sock"), on: loop) { event in
@@ -9,9 +9,9 @@ import AccessoryCore
 /// }
 /// ```
 ///
-/// Everything runs on the loop, and callbacks are called in a later turn.
+/// Everything runs on the loop; callbacks are called in a later turn.
 public enum Transports {
-  /// A cable whose channel has not been started, or the reason why connecting failed.
+  /// A cable whose channel has not been started, or the reason that connecting failed.
   public typealias Answer = Result<(cable: Cable, peer: PeerDescription), TransportError>
 
   /// Listens at `address` for hosts, as an accessory does.
@@ -36,8 +36,8 @@ public enum Transports {
     }
   }
 
-  /// Throws if connecting to `address` can never succeed, so that no caller retries. Temporary failures appear only
-  /// when connecting.
+  /// Throws an error if connecting to `address` can never succeed, so that callers do not retry. Temporary failures are
+  /// detected only by connecting.
   ///
   /// - Throws: ``TransportError``.
   public static func check(
@@ -86,8 +86,8 @@ public enum Transports {
     }
   }
 
-  /// Returns true if a host, given as a numeric address or as `localhost`, is this machine. A host name that must be
-  /// looked up counts as another machine.
+  /// Returns true if a host, given as a numeric address or as `localhost`, is this machine. Host names that must be
+  /// looked up count as other machines.
   package static func isThisMachine(_ host: String) -> Bool {
     areHere(NameResolver.known(host, port: 0))
   }
@@ -117,7 +117,7 @@ public enum Transports {
   }
 }
 
-/// A result that is known immediately but delivered in a later turn, like every other result.
+/// A result that is known immediately, but is delivered in a later turn like all other results.
 final class DelayedAnswer: Connecting {
   private var cable: Cable?
   private var timer: LoopTimer?
@@ -148,12 +148,12 @@ final class DelayedAnswer: Connecting {
 
 /// Listens at an address for the other end of a cable.
 public protocol Listener: AnyObject {
-  /// The address on which the listener accepts hosts, including anything that the system chose, such as the port for
+  /// The address on which the listener accepts hosts, including anything that the system chose, such as the port of
   /// `tcp:HOST:0`.
   var address: Address { get }
 
-  /// Stops listening: hosts that are not connected yet see the accessory unplugged. Accepted cables continue. Closing
-  /// twice does nothing.
+  /// Stops listening; to hosts that are not connected yet, the accessory is unplugged. Accepted cables continue.
+  /// Further calls to `close` have no effect.
   func close()
 }
 
@@ -162,9 +162,9 @@ public enum ListenerEvent {
   /// A host connected. The cable's channel is not started.
   case accepted(Cable, PeerDescription)
   case refused(PeerDescription, reason: String)
-  /// The listener cannot accept connections now and will try again: the process has no free descriptors.
+  /// The listener cannot accept connections now, because the process has no free descriptors, and will try again.
   case cannotAccept(SystemError)
-  /// The listener ended, because its terminal no longer exists.
+  /// The listener ended because its terminal no longer exists.
   case ended(TransportError)
 }
 
@@ -174,11 +174,11 @@ public protocol Connecting: AnyObject {
   func cancel()
 }
 
-/// A description of the other end of a cable, if the medium identifies it.
+/// A description of the other end of a cable, as far as the medium identifies it.
 public struct PeerDescription: Equatable, Sendable, CustomStringConvertible {
   /// The other end's address, or the address that both ends share.
   public let address: Address
-  /// The process at the other end, if the kernel reports it, as for unix sockets.
+  /// The process at the other end, if the kernel reports it, as it does for unix sockets.
   public let process: PeerProcess?
 
   /// Creates a description.
@@ -210,16 +210,16 @@ public struct PeerProcess: Equatable, Sendable, CustomStringConvertible {
 
 /// Options for sockets.
 public struct TransportOptions: Equatable, Sendable {
-  /// Whether TCP may connect to or accept other machines.
+  /// Whether TCP may connect to, or accept connections from, other machines.
   public var allowsRemote = false
-  /// Whether the other end of a socket on this machine may belong to users other than this process's own and root.
+  /// Whether the other end of a socket on this machine may belong to users other than root and this process's own.
   public var allowsOtherUsers = false
-  /// Whether a unix listener locks its path with a file next to it. Listeners whose paths are never reused, as in a
-  /// local directory, need no lock.
+  /// Whether a unix listener locks its path with a lock file. Listeners whose paths are never reused, such as those in
+  /// a local directory, need no lock.
   package var locksUnixPath = true
   /// The size of a socket's buffers in bytes; nil means the system's default.
   public var socketBuffers: Int?
 
-  /// Creates the default options: this machine and this user only.
+  /// Creates the default options, which allow only this machine and this user.
   public init() {}
 }

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// A file that is written completely or not at all: a reader finds the old contents or all of the new ones, even if the
+/// A file that is written completely or not at all: readers find either the old or the new contents, even if the
 /// process or the machine crashes.
 ///
 /// ```swift
@@ -10,23 +10,23 @@ import Glibc
 /// try report.write(bytes)
 /// ```
 ///
-/// The bytes go to a temporary file in the same folder, which replaces the file once they are on the disk. The mode of
-/// an existing file is kept, and so is its owner if the system permits. If the path is a link, the link stays and its
+/// The bytes go to a temporary file in the same folder, which replaces the file once it is on disk. The new file keeps
+/// the mode of an existing file, and its owner if the system permits. If the path is a link, the link stays and its
 /// target is replaced. Files that cannot be replaced are written directly: `-` (stdout), pipes, and the descriptors and
 /// devices in /dev and /proc.
 public final class WholeFile: Sendable {
   private enum Place {
-    /// A file that will be replaced; `folder` and `path` contain no links.
+    /// A file to replace; `folder` and `path` contain no links.
     case file(folder: String, path: String)
     case descriptor(Int32, isOurs: Bool)
   }
 
   private let place: Place
 
-  /// Makes sure that a file can be written, without changing anything. If the path is a pipe, the call blocks until the
+  /// Checks that a file can be written, without changing anything. If the path is a pipe, the call blocks until the
   /// pipe has a reader.
   ///
-  /// - Throws: the system's reason, such as a missing folder or a missing permission.
+  /// - Throws: the system's reason, such as a missing folder or permission.
   public init(_ path: String) throws(SystemError) {
     if path == "-" {
       place = .descriptor(STDOUT_FILENO, isOurs: false)
@@ -43,7 +43,7 @@ public final class WholeFile: Sendable {
     while let last = folder.popLast(), last != "/" {}
     if folder.isEmpty { folder = target.hasPrefix("/") ? "/" : "." }
     place = .file(folder: folder, path: target)
-    // The folder may be full or read-only, and users should learn this now rather than after an hour-long run.
+    // The folder may be full or read-only, which users should learn now rather than after an hour-long run.
     let trial = try Self.temporary(in: folder, for: path)
     close(trial.descriptor)
     unlink(trial.path)
@@ -53,7 +53,7 @@ public final class WholeFile: Sendable {
     if case .descriptor(let number, isOurs: true) = place { close(number) }
   }
 
-  /// Writes the file. After an error the file is unchanged and no temporary file is left; files that are written
+  /// Writes the file. After an error, the file is unchanged and no temporary file remains; a file that is written
   /// directly may have been written in part.
   public func write(_ bytes: [UInt8]) throws(SystemError) {
     switch place {
@@ -69,7 +69,7 @@ public final class WholeFile: Sendable {
       try write(bytes, to: new.descriptor, "write \(path)")
       var status = stat()
       if stat(path, &status) == 0 {
-        // Only root can change a file's owner; without root, the new file belongs to this user.
+        // Only root can change a file's owner; otherwise, the new file belongs to this user.
         _ = fchown(new.descriptor, status.st_uid, status.st_gid)
         guard fchmod(new.descriptor, status.st_mode & 0o7777) == 0 else { throw SystemError.last("write \(path)") }
       }
@@ -79,7 +79,7 @@ public final class WholeFile: Sendable {
       unlink(new.path)
       throw error
     }
-    // Until the folder is also on the disk, a system crash may restore the old file, which is also complete.
+    // Until the folder is also on disk, a system crash may restore the old file, which is complete too.
     let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     if opened >= 0 {
       defer { close(opened) }
@@ -89,11 +89,11 @@ public final class WholeFile: Sendable {
 
   // MARK: Where
 
-  /// Returns the file that a path leads to, with links resolved; nil for files that are written directly.
+  /// Returns the file that a path leads to, with links resolved; nil for a file that is written directly.
   private static func target(of path: String) throws(SystemError) -> String? {
     if ["/dev/fd/", "/dev/std", "/proc/"].contains(where: path.hasPrefix) { return nil }
     var (status, next) = (stat(), path)
-    // O_PATH opens only the name, so that the system's own rules on links in shared folders apply.
+    // O_PATH opens only the name, so that the system's own rules for links in shared folders apply.
     let found = open(path, forNameAlone | O_CLOEXEC)
     if found >= 0 {
       defer { close(found) }
@@ -107,7 +107,7 @@ public final class WholeFile: Sendable {
       return real
     }
     guard errno == ENOENT else { throw .last("write \(path)") }
-    // The path is unused, or links to a file that does not exist yet.
+    // The path is unused, or is a link to a file that does not exist yet.
     for _ in 0..<40 {
       guard let link = FilePath.target(ofLink: next) else { return next }
       var folder = next
@@ -123,7 +123,7 @@ public final class WholeFile: Sendable {
   private static func temporary(
     in folder: String, for path: String
   ) throws(SystemError) -> (descriptor: Int32, path: String) {
-    // A killed process may have left a temporary file; that file's name is skipped.
+    // A killed process may have left a temporary file behind, so names that exist are skipped.
     for number in 0..<1_000 {
       let name = "\(folder)/.easim-\(getpid())-\(number).tmp"
       let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
@@ -151,9 +151,9 @@ public final class WholeFile: Sendable {
   }
 }
 
-/// Writes to descriptors, despite interruptions and short writes.
+/// Writes to descriptors, handling interruptions and short writes.
 public enum FileWriting {
-  /// Writes all bytes, even if this blocks for a long time; returns the error number if that fails.
+  /// Writes all bytes, however long that blocks; returns the error number if it fails.
   public static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -165,7 +165,7 @@ public enum FileWriting {
       let code = errno
       switch code {
       case EINTR: break
-      // The terminal or pipe was put into nonblocking mode by another program.
+      // Another program has put the terminal or pipe into nonblocking mode.
       case EAGAIN:
         var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&waiting, 1, -1)

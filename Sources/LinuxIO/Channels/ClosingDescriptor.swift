@@ -1,12 +1,12 @@
 import AccessoryCore
 import Glibc
 
-/// A socket that its owner has closed, kept open until the peer closes the connection too.
+/// A socket that stays open after its owner has closed it, until the peer closes the connection too.
 ///
-/// Closing a socket with unread bytes sends a reset instead of an orderly end. This socket is therefore only shut down
-/// for writing. Arriving bytes are read and dropped until the other end closes or the time limit expires. Only the loop
-/// retains the socket, and the socket does not retain the loop, so a loop that is released also releases its closing
-/// sockets.
+/// Closing a socket with unread bytes would send a reset instead of an orderly end, so this socket is only shut down
+/// for writing. Arriving bytes are read and dropped until the peer closes the connection or the time limit expires.
+/// Only the loop retains the socket, and the socket does not retain the loop, so releasing a loop also releases its
+/// closing sockets.
 package final class ClosingSocket: DescriptorHandler {
   private let descriptor: Int32
   private var watch: (any DescriptorWatch)?
@@ -15,7 +15,7 @@ package final class ClosingSocket: DescriptorHandler {
   package init(_ descriptor: Int32, on loop: any PollingLoop, atMost limit: Duration) {
     self.descriptor = descriptor
     shutdown(descriptor, Int32(SHUT_WR))
-    // If the socket cannot be watched, it goes out of scope here, which closes it immediately.
+    // A socket that cannot be watched goes out of scope here, which closes it immediately.
     watch = try? loop.watch(descriptor, for: .readable, self)
     loop.schedule(after: limit) { [weak self] in self?.end() }
   }
@@ -38,10 +38,10 @@ package final class ClosingSocket: DescriptorHandler {
   }
 }
 
-/// A terminal that its owner has closed, kept open until the last bytes are sent.
+/// A terminal that stays open after its owner has closed it, until its last bytes are sent.
 ///
-/// Closing a serial line blocks in the kernel until its bytes are sent, which would hold up the loop. The terminal is
-/// therefore closed after its bytes are sent, or when the time limit expires. Like ``ClosingSocket``, the object does
+/// Closing a serial line blocks in the kernel until its bytes are sent, which would block the loop. The terminal is
+/// therefore closed only after its bytes are sent or the time limit expires. Like ``ClosingSocket``, this object does
 /// not retain the loop.
 final class ClosingTerminal {
   private static let tick = Duration.milliseconds(5)
@@ -61,14 +61,14 @@ final class ClosingTerminal {
     close(descriptor)
   }
 
-  /// Releases the terminal if no bytes are left to send; otherwise checks again later.
+  /// Releases the terminal if all bytes are sent; otherwise checks again later.
   private func look() {
     var unsent: Int32 = 0
     guard ioctl(descriptor, UInt(TIOCOUTQ), &unsent) == 0, unsent > 0, let loop else { return }
     if loop.now < limit {
       loop.schedule(after: Self.tick) { self.look() }
     } else {
-      // The line does not accept bytes, so unsent bytes would block `close` for half a minute.
+      // The line does not accept bytes, and unsent bytes would make `close` block for half a minute.
       tcflush(descriptor, TCOFLUSH)
     }
   }

@@ -1,32 +1,32 @@
 import AccessoryCore
 import Glibc
 
-/// A channel over a descriptor that carries a stream: a connected socket, one side of a pty, or a serial line.
+/// A channel over a stream descriptor: a connected socket, one side of a pty, or a serial line.
 ///
-/// The channel buffers no bytes itself. Bytes that `send` accepts are in the kernel; arriving bytes are read into the
+/// The channel itself buffers no bytes. Bytes accepted by `send` are in the kernel; arriving bytes are read into the
 /// loop's buffer once per turn, so that a peer that sends without pause cannot starve other channels. The channel waits
 /// for room to write only after a partial `send`.
 ///
-/// **How a channel ends.** Only reading ends the channel, so that everything that the peer sent before closing is
-/// delivered first. A broken pipe in `send` only stops sending; the channel ends once everything is read. The channel
-/// ends with ``ChannelEnd/closedByPeer`` at EOF, and with ``ChannelEnd/lost(_:)`` after a reset. When a terminal hangs
-/// up, its channel ends with the value chosen when the channel was created. Bluetooth sockets have no EOF: Linux
-/// reports an orderly close as a reset, so on a medium with frames a reset counts as an orderly close.
+/// **How a channel ends.** Only a read ends the channel, so that everything the peer sent before closing is delivered
+/// first. A broken pipe in `send` only stops sending; the channel ends once everything has been read. The channel ends
+/// with ``ChannelEnd/closedByPeer`` at EOF, and with ``ChannelEnd/lost(_:)`` after a reset. When a terminal hangs up,
+/// the channel ends with the value that was chosen when the channel was created. Bluetooth sockets have no EOF: Linux
+/// reports an orderly close as a reset, so on a medium with frames, a reset counts as an orderly close.
 ///
-/// While reading is paused the kernel still reports half-closes, hang-ups and errors. The channel then follows the rule
-/// documented in ``Channel``. If the report has to wait for ``resumeReading()``, the kernel is not polled again,
-/// because that would keep the loop awake.
+/// While reading is paused, the kernel still reports half-closes, hang-ups and errors. The channel then follows the
+/// rule documented in ``Channel``. If the report has to wait for ``resumeReading()``, the kernel is not polled again
+/// until then, because polling would keep the loop awake.
 ///
-/// **Closing.** Accepted bytes are still sent: ``ClosingSocket`` or ``ClosingTerminal`` keeps the descriptor open
-/// briefly after ``close()``, although the channel itself ends immediately.
+/// **Closing.** ``close()`` ends the channel immediately, but ``ClosingSocket`` or ``ClosingTerminal`` keeps the
+/// descriptor open briefly, so that accepted bytes are still sent.
 public final class DescriptorChannel: Channel, DescriptorHandler {
   /// The kind of stream that the descriptor carries.
   public enum Medium: Sendable {
     case socket
-    /// A connected stream socket whose medium carries frames, like Bluetooth's RFCOMM: each `send` begins a frame,
-    /// which holds up to `longest` bytes.
+    /// A connected stream socket on a medium with frames, such as Bluetooth's RFCOMM; each `send` starts a frame of up
+    /// to `longest` bytes.
     case frames(longest: Int)
-    /// A terminal; `hangUp` is the end that the channel reports after a hang-up.
+    /// A terminal, whose channel ends with `hangUp` after a hang-up.
     case terminal(hangUp: ChannelEnd)
 
     var isSocket: Bool {
@@ -36,7 +36,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       }
     }
 
-    /// Returns true if the kernel's error only means that the peer has closed the connection.
+    /// Returns true if the kernel's error means only that the peer closed the connection.
     fileprivate func isClose(_ code: Int32) -> Bool {
       if case .frames = self { [ECONNRESET, ENOTCONN, EPIPE].contains(code) } else { false }
     }
@@ -45,12 +45,12 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   private enum State {
     case made
     case started(any ChannelHandler, any DescriptorWatch)
-    /// The channel could not be started; the failure is reported in a later turn.
+    /// The channel could not be started, which is reported in a later turn.
     case failing
     case over
   }
 
-  /// Whether the medium carries frames. Without frames, transfers may be joined or split.
+  /// Whether the medium carries frames. On other media, transfers may be joined or split.
   public var keepsTransfersApart: Bool { longestTransfer != nil }
 
   /// The maximum size of a frame, if the medium carries frames.
@@ -58,32 +58,33 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     if case .frames(let longest) = medium { longest } else { nil }
   }
 
-  /// Called once when the channel has ended, whether or not the owner called ``close()``.
+  /// Called once, when the channel has ended, even if the owner called ``close()``.
   public var whenOver: (() -> Void)?
 
   private let loop: any PollingLoop
   private let medium: Medium
-  /// How long a closed channel waits for the other end to close, or for its last bytes to be sent.
+  /// How long a closed channel may wait for the peer to close or for its last bytes to be sent.
   private let closingTime: Duration
-  // From here on, overlapping access is not checked: a channel belongs to one loop and calls no other code while these
-  // properties change.
+  // Overlapping access to the following properties is not checked, because a channel belongs to one loop and calls no
+  // other code while they change.
   @exclusivity(unchecked) private var descriptor: Int32
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
-  /// Set when nothing more can be sent; the channel then ends once everything has been read.
+  /// Set once nothing more can be sent; the channel then ends when everything has been read.
   @exclusivity(unchecked) private var sendFailure: Int32?
-  /// The error that the kernel reported while reading was paused; the kernel reports an error only once.
+  /// The error that the kernel reported while reading was paused; stored here because the kernel reports it only once.
   @exclusivity(unchecked) private var reported: Int32 = 0
-  /// Whether a `send` was refused because of ``sendFailure``. The channel then ends once everything is read.
+  /// Whether a `send` was refused because of ``sendFailure``, so that the channel ends once everything has been read.
   @exclusivity(unchecked) private var isRefused = false
-  /// Whether the kernel reported, while reading was paused, that the other end will send no more.
+  /// Whether the kernel reported, while reading was paused, that the peer will send no more.
   @exclusivity(unchecked) private var isHalfClosed = false
   @exclusivity(unchecked) private var interest: Readiness = []
 
-  /// Creates a channel from a descriptor in nonblocking mode; the channel closes the descriptor when it ends.
+  /// Creates a channel over a nonblocking descriptor, which the channel closes when it ends.
   ///
-  /// - Parameter closingTime: how long the channel may stay open after ``close()`` to end in an orderly way.
+  /// - Parameter closingTime: how long the descriptor may stay open after ``close()`` to end the connection in an
+  ///   orderly way.
   public init(
     taking descriptor: Int32, as medium: Medium, on loop: any PollingLoop, closingTime: Duration = .seconds(2)
   ) {
@@ -97,8 +98,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     if descriptor >= 0 { Glibc.close(descriptor) }
   }
 
-  /// Takes the descriptor out of a channel that was not started, for a caller that transfers the bytes in another way;
-  /// returns nil if the channel was started.
+  /// Takes the descriptor out of a channel that was never started, for a caller that transfers the bytes in another
+  /// way; returns nil if the channel was started.
   public func release() -> Int32? {
     guard case .made = state, descriptor >= 0 else { return nil }
     state = .over
@@ -131,19 +132,19 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     }
   }
 
-  /// Writes as many bytes as the system accepts now.
+  /// Writes as many bytes as the system accepts immediately.
   public func send(_ bytes: RawSpan) -> Int {
     give(bytes.byteCount) { bytes.withUnsafeBytes { write($0) } }
   }
 
-  /// Writes as much of both buffers as the system accepts now, with one call.
+  /// Writes as much of both buffers as the system accepts immediately, in one call.
   public func send(_ head: RawSpan, then body: RawSpan) -> Int {
     give(head.byteCount + body.byteCount) {
       head.withUnsafeBytes { head in body.withUnsafeBytes { write(head, then: $0) } }
     }
   }
 
-  /// Calls `write` and records how many of the `total` bytes were accepted.
+  /// Calls `write`, and records how many of the `total` bytes it accepted.
   private func give(_ total: Int, _ write: () -> Int) -> Int {
     loop.preconditionCurrent()
     switch state {
@@ -172,7 +173,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     return 0
   }
 
-  /// Stops reading: the kernel's buffers fill up until the other end cannot send.
+  /// Stops reading, so that the kernel's buffers fill up until the peer cannot send.
   public func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
@@ -182,7 +183,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
   /// Continues to read.
   public func resumeReading() {
     loop.preconditionCurrent()
-    // By the next pause fewer bytes may be unread, so the kernel is polled for half-closes again.
+    // At the next pause there may be fewer unread bytes, so the kernel is polled for half-closes again.
     (isPaused, isHalfClosed) = (false, false)
     updateInterest()
   }
@@ -201,12 +202,12 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     reportOver()
   }
 
-  /// Shuts down a socket in both directions; the handler is notified as if the peer had closed the connection.
+  /// Shuts down the socket in both directions; the handler is notified as if the peer had closed the connection.
   public func hangUp() {
     guard descriptor >= 0 else { return }
     shutdown(descriptor, Int32(SHUT_RDWR))
-    // RFCOMM does not report the end of a connection until the peer confirms it, which never happens if the peer is out
-    // of range. Changing the watch makes the kernel report the end immediately.
+    // RFCOMM reports the end of a connection only when the peer confirms it, which never happens if the peer is out of
+    // range. Changing the watch makes the kernel report the end immediately.
     if case .started(_, let watch) = state { watch.change(to: interest) }
   }
 
@@ -240,11 +241,11 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     }
   }
 
-  /// Called when the peer has closed or half-closed the connection while reading is paused.
+  /// Called when the peer closes or half-closes the connection while reading is paused.
   private func endWhilePaused(_ handler: any ChannelHandler) {
     let unread = unreadCount
     if unread == 0 { return receive(handler) }
-    // A peer that has half-closed the connection may still receive.
+    // A peer that has half-closed the connection can still receive.
     guard let sendFailure else { return }
     let pending = pendingError
     if pending != 0 { reported = pending }
@@ -254,7 +255,8 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end)
   }
 
-  /// Counts the unread bytes, which are lost. With frames, the kernel counts only the first, so all are read.
+  /// Counts the unread bytes, which are lost. On a medium with frames, the kernel counts only the first frame, so
+  /// everything is read instead.
   private func discard(atLeast count: Int) -> Int {
     guard case .frames = medium else { return count }
     return loop.withReadBuffer { buffer in
@@ -275,7 +277,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
       return
     }
     receive(handler)
-    // The peer still exists but cannot receive anything.
+    // The peer still exists, but it cannot receive anything.
     guard case .started = state, unreadCount == 0 else { return }
     over()
     handler.channel(self, endedWith: end(sendFailure))
@@ -291,7 +293,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     var code = count == 0 ? 0 : errno
     if code == EINTR { return }
     if code == EAGAIN {
-      // RFCOMM has no half-close, and after the kernel has reported an error, a read behaves as if nothing had arrived
+      // RFCOMM has no half-close, and after the kernel has reported an error, reads behave as if nothing had arrived
       // yet.
       guard case .frames = medium, let sendFailure else { return }
       code = reported == 0 ? sendFailure : reported
@@ -300,11 +302,11 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     handler.channel(self, endedWith: end(code))
   }
 
-  /// Returns how the channel ended, based on the result of a read: 0 for EOF, or an error.
+  /// Returns how the channel ended, from the result of a read: 0 for EOF, or an error number.
   private func end(_ code: Int32) -> ChannelEnd {
     if case .terminal(let hangUp) = medium, [0, EIO, EPIPE].contains(code) { return hangUp }
     if medium.isClose(code) { return .closedByPeer }
-    // The kernel does not report an error that `send` has already returned.
+    // The kernel does not repeat an error that it has already reported to `send`.
     let code = code == 0 ? sendFailure.flatMap { $0 == EPIPE ? nil : $0 } ?? 0 : code
     switch code {
     case 0: return .closedByPeer
@@ -369,7 +371,7 @@ public final class DescriptorChannel: Channel, DescriptorHandler {
     iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
   }
 
-  /// The socket's pending error, which the kernel clears by reporting it.
+  /// The socket's pending error, which the kernel clears when it is read.
   private var pendingError: Int32 {
     switch medium {
     case .socket, .frames: SocketOptions.pendingError(of: descriptor)

@@ -3,14 +3,14 @@ import AccessoryFormats
 import Glibc
 import Synchronization
 
-/// The event loop in real time. The loop handles descriptors through epoll, timers with nanosecond resolution, and work
+/// The event loop in real time: it handles descriptors (through epoll), timers with nanosecond resolution, and work
 /// from other threads.
 ///
-/// In each turn, the loop waits, reads the clock, runs the work given to ``execute(_:)``, calls the handlers of ready
-/// descriptors, and fires the timers that are due. `now` is the time at which the wait ended.
+/// In each turn, the loop waits, reads the clock, runs the work passed to ``execute(_:)``, calls the handlers of ready
+/// descriptors, and fires due timers. `now` is the time at which the wait ended.
 ///
-/// The loop needs no timerfd: epoll's own timeout is in nanoseconds, so waiting for the next deadline costs no extra
-/// system call. An idle loop without timers sleeps until there is work (`turns` does not change).
+/// The loop needs no timerfd: epoll's own timeout has nanosecond resolution, so waiting for the next deadline costs no
+/// extra system call. An idle loop without timers sleeps until there is work, and `turns` does not change.
 ///
 /// A loop runs in one of two ways:
 ///
@@ -23,19 +23,20 @@ import Synchronization
 /// loop.stop()                       // returns when that thread has ended
 /// ```
 ///
-/// While the loop is not running, any one thread may set it up and tear it down. While the loop is running, everything
-/// except ``execute(_:)`` and ``stop()`` must be called on the loop's thread.
+/// While the loop is not running, any single thread may set it up and tear it down. While the loop is running,
+/// everything except ``execute(_:)`` and ``stop()`` must be called on the loop's thread.
 ///
-/// A loop retains its watches and the work of its timers, which usually retain the loop. Close channels and cancel
-/// watches and timers before releasing a loop.
+/// A loop retains its watches and the closures of its timers, which usually retain the loop. Close channels, and cancel
+/// watches and timers, before you release a loop.
 public final class EpollLoop: PollingLoop, @unchecked Sendable {
-  /// The size of the read buffer. While this end handles what it has read, the other end fills the socket again: with
-  /// reads of 128 KiB, the ends mostly wait for each other. 48 KiB is the most that one buffer of a unix socket holds.
+  /// The size of the read buffer. 48 KiB is the most that one buffer of a unix socket holds. While this end handles
+  /// what it has read, the other end fills the socket again; with reads of 128 KiB, the two ends spent most of their
+  /// time waiting for each other.
   private static let readBufferSize = 48 * 1024
 
-  /// The loop's random numbers; use them only on the loop.
+  /// The loop's random number generator; use it only on the loop.
   public var random: SeededRandom
-  /// The number of turns so far. A test uses this number to check that an idle loop sleeps.
+  /// The number of turns so far, by which tests check that an idle loop sleeps.
   @exclusivity(unchecked) public private(set) var turns = 0
 
   private let inbox = Inbox<LoopWork>()
@@ -43,19 +44,19 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   private let timers = TimerQueue()
   private let clock = MonotonicClock()
   private let readBuffer: UnsafeMutableRawBufferPointer
-  // Overlapping access is not checked, as for `turns`: these properties belong to the loop's thread and are plain
+  // As for `turns`, overlapping access is not checked: these properties belong to the loop's thread and are plain
   // values.
   @exclusivity(unchecked) private var turnTime = Instant.origin
 
-  /// The thread that runs the loop; 0 if there is none.
+  /// The thread that runs the loop; 0 if no thread does.
   private let runner = Atomic<UInt>(0)
   private let stopIsAsked = Atomic<Bool>(false)
   private let thread = Locked<pthread_t?>(nil)
 
   /// Creates a loop.
   ///
-  /// - Parameter seed: the seed of ``random``; a random one by default.
-  /// - Throws: an error if the process may open no more descriptors.
+  /// - Parameter seed: the seed of ``random``; random by default.
+  /// - Throws: an error if the process has no free descriptors.
   public init(seed: UInt64 = .random(in: .min ... .max)) throws(SystemError) {
     random = SeededRandom(seed: seed)
     let clock = clock
@@ -69,7 +70,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   // MARK: - EventLoop
 
-  /// The time at which this turn's wait ended; between runs, the current time.
+  /// When this turn's wait ended; between runs, the current time.
   public var now: Instant {
     runner.load(ordering: .relaxed) == 0 ? clock.now : turnTime
   }
@@ -92,17 +93,17 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   }
 
   func add(_ work: LoopWork) {
-    // The loop finds work added on its own thread before it next waits.
+    // The loop finds work from its own thread before it waits again.
     if inbox.add(work), !runsHere { registry.wake() }
   }
 
-  /// Whether the caller is inside a turn of this loop; unlike ``isCurrent``, never true between runs.
+  /// Whether the caller is inside a turn of this loop; unlike ``isCurrent``, this is never true between runs.
   var runsHere: Bool { runner.load(ordering: .acquiring) == pthread_self() }
 
   // MARK: - PollingLoop
 
-  /// Watches a descriptor. A descriptor that epoll refuses (a regular file) is polled every millisecond while a caller
-  /// waits for it.
+  /// Watches a descriptor. A descriptor that epoll refuses, such as a regular file, is polled every millisecond while
+  /// it is watched.
   public func watch(
     _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
   ) throws -> any DescriptorWatch {
@@ -110,14 +111,14 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     return try registry.add(descriptor, interest: interest, handler: handler)
   }
 
-  /// Lends the read buffer of 48 KiB.
+  /// Lends the 48 KiB read buffer.
   public func withReadBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
     body(readBuffer)
   }
 
   // MARK: - Running
 
-  /// Runs the loop on the calling thread until `condition` holds, which is checked after each turn.
+  /// Runs the loop on the calling thread until `condition` is true; the condition is checked after each turn.
   ///
   /// - Parameters:
   ///   - condition: what to wait for; nil means that the loop runs until ``stop()`` or the limit.
@@ -143,7 +144,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
         return code
       }
       thread = made
-      // The new thread also sets this property; until then, the caller must not count as the loop's thread.
+      // The new thread also sets this property, but until then the caller must not count as the loop's thread.
       runner.store(made, ordering: .releasing)
       return 0
     }
@@ -159,8 +160,8 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
   }
 
   /// Ends the current run after its turn, or the next run before its first turn; may be called from any thread. On any
-  /// thread except the loop's, the call returns when the thread started by ``start()`` has ended. Any work that was
-  /// given to ``execute(_:)`` and has not run yet waits for the next run.
+  /// thread other than the loop's, the call returns once the thread started by ``start()`` has ended. Work that was
+  /// passed to ``execute(_:)`` but has not run yet waits for the next run.
   public func stop() {
     stopIsAsked.store(true, ordering: .releasing)
     registry.wake()
@@ -197,7 +198,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
     while let timer = timers.popDue(at: turnTime, armedBefore: mark) { timer.fire() }
   }
 
-  /// Returns the nanoseconds to the next deadline; 0 if there is work; negative if there is no deadline.
+  /// Returns the nanoseconds until the next deadline; 0 if there is work, and negative if there is no deadline.
   private func timeout(noLaterThan end: Instant?) -> Int64 {
     guard inbox.isEmpty else { return 0 }
     let deadlines = (timers.earliest ?? .distantFuture, end ?? .distantFuture)
@@ -221,8 +222,8 @@ enum LoopWork {
 
 /// Runs async code on the loop's own thread.
 ///
-/// An actor pinned to a loop shares the loop's thread with the loop's channels, so that the actor and the channels can
-/// call each other without waiting: `actor.assumeIsolated {}` from a handler costs nothing.
+/// An actor pinned to a loop shares a thread with the loop's channels, so that the actor and the channels can call each
+/// other without waiting: `actor.assumeIsolated {}` in a handler costs nothing.
 ///
 /// ```swift
 /// actor Journal {
@@ -232,8 +233,8 @@ enum LoopWork {
 /// Task(executorPreference: loop) { await journal.write("…") }
 /// ```
 ///
-/// Tasks should also prefer the loop as their executor: otherwise every resumption makes a detour through the global
-/// pool, which doubles the cost of a message. Jobs given to a loop that is not running wait until the loop runs.
+/// Tasks should also prefer the loop as their executor; otherwise, every resumption takes a detour through the global
+/// pool, which doubles the cost of a message. Jobs wait while the loop is not running.
 extension EpollLoop: SerialExecutor, TaskExecutor {
   /// Runs a job of an actor or a task in a later turn; may be called from any thread.
   public func enqueue(_ job: consuming ExecutorJob) {

@@ -1,29 +1,28 @@
 import AccessoryCore
 import Glibc
 
-/// Manages the descriptors of one ``EpollLoop``: the epoll instance, the watches, and a fallback for descriptors that
-/// epoll refuses.
+/// Manages an ``EpollLoop``'s descriptors: the epoll instance, the watches, and a fallback for descriptors that epoll
+/// refuses.
 ///
-/// Requested readiness is reported in every turn while it lasts. epoll reports a hang-up even if it is not requested,
-/// so a paused channel would keep the loop busy. A watch that requests nothing therefore receives a hang-up once, and
-/// again only after its interest has changed. A half-close is reported in every turn while it is requested, so a
-/// watcher that has seen a half-close should stop requesting it.
+/// Requested readiness is reported in every turn while it lasts. epoll also reports hang-ups that were not requested,
+/// which would keep the loop busy while a channel is paused, so a watch that requests nothing receives a hang-up once,
+/// and again only after its interest has changed. A requested half-close is also reported in every turn, so a watcher
+/// that has seen it should stop requesting it.
 final class EpollRegistry {
-  /// The token that identifies the loop's own wake-up event.
+  /// The token of the loop's own wake-up event.
   private static let wakeUp = WatchTable.Token.max
-  /// The maximum number of events per turn. Further events are reported in the next turn; the kernel orders them
-  /// fairly.
+  /// The maximum number of events per turn. Further events wait for the next turn; the kernel orders events fairly.
   private static let eventsPerTurn = 256
 
   private let epoll: Int32
   private let wakeUpDescriptor: Int32
   private let events: UnsafeMutableRawPointer
-  // Overlapping access is not checked: the table belongs to one loop and calls no other code while it changes.
+  // Overlapping access is not checked, because the table belongs to one loop and calls no other code while it changes.
   @exclusivity(unchecked) private var table = WatchTable()
   private let polled: PolledDescriptors
-  /// Watches whose interest could not be changed, because the kernel was out of memory.
+  /// Watches whose interest could not be changed because the kernel was out of memory.
   private var unchanged: [EpollWatch] = []
-  /// The interval in nanoseconds after which a failed change is tried again.
+  /// How long to wait before retrying a failed change, in nanoseconds.
   private static let retryInterval: Int64 = 10_000_000
 
   init(polled: PolledDescriptors) throws(SystemError) {
@@ -63,7 +62,7 @@ final class EpollRegistry {
     }
     let code = errno
     table.release(token)
-    // epoll returns this error for regular files, and for the files that umockdev provides in place of USB devices.
+    // epoll returns this error for regular files, and for the files with which umockdev replaces USB devices.
     guard code == EPERM else { throw SystemError("watch descriptor \(descriptor)", code: code) }
     let watch = EpollWatch(
       descriptor: descriptor, interest: interest, means: .polling, handler: handler, registry: self)
@@ -79,7 +78,7 @@ final class EpollRegistry {
       precondition(
         errno != EBADF && errno != ENOENT,
         "a descriptor was closed before its watch was cancelled: \(SystemError.reason(errno))")
-      // The kernel is out of memory; the change is retried in a later turn.
+      // The kernel is out of memory, so the change is retried in a later turn.
       unchanged.append(watch)
     }
   }
@@ -90,7 +89,7 @@ final class EpollRegistry {
     case .epoll(let token):
       table.release(token)
       unchanged.removeAll { $0 === watch }
-      // After any other failure, the watch ends when the descriptor is closed, and its token stays reserved until then.
+      // After any other failure, the watch ends when the descriptor is closed; its token stays reserved until then.
       let done = control(EpollEvent.delete, watch.descriptor, 0, token)
       precondition(
         done || errno != EBADF && errno != ENOENT,
@@ -100,8 +99,8 @@ final class EpollRegistry {
 
   // MARK: - Turns
 
-  /// Waits until a descriptor is ready, ``wake()`` is called or `timeout` nanoseconds have passed (negative: no limit),
-  /// and returns how many events there are for ``dispatch(_:)``.
+  /// Waits until a descriptor is ready, ``wake()`` is called or `timeout` nanoseconds have passed (negative: no limit);
+  /// returns the number of events for ``dispatch(_:)``.
   func wait(timeout: Int64) -> Int {
     if !unchanged.isEmpty {
       let waiting = unchanged
@@ -127,11 +126,11 @@ final class EpollRegistry {
     }
   }
 
-  /// Ends a ``wait(timeout:)`` in progress, or makes the next one return immediately; may be called from any thread.
+  /// Ends the current ``wait(timeout:)``, or makes the next one return immediately; may be called from any thread.
   func wake() {
     var signal: UInt64 = 1
-    // A lost wake-up would leave the loop asleep with work to do. EAGAIN means that a wake-up is already pending, so no
-    // other is needed.
+    // If a wake-up were lost, the loop would sleep despite waiting work. EAGAIN means that a wake-up is already
+    // pending, so another is not needed.
     var tries = 0
     while write(wakeUpDescriptor, &signal, 8) != 8, errno != EAGAIN, tries < 100 { tries += 1 }
   }

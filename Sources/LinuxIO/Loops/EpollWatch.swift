@@ -5,16 +5,16 @@ final class EpollWatch: DescriptorWatch {
   enum Means {
     /// epoll reports the descriptor's events with this token.
     case epoll(token: WatchTable.Token)
-    /// The descriptor is polled, because epoll refuses it.
+    /// epoll refuses the descriptor, so the loop polls it.
     case polling
   }
 
   let descriptor: Int32
   let means: Means
-  // Overlapping access is not checked: a watch belongs to one loop and calls no other code while these properties
-  // change.
+  // Overlapping access is not checked, because a watch belongs to one loop and calls no other code while these
+  // properties change.
   @exclusivity(unchecked) private(set) var interest: Readiness
-  /// The handler; nil after cancellation, so that an event that was already reported is dropped.
+  /// The handler; nil after cancellation, so that events already reported are dropped.
   @exclusivity(unchecked) fileprivate(set) var handler: (any DescriptorHandler)?
   private weak var registry: EpollRegistry?
 
@@ -42,18 +42,18 @@ final class EpollWatch: DescriptorWatch {
 }
 
 extension EpollWatch {
-  /// Releases the handler when the loop is released: the handler may retain this watch, and otherwise neither would
-  /// ever be freed.
+  /// Releases the handler when the loop is released, because the handler may retain this watch, in which case neither
+  /// would ever be freed.
   func loopIsGone() {
     handler = nil
   }
 }
 
-/// Stores one loop's watches, indexed by small numbers that epoll returns with an event.
+/// Stores a loop's watches, indexed by small numbers that epoll returns with each event.
 ///
-/// Numbers are reused, so each token also counts how many times its number has been used. An event that the kernel
-/// reported before its watch was cancelled, and that is handled after another watch got the number (or even the
-/// descriptor), therefore has the wrong count and is dropped.
+/// Numbers are reused, so each token also counts how often its number has been used. If an event was reported before
+/// its watch was cancelled, and another watch has reused the number (or even the descriptor), the count is wrong and
+/// the event is dropped.
 struct WatchTable {
   typealias Token = UInt64
 
@@ -65,8 +65,7 @@ struct WatchTable {
   private var slots: [Slot] = []
   private var free: [Int] = []
 
-  /// Reserves a number. The watch is stored later with ``put(_:at:)``, because the watch must be given its number when
-  /// it is created.
+  /// Reserves a number. The watch is stored later with ``put(_:at:)``, because it needs its number when it is created.
   mutating func reserve() -> Token {
     let index = free.popLast() ?? slots.endIndex
     if index == slots.endIndex { slots.append(Slot()) }
@@ -93,10 +92,10 @@ struct WatchTable {
   private static func index(_ token: Token) -> Int { Int(token & 0xFFFF_FFFF) }
 }
 
-/// Checks descriptors that epoll refuses with EPERM: calls `poll` every millisecond while any of them is watched.
+/// Checks descriptors that epoll refuses with EPERM by calling `poll` every millisecond while any of them is watched.
 ///
-/// Regular files are always ready, so waiting for them is useless. But umockdev simulates USB devices with regular
-/// files, which libusb must check while transfers are pending.
+/// Regular files are always ready, so waiting for them is normally useless, but umockdev simulates USB devices with
+/// regular files, which libusb must check while transfers are pending.
 final class PolledDescriptors {
   private static let tick = Duration.milliseconds(1)
 
@@ -124,7 +123,7 @@ final class PolledDescriptors {
   }
 
   private func ask() {
-    // The loop iterates over a copy: a handler may cancel any watch and add others.
+    // The loop iterates over a copy, because a handler may cancel any watch and add others.
     let current = watches
     for watch in current where !watch.interest.isEmpty {
       var question = pollfd(fd: watch.descriptor, events: Self.mask(watch.interest), revents: 0)

@@ -1,14 +1,14 @@
 import AccessoryCore
 import Glibc
 
-/// Reports signals as events of a loop, for example to shut down in an orderly way on Ctrl-C.
+/// Reports signals as events on a loop, for example for an orderly shutdown on Ctrl-C.
 ///
 /// ```swift
 /// let watch = try SignalWatch([SIGINT, SIGTERM], on: loop) { signal in simulator.detach() }
 /// ```
 ///
-/// The watch blocks the signals on the calling thread and on all threads that it starts later. Threads that were
-/// started earlier would still be interrupted, so create the watch before starting threads.
+/// The watch blocks the signals on the calling thread and on all threads that this thread starts later. Threads started
+/// earlier would still be interrupted, so create the watch before you start threads.
 public final class SignalWatch {
   private let source: WatchedDescriptor
 
@@ -24,7 +24,7 @@ public final class SignalWatch {
     self.source = source
     // The watch lasts until it is closed, even if its creator does not retain it.
     try source.watch(for: .readable, on: loop) { _ in
-      // A signalfd_siginfo has 128 bytes, of which the first four are the signal's number.
+      // A signalfd_siginfo has 128 bytes, the first four of which are the signal number.
       var info = [UInt32](repeating: 0, count: 32)
       while read(source.number, &info, 128) == 128 { onEvent(Int32(info[0])) }
     }

@@ -45,9 +45,9 @@ package final class Monitor<State>: @unchecked Sendable {
     }
   }
 
-  /// Waits until `body` returns a result. `body` is called once at the start and again after each change.
+  /// Waits until `body` returns a result. `body` is called once at the start, and again after each change.
   ///
-  /// - Parameter limit: the longest wait; unlimited by default.
+  /// - Parameter limit: the longest time to wait; unlimited by default.
   /// - Returns: nil if the limit expired first.
   package func wait<Result>(atMost limit: Duration? = nil, _ body: (inout State) -> Result?) -> Result? {
     let end = limit.map(Self.time)
@@ -77,8 +77,8 @@ package final class Monitor<State>: @unchecked Sendable {
 
 /// Starts threads for system calls that may block indefinitely.
 package enum Worker {
-  /// Runs `work` on a new thread. The thread blocks all signals except SIGPIPE, which the kernel sends to the writing
-  /// thread, and crash signals.
+  /// Runs `work` on a new thread. The new thread blocks all signals except crash signals and SIGPIPE, which the kernel
+  /// sends to the writing thread.
   ///
   /// - Throws: an error if no thread can be created.
   package static func start(_ work: @escaping @Sendable () -> Void) throws(SystemError) {
@@ -87,7 +87,7 @@ package enum Worker {
     sigfillset(&mask)
     for signal in [SIGPIPE, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT] { sigdelset(&mask, signal) }
     pthread_sigmask(SIG_SETMASK, nil, &before)
-    // A thread inherits the mask of the thread that creates it.
+    // A new thread inherits the signal mask of its creator.
     pthread_sigmask(SIG_BLOCK, &mask, nil)
     defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
     var thread = pthread_t()
@@ -111,18 +111,18 @@ package enum Worker {
   }
 }
 
-/// Collects work that other threads give to a loop, until the loop takes all of the work at once.
+/// Collects work that other threads pass to a loop, until the loop takes all of it at once.
 ///
-/// Two arrays are swapped, so that steady traffic allocates nothing here. A flag outside the lock shows whether there
-/// is work, because a loop checks twice in every turn and rarely finds any.
+/// The inbox swaps two arrays, so that steady traffic allocates nothing here. A flag outside the lock shows whether
+/// there is work, because a loop checks twice per turn and rarely finds any.
 final class Inbox<Work>: @unchecked Sendable {
   private let given = Locked<[Work]>([])
   private var taken: [Work] = []
-  /// The flag is changed only under the lock.
+  /// The flag changes only under the lock.
   private let isFilled = Atomic<Bool>(false)
 
-  /// Adds work from any thread. Returns true if this is the first work since the last ``takeAll(_:)``, in which case
-  /// the loop may have to be woken.
+  /// Adds work from any thread. Returns true if this is the first work since the last ``takeAll(_:)``, so that the loop
+  /// may have to be woken.
   func add(_ work: Work) -> Bool {
     given.withLock { given in
       given.append(work)
@@ -133,8 +133,8 @@ final class Inbox<Work>: @unchecked Sendable {
 
   var isEmpty: Bool { !isFilled.load(ordering: .acquiring) }
 
-  /// Calls `body` with the work that was added so far, in order. Work added during the call waits for the next call.
-  /// Call this only on the loop.
+  /// Calls `body` with all work added so far, in order. Work added during this call waits for the next call. Call this
+  /// method only on the loop.
   func takeAll(_ body: (Work) -> Void) {
     if isEmpty { return }
     given.withLock { given in

@@ -3,10 +3,11 @@ import AccessoryFormats
 import Glibc
 import Synchronization
 
-/// The event loop in virtual time. This loop has no thread and no descriptors, and jumps from deadline to deadline.
+/// The event loop in virtual time, which has no thread and no descriptors and jumps from deadline to deadline.
 ///
 /// Nothing happens until one of the loop's run methods is called. Work then runs in the order in which it was
-/// scheduled, so two runs with the same seed are identical to the byte. A virtual day with little work takes a second.
+/// scheduled, so two runs with the same seed are identical to the byte. A virtual day with little work takes about a
+/// second.
 ///
 /// ```swift
 /// let loop = VirtualLoop(seed: 7)
@@ -14,18 +15,18 @@ import Synchronization
 /// try loop.runUntilQuiet()
 /// ```
 ///
-/// One turn runs the work passed to ``execute(_:)``, and then the timers that are due; if there is neither, the loop
-/// first jumps to the next deadline. Only one thread may use the loop at a time; only ``execute(_:)`` may be called
-/// from others.
+/// A turn runs the work passed to ``execute(_:)``, and then the timers that are due; if there is neither, the loop
+/// first jumps to the next deadline. Only one thread at a time may use the loop, except that any thread may call
+/// ``execute(_:)``.
 public final class VirtualLoop: EventLoop, @unchecked Sendable {
-  /// Thrown, instead of hanging, if work keeps scheduling more work at the same instant.
+  /// An error that is thrown, instead of hanging, if work keeps scheduling more work at the same instant.
   public struct Livelock: Error, Equatable, CustomStringConvertible {
-    /// The instant at which work keeps being scheduled.
+    /// The instant at which work kept being scheduled.
     public let instant: Instant
     /// The number of turns that ran at that instant.
     public let turns: Int
 
-    /// Creates an error about a livelock at one instant.
+    /// Creates an error for a livelock at an instant.
     public init(instant: Instant, turns: Int) {
       self.instant = instant
       self.turns = turns
@@ -37,7 +38,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     }
   }
 
-  // Overlapping access is not checked, because this runs for every packet: the state belongs to the one thread that is
+  // Overlapping access is not checked, because this code runs for every packet: the state belongs to the one thread
   // inside a step, and no other code is called while the state is written.
 
   /// The virtual time, which starts at 0.
@@ -82,12 +83,12 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   // MARK: - Advancing time
 
-  /// The time of the next work; nil if nothing is scheduled.
+  /// When the next work is due; nil if nothing is scheduled.
   public var nextDeadline: Instant? {
     inbox.isEmpty ? timers.earliest.map { max($0, now) } : now
   }
 
-  /// Runs one turn, jumping to the next deadline if nothing is due earlier.
+  /// Runs one turn, and jumps to the next deadline if nothing is due earlier.
   ///
   /// - Returns: false if there was nothing to do.
   @discardableResult
@@ -107,11 +108,11 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
     while let timer = timers.popDue(at: now, armedBefore: mark) { timer.fire() }
   }
 
-  /// Runs until `condition` holds; the condition is checked before the first turn and after each one.
+  /// Runs until `condition` is true, which is checked before the first turn and after each turn.
   ///
-  /// - Parameter limit: the maximum virtual time to pass; unlimited by default.
-  /// - Returns: false if nothing was left to do or the limit was reached first; in the latter case, the virtual time is
-  ///   at the limit.
+  /// - Parameter limit: the maximum virtual time that may pass; unlimited by default.
+  /// - Returns: false if nothing was left to do or the limit was reached first; if the limit was reached, the virtual
+  ///   time is at the limit.
   @discardableResult
   public func run(until condition: () -> Bool, limit: Duration? = nil) throws(Livelock) -> Bool {
     let end = limit.map { now + $0 } ?? .distantFuture
@@ -132,8 +133,8 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   /// Runs until nothing is scheduled.
   ///
-  /// - Parameter limit: how much virtual time may pass. A peer with a timer that is always pending, such as a watchdog,
-  ///   never becomes idle.
+  /// - Parameter limit: the maximum virtual time that may pass. The loop never becomes quiet if a peer always has a
+  ///   pending timer, such as a watchdog.
   /// - Returns: false if the limit was reached first.
   @discardableResult
   public func runUntilQuiet(limit: Duration = .seconds(86_400)) throws(Livelock) -> Bool {
@@ -150,8 +151,8 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   /// Drops all scheduled work without running it.
   ///
-  /// Scheduled work retains its owners, which retain the loop. A caller that releases a loop with scheduled work must
-  /// call this method; otherwise the work, its owners and the loop would stay in memory.
+  /// Scheduled work retains its owners, which retain the loop. Call this method before you release a loop with
+  /// scheduled work; otherwise, the work, its owners and the loop stay in memory.
   public func dropWork() {
     timers.cancelAll()
     inbox.takeAll { _ in }

@@ -9,30 +9,30 @@ import Glibc
 /// child.closeInput()       // it ends, and the handler is notified
 /// ```
 ///
-/// **When the program ends.** The handler is notified once, after all of the program's output. Any processes that the
-/// program left running have ended by then: a guardian process sends them SIGTERM, and kills any that remain a second
-/// later. Anything that these processes print during this second may be lost.
+/// **When the program ends.** The handler is notified once, after all of the program's output. By then, any processes
+/// that the program left running have ended: a guardian process sends them SIGTERM, and kills those still running a
+/// second later. Output that these processes print during that second may be lost.
 ///
-/// **Stopping it.** ``closeInput()`` and ``terminate(grace:)`` end the program in an orderly way; signals go to its
-/// whole group. The program and everything it started are killed immediately when the last reference to this object is
-/// released, and when this process ends, however it ends. No zombie remains.
+/// **Stopping the program.** ``closeInput()`` and ``terminate(grace:)`` end the program in an orderly way; signals go
+/// to its whole process group. The program and everything it started are killed immediately when this object is
+/// released, and when this process ends for any reason. No zombie remains.
 public final class ChildProcess {
   private enum State {
     case running
-    /// The program has ended, but the handler has paused the output and not yet received all of it.
+    /// The program has ended, but the handler has paused the output before receiving all of it.
     case draining
     case over
   }
 
-  /// How often to check whether the program has ended, if the system offers no descriptor for this.
+  /// How often to check whether the program has ended, if the system offers no descriptor for this purpose.
   private static let tick = Duration.milliseconds(20)
-  /// The maximum number of reads after the program has ended. A pipe holds less than these reads return, so the limit
-  /// cuts off only output from other processes.
+  /// The maximum number of reads after the program has ended. This many reads return more than a pipe holds, so the
+  /// limit can only cut off output of other processes.
   private static let drainingReads = 16
 
-  /// The process ID of the guardian, which ends in the same way as the program.
+  /// The process ID of the guardian, which ends with the program's status or signal.
   public let processID: Int32
-  /// Whether the handler has not yet been notified that the program has ended.
+  /// Whether the handler has yet to be notified of the program's end.
   public var isRunning: Bool { state != .over }
 
   private let loop: any PollingLoop
@@ -42,7 +42,7 @@ public final class ChildProcess {
   private var output: WatchedDescriptor?
   private var errors: WatchedDescriptor?
   private var ending: WatchedDescriptor?
-  /// A pipe to the guardian that carries signals for the program and keeps the program alive; nil once it has ended.
+  /// A pipe to the guardian that keeps the program alive and carries signals for it; nil once the program has ended.
   private var leash: WatchedDescriptor?
   private var ticker: LoopTimer?
   private var terminator: LoopTimer?
@@ -91,8 +91,8 @@ public final class ChildProcess {
 
   // MARK: - Input
 
-  /// Writes as much as the pipe has room for, and returns the number of bytes written. After a partial write, the
-  /// handler is notified when there is room again, or when the program stops reading.
+  /// Writes as much as the pipe has room for, and returns how many bytes were written. After a partial write, the
+  /// handler is notified when there is room again or when the program stops reading.
   public func write(_ bytes: RawSpan) -> Int {
     guard let input, !bytes.isEmpty else { return 0 }
     let count = bytes.withUnsafeBytes { clinux_write_to_pipe(input.number, $0.baseAddress, $0.count) }
@@ -101,7 +101,7 @@ public final class ChildProcess {
       writerWaits = true
       input.change(to: .writable)
     } else {
-      // The failure is reported in a later turn, like all events.
+      // Like all events, the failure is reported in a later turn.
       loop.schedule(after: .zero) { [weak self] in self?.inputBroke() }
     }
     return max(0, count)
@@ -110,7 +110,7 @@ public final class ChildProcess {
   /// Whether ``write(_:)`` may still accept bytes.
   public var takesInput: Bool { input != nil }
 
-  /// Closes the program's input, after all bytes written so far.
+  /// Closes the program's input after all bytes written so far.
   public func closeInput() {
     input = nil
     writerWaits = false
@@ -131,18 +131,18 @@ public final class ChildProcess {
 
   // MARK: - Output
 
-  /// Stops reading the program's output, so the program blocks once the pipe is full.
+  /// Stops reading the program's output, so that the program blocks once the pipe is full.
   public func pauseOutput() {
     isPaused = true
     output?.change(to: [])
   }
 
-  /// Continues to read the program's output.
+  /// Resumes reading the program's output.
   public func resumeOutput() {
     guard isPaused else { return }
     isPaused = false
     output?.change(to: .readable)
-    // The call is deferred to a later turn, because the handler may be running.
+    // The call is deferred to a later turn, because the handler may be running now.
     if state == .draining { loop.schedule(after: .zero) { [weak self] in self?.drain() } }
   }
 
@@ -182,8 +182,8 @@ public final class ChildProcess {
 
   // MARK: - The end
 
-  /// Waits for `grace`, then sends SIGTERM if the program is still running and, after another `grace`, SIGKILL. To ask
-  /// the program to end first, close its input.
+  /// Waits for `grace`, then sends SIGTERM if the program is still running, and SIGKILL after another `grace`. To give
+  /// the program a chance to end first, close its input.
   public func terminate(grace: Duration) {
     guard state == .running, terminator == nil else { return }
     terminator = loop.schedule(after: grace) { [weak self] in
@@ -234,9 +234,9 @@ public final class ChildProcess {
   }
 }
 
-/// Receives a program's events. The handler is called on the loop, never from inside a call to the child.
+/// Receives a program's events. The handler is called on the loop, and never during a call to the child.
 public protocol ChildProcessHandler: AnyObject {
-  /// Called when the program printed bytes, which are valid until this call returns.
+  /// Called when the program printed bytes, which are valid only during this call.
   func child(_ child: ChildProcess, printed bytes: RawSpan)
 
   /// Called when the program wrote to its standard error.
@@ -245,9 +245,9 @@ public protocol ChildProcessHandler: AnyObject {
   /// Called when there is room again after a partial `write`.
   func childTakesInput(_ child: ChildProcess)
 
-  /// Called when the program has stopped reading; the program may continue printing.
+  /// Called when the program has stopped reading; it may continue to print.
   func childClosedInput(_ child: ChildProcess)
 
-  /// Called when the program has ended and all of its output has been reported.
+  /// Called when the program has ended and all its output has been reported.
   func child(_ child: ChildProcess, endedWith ending: ProcessEnding)
 }

@@ -1,19 +1,19 @@
 import AccessoryCore
 import AccessoryFormats
 
-/// Splits a program's output into lines that can be shown.
+/// Splits a program's output into lines that are safe to show.
 ///
-/// A line ends with a line feed; a carriage return before it is dropped. A line over `longestLine` bytes is split.
-/// Invalid UTF-8 is replaced and control characters are escaped, so that a program cannot control a terminal that shows
-/// the timeline.
+/// A line ends with a line feed; a carriage return before the line feed is dropped. Lines longer than `longestLine`
+/// bytes are split. Invalid UTF-8 is replaced and control characters are escaped, so that the program cannot control a
+/// terminal that shows the timeline.
 package struct LineSplitter {
   private let longestLine: Int
   private var rest: [UInt8] = []
 
-  /// Creates a splitter without bytes.
+  /// Creates an empty splitter.
   package init(longestLine: Int = 4_096) { self.longestLine = longestLine }
 
-  /// Takes bytes and calls `emit` with every complete line.
+  /// Adds bytes, and calls `emit` with every line that they complete.
   package mutating func take(_ bytes: RawSpan, _ emit: (String) -> Void) {
     for offset in 0..<bytes.byteCount {
       let byte = bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
@@ -22,7 +22,7 @@ package struct LineSplitter {
     }
   }
 
-  /// Call this when the output has ended: calls `emit` with the last line if that line does not end with a line feed.
+  /// Ends the output, and calls `emit` with the last line if it has no line feed.
   package mutating func end(_ emit: (String) -> Void) {
     if !rest.isEmpty { finish(emit) }
   }

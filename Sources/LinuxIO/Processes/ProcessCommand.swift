@@ -2,17 +2,16 @@ import Glibc
 
 /// A program to start, with its arguments, without a shell.
 public struct ProcessCommand: Equatable, Sendable {
-  /// The program: a path, or a name that is looked up in ``folder`` and on PATH.
+  /// The program: a path, or a name to look up in ``folder`` and then on PATH.
   public var program: String
   /// The arguments, without the program's own name.
   public var arguments: [String]
-  /// All of the program's environment variables.
+  /// The program's complete environment.
   public var environment: [String: String]
   /// The folder in which the program is looked up and runs; nil means this process's working directory.
   public var folder: String?
 
-  /// Creates a command. `environment` is added to the short list of variables that every program gets
-  /// (``usualVariables``).
+  /// Creates a command. `environment` is added to the few variables that every program receives (``usualVariables``).
   public init(
     _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], in folder: String? = nil
   ) {
@@ -23,7 +22,7 @@ public struct ProcessCommand: Equatable, Sendable {
     if let folder { self.environment["PATH"] = "\(searchPath):\(folder)" }
   }
 
-  /// Adds variables in the form used by profiles: `NAME` passes on this process's value, `NAME=VALUE` sets it.
+  /// Adds variables in the form used by profiles: `NAME` passes on this process's value, and `NAME=VALUE` sets a value.
   public mutating func add(variables: [String]) {
     for variable in variables {
       let parts = variable.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -35,10 +34,10 @@ public struct ProcessCommand: Equatable, Sendable {
     }
   }
 
-  /// This process's environment variables that every program receives if they are set; `LC_` stands for all variables
-  /// with this prefix.
+  /// The environment variables of this process that every program receives; `LC_` stands for all variables with that
+  /// prefix.
   ///
-  /// Other variables, such as tokens and passwords, are hidden from programs that handle untrusted bytes.
+  /// All other variables, such as tokens and passwords, are hidden from programs, which may handle untrusted bytes.
   public static let usualVariables = [
     "HOME", "LANG", "LANGUAGE", "LC_", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
   ]
@@ -61,13 +60,12 @@ public struct ProcessCommand: Equatable, Sendable {
   }
 }
 
-/// Finds a program's file.
+/// Finds a program's executable file.
 public enum ProgramFinder {
-  /// Returns the file that `program` names. A path is relative to `folder`; a name is looked up in `folder` first and
-  /// then on PATH.
+  /// Returns the file that `program` refers to. A path is relative to `folder`; a name is looked up first in `folder`
+  /// and then on PATH.
   ///
-  /// - Throws: the reason why the most likely candidate cannot be run, such as a missing file or a missing
-  ///   permission.
+  /// - Throws: the reason the most likely candidate cannot be run, such as a missing file or permission.
   static func find(_ program: String, beside folder: String?, path: String) throws(SystemError) -> String {
     func place(_ name: String, in folder: String?) -> String {
       name.hasPrefix("/") ? name : folder.map { "\($0)/\(name)" } ?? "./\(name)"
@@ -79,7 +77,7 @@ public enum ProgramFinder {
       return file
     }
     var code = ENOENT
-    // An empty entry in PATH means this process's working directory.
+    // An empty entry in PATH means the working directory.
     let entries = path.split(separator: ":", omittingEmptySubsequences: false).map { $0.isEmpty ? "." : String($0) }
     for entry in (folder.map { [$0] } ?? []) + entries {
       let file = "\(entry)/\(program)"
@@ -92,8 +90,8 @@ public enum ProgramFinder {
     throw SystemError("start \(program)", code: code)
   }
 
-  /// Returns why a command cannot be started now; nil if it can. For a shell command, only the first word is checked,
-  /// and only if it is a path.
+  /// Returns the reason a command cannot be started now; nil if it can. For a shell command, only the first word is
+  /// checked, and only if it is a path.
   public static func objection(to command: ProcessCommand) -> SystemError? {
     do {
       _ = try find(command.program, beside: command.folder, path: command.searchPath)
@@ -115,22 +113,22 @@ public enum ProgramFinder {
   }
 }
 
-/// Starts a program with three pipes. This type is separate from ``ChildProcess``, because it needs no loop.
+/// Starts a program with three pipes. Unlike ``ChildProcess``, this type needs no loop.
 ///
-/// Between this process and the program there is a guardian (`CLinux/guardian.c`), which ends everything that the
-/// program started when this process or the program ends.
+/// A guardian process (`CLinux/guardian.c`) runs between this process and the program, and ends everything that the
+/// program started when either of the two ends.
 struct ProcessSpawn: ~Copyable {
-  /// The guardian's process ID; the guardian ends in the same way as the program.
+  /// The process ID of the guardian, which ends with the program's status or signal.
   let processID: pid_t
-  /// This process's end of the program's input, in nonblocking mode and close-on-exec.
+  /// This process's end of the program's input, nonblocking and close-on-exec.
   let input: OwnedDescriptor
   let output: OwnedDescriptor
   let errors: OwnedDescriptor
-  /// The pipe on which signals for the program are written; closing it ends everything immediately.
+  /// The pipe that carries signals for the program; closing it ends everything immediately.
   let leash: OwnedDescriptor
 
-  /// Starts `command`. The program gets exactly three pipes and no other descriptor; it starts with no signal blocked
-  /// or ignored, even if this process blocks or ignores some.
+  /// Starts `command`. The program gets exactly these three pipes and no other descriptors, and starts with no signals
+  /// blocked or ignored, even if this process blocks or ignores some.
   init(_ command: ProcessCommand) throws(SystemError) {
     let path = try ProgramFinder.find(command.program, beside: command.folder, path: command.searchPath)
     let input = try Pipe(keeping: .writing)
@@ -168,15 +166,15 @@ private struct Pipe: ~Copyable {
   }
 
   let ours: OwnedDescriptor
-  /// The program's end of the pipe. Reading and writing it blocks, as programs expect; this process closes its copy
-  /// once the program has started.
+  /// The program's end of the pipe. This end is in blocking mode, as programs expect; this process closes its copy once
+  /// the program has started.
   let theirs: OwnedDescriptor
 
   init(keeping end: End) throws(SystemError) {
     var ends: [Int32] = [-1, -1]
     guard clinux_pipe(&ends) == 0 else { throw .last("make a pipe") }
-    // If this process's standard descriptors are closed, numbers below 3 are free; pipes with these numbers would
-    // overwrite each other when they are moved to the program's standard descriptors.
+    // If this process's standard descriptors are closed, the pipes could get numbers below 3, and would then overwrite
+    // each other when they become the program's standard descriptors.
     let reading = try OwnedDescriptor(Self.aboveStandard(ends[0]), "make a pipe")
     let writing = try OwnedDescriptor(Self.aboveStandard(ends[1]), "make a pipe")
     let number = end == .reading ? reading.number : writing.number
@@ -200,7 +198,7 @@ private struct Pipe: ~Copyable {
   }
 }
 
-/// Zero-terminated C strings, in a list that ends with nil.
+/// A nil-terminated list of C strings.
 private struct CStrings: ~Copyable {
   let pointers: [UnsafeMutablePointer<CChar>?]
 

@@ -5,7 +5,7 @@ import Glibc
 public struct ProcessIdentity: Hashable, Sendable {
   /// The process ID.
   public let pid: Int32
-  /// The time at which the process was started, in the kernel's ticks since boot.
+  /// When the process started, in kernel ticks since boot.
   public let startTime: UInt64
 
   /// Recreates an identity from stored values.
@@ -14,19 +14,19 @@ public struct ProcessIdentity: Hashable, Sendable {
     self.startTime = startTime
   }
 
-  /// Creates the identity of the process that currently has this ID; nil if no such process is visible.
+  /// Creates the identity of the process that now has this ID; nil if no such process is visible.
   public init?(running pid: Int32) {
     guard let start = Self.startTime(of: pid) else { return nil }
     self.init(pid: pid, startTime: start)
   }
 
-  /// This process's identity. If the system's tables are hidden, its start time is 0.
+  /// This process's identity. The start time is 0 if the system's tables are hidden.
   public static var current: ProcessIdentity {
     let pid = getpid()
     return ProcessIdentity(running: pid) ?? ProcessIdentity(pid: pid, startTime: 0)
   }
 
-  /// Whether this process is still running, rather than a later process with the same ID.
+  /// Whether this very process is still running, rather than a later one with the same ID.
   public var isRunning: Bool { ProcessIdentity(running: pid) == self }
 
   /// Returns a process's start time. In `/proc/PID/stat`, the start time is the twentieth word after the process name,
@@ -36,22 +36,22 @@ public struct ProcessIdentity: Hashable, Sendable {
       return nil
     }
     let words = line[line.index(after: end)...].split(separator: UInt8(ascii: " "))
-    // A zombie has ended, although its parent has not reaped it yet.
+    // A zombie has ended, even though its parent has not reaped it yet.
     guard words.count > 19, words[0].first != UInt8(ascii: "Z") else { return nil }
     return UInt64(String(decoding: words[19], as: UTF8.self))
   }
 }
 
-/// Reports, without polling, that a process has ended, for whatever reason.
+/// Reports, without polling, when a process ends for any reason.
 public final class ProcessWatch {
   private let source: WatchedDescriptor
 
-  /// Watches a process; nil if the process has already ended, or if the system cannot report when it ends.
+  /// Watches a process; nil if the process has already ended or the system cannot report its end.
   public init?(_ process: ProcessIdentity, on loop: any PollingLoop, ended: @escaping () -> Void) {
     let descriptor = clinux_open_process(process.pid)
     guard descriptor >= 0 else { return nil }
     source = WatchedDescriptor(taking: descriptor)
-    // The identity is checked only once the process descriptor is open, because the ID cannot be reused from then on.
+    // The identity is checked after the process descriptor is open, because from then on the ID cannot be reused.
     guard process.isRunning else { return nil }
     do {
       try source.watch(for: .readable, on: loop) { [source] _ in
@@ -67,9 +67,10 @@ public final class ProcessWatch {
   public func cancel() { source.close() }
 }
 
-/// Finds the process that has a file or socket open, for messages only.
+/// Finds the process that has a file or socket open; used only in messages.
 ///
-/// The result is nil for processes that are not visible, such as those of other users or in other containers.
+/// The result is nil if the process is not visible, for example because it belongs to another user or runs in another
+/// container.
 enum ProcessTable {
   static func listener(onUnixPath path: String) -> Int32? {
     let wanted = resolved(path)

@@ -3,21 +3,21 @@ import Glibc
 
 /// A lock on the file `PATH.lock`, held while a listener listens at PATH.
 ///
-/// Without the lock, two processes that find the socket of a dead process would both replace that socket, and the
-/// second process would remove the first one's socket. The kernel releases the lock when the process ends, however it
-/// ends. A killed process leaves its lock file behind, and the next process reuses the file.
+/// Without the lock, two processes could both find the socket of a dead process and replace it; the second would then
+/// remove the socket of the first. The kernel releases the lock when the process ends, for any reason. A killed process
+/// leaves its lock file behind, and the next process reuses the file.
 ///
-/// The file contains one line, `easim PID`. A file with other contents is not easim's and is left alone.
+/// The file contains the line `easim PID`. A file with any other content does not belong to easim and is left alone.
 final class PathLock {
   enum Problem: Error {
-    /// Another process holds the lock; the value is its process ID, if the file contains one.
+    /// Another process holds the lock; the value is its process ID, if the file contains it.
     case held(pid: Int32?)
     case isForeign(String)
     case system(SystemError)
   }
 
   private static let mark = "easim "
-  /// How many times to reopen the file if its owner has just removed it.
+  /// How often to reopen the file if its owner has just removed it.
   private static let attempts = 100
 
   private let path: String
@@ -39,8 +39,8 @@ final class PathLock {
 
   func release() {
     guard descriptor >= 0 else { return }
-    // The file is removed before unlocking, so that a process that has just opened the file can see that the file is no
-    // longer at the path.
+    // The file is removed before it is unlocked, so that a process that has just opened it can see that it is no longer
+    // at the path.
     if Self.isStill(descriptor, at: path) { unlink(path) }
     close(descriptor)
     descriptor = -1
@@ -71,12 +71,13 @@ final class PathLock {
     guard isStill(file, at: path) else { return false }
     let text = Array("\(mark)\(getpid())\n".utf8)
     ftruncate(file, 0)
-    // If the write fails, the only effect is that another process's message lacks the ID.
+    // If the write fails, the only effect is that other processes' messages lack the ID.
     _ = text.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
     return true
   }
 
-  /// Returns true if the file is a lock: owned by this user or root, and containing easim's line or, briefly, nothing.
+  /// Returns true if the file is a lock file: owned by this user or root, and either containing easim's line or,
+  /// briefly, empty.
   private static func isOurs(_ file: Int32) throws(Problem) -> Bool {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw .system(.last("look at a lock")) }

@@ -1,11 +1,12 @@
 import AccessoryCore
 import Glibc
 
-/// Connects a stream socket: looks up the name if needed, tries each address without blocking, and reports one result.
+/// Connects a stream socket: resolves the name if necessary, tries each address without blocking, and reports one
+/// result.
 final class SocketConnector: Connecting, DescriptorHandler {
   typealias Completion = (Transports.Answer) -> Void
 
-  /// How long to wait if a unix listener's backlog is full; the kernel does not report when the backlog has room again.
+  /// How long to wait if a unix listener's backlog is full; the kernel does not report when there is room again.
   private static let retryPause = Duration.milliseconds(10)
 
   enum Destination {
@@ -14,7 +15,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   }
 
   private enum State {
-    /// The connector is about to try the first remaining address, or is waiting for the addresses.
+    /// The connector is waiting for the addresses, or is about to try the first remaining one.
     case waiting
     case connecting(Int32, any DescriptorWatch)
     case over
@@ -41,7 +42,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
     self.options = options
     self.timeout = timeout
     self.completion = completion
-    // The timer, the look-up and the watch keep the connector alive.
+    // The timer, the name resolution and the watch keep the connector alive.
     attempt = loop.schedule(after: .zero) {
       self.attempt = nil
       self.begin(destination)
@@ -129,7 +130,7 @@ final class SocketConnector: Connecting, DescriptorHandler {
   private func succeed(_ socket: Int32) {
     SocketOptions.apply(options, to: socket)
     let peer = PeerDescription(address: address, process: PeerProcess(ofUnixSocket: socket))
-    // The kernel knows the user of a unix listener. The user of a TCP listener is known only after the listener has
+    // The kernel knows the user of a unix listener immediately, but that of a TCP listener only after the listener has
     // accepted the connection.
     if case .unix = address, !options.allowsOtherUsers, let reason = TrustedUsers().refusal(ofServer: peer.process) {
       close(socket)
@@ -209,11 +210,11 @@ struct SocketAddress {
 }
 
 /// Resolves host names to socket addresses. Numeric addresses and `localhost` are resolved immediately; other names are
-/// looked up on a separate thread, because the system's resolver may block for any length of time.
+/// resolved on a separate thread, because the system's resolver may block for any length of time.
 enum NameResolver {
   struct Failure: Error { let reason: String }
 
-  /// Returns the addresses for a numeric host or `localhost`; nil for a name that would have to be looked up.
+  /// Returns the addresses of a numeric host or `localhost`; nil for any other name.
   static func known(_ host: String, port: UInt16) -> [SocketAddress]? {
     let hosts = host.lowercased() == "localhost" ? ["127.0.0.1", "::1"] : [host]
     let addresses = hosts.flatMap { (try? lookUp($0, port: port, flags: AI_NUMERICHOST).get()) ?? [] }

@@ -1,7 +1,8 @@
 import AccessoryCore
 import Glibc
 
-/// A listening stream socket of any family: accepts connections, examines each peer, and passes it on or refuses it.
+/// A listening stream socket of any family, which accepts connections, examines each peer, and then delivers or refuses
+/// the connection.
 final class SocketListener: Listener, DescriptorHandler {
   struct Family {
     /// Identifies the peer and decides whether to refuse the connection.
@@ -27,7 +28,7 @@ final class SocketListener: Listener, DescriptorHandler {
     _ socket: consuming OwnedDescriptor, address: Address, on loop: any PollingLoop, options: TransportOptions,
     family: Family, onEvent: @escaping (ListenerEvent) -> Void
   ) throws {
-    // Linux gives accepted connections these options, except for the buffers of unix sockets.
+    // On Linux, accepted connections inherit these options, except for the buffer sizes of unix sockets.
     SocketOptions.apply(options, to: socket.number)
     guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemError.last("listen") }
     self.address = address
@@ -58,8 +59,8 @@ final class SocketListener: Listener, DescriptorHandler {
   }
 
   func descriptorReady(_ readiness: Readiness) {
-    // Each turn accepts only one connection: a flood of new ones then leaves time for existing ones, and a check for
-    // another would delay this one's first bytes.
+    // Each turn accepts only one connection: otherwise, a flood of new connections would leave no time for existing
+    // ones, and checking for another connection would delay the first bytes of this one.
     let (accepted, from) = SocketAddress.filled { clinux_accept(descriptor, $0, $1) }
     guard accepted >= 0 else { return acceptFailed(errno) }
     cannotAccept = false
@@ -77,7 +78,7 @@ final class SocketListener: Listener, DescriptorHandler {
     switch code {
     case EAGAIN, EINTR, ECONNABORTED: return
     default:
-      // The unaccepted connection stays in the backlog and would be reported again immediately, so listening pauses.
+      // The connection stays in the backlog and would be reported again immediately, so listening pauses.
       watch?.change(to: [])
       loop.schedule(after: Self.pause) { [weak self] in self?.watch?.change(to: .readable) }
       if !cannotAccept { onEvent?(.cannotAccept(SystemError("accept at \(address)", code: code))) }
@@ -92,9 +93,11 @@ enum SocketOptions {
       set(SO_SNDBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
       set(SO_RCVBUF, of: SOL_SOCKET, to: Int32(clamping: size), on: socket)
     }
-    // The link itself decides when to combine packets. TCP options fail harmlessly on unix sockets.
+    // TCP_NODELAY is set because the link itself decides when to combine packets. Setting TCP options on unix sockets
+    // fails harmlessly.
     set(TCP_NODELAY, of: Int32(IPPROTO_TCP), to: 1, on: socket)
-    // iAP2 has no keep-alive, and a machine that is switched off sends nothing; TCP detects this within a minute.
+    // iAP2 has no keep-alive, and a machine that was switched off sends nothing; with this option, TCP detects that
+    // within a minute.
     set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1, on: socket)
     set(TCP_KEEPIDLE, of: Int32(IPPROTO_TCP), to: 30, on: socket)
     set(TCP_KEEPINTVL, of: Int32(IPPROTO_TCP), to: 10, on: socket)
@@ -106,7 +109,7 @@ enum SocketOptions {
     setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Returns a socket's pending error; reading clears it.
+  /// Returns a socket's pending error, and clears it.
   static func pendingError(of socket: Int32) -> Int32 {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -114,7 +117,7 @@ enum SocketOptions {
   }
 }
 
-/// Listens on a TCP port: by default only for this machine, and only for processes of this user and root.
+/// Listens on a TCP port; by default, only processes of this user and root on this machine can connect.
 package enum TCPListener {
   static func open(
     host: String, port: UInt16, on loop: any PollingLoop, options: TransportOptions,
@@ -169,7 +172,7 @@ package enum TCPListener {
 }
 
 extension SocketAddress {
-  /// Whether the address is known to be this machine.
+  /// Whether the address is known to be on this machine.
   var isLoopback: Bool { TCPEndpoint(self)?.isLoopback ?? false }
 
   /// The numeric address; nil if it is not an internet address.

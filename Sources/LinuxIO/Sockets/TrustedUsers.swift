@@ -2,13 +2,13 @@ import AccessoryCore
 import AccessoryFormats
 import Glibc
 
-/// The users on this machine who are trusted at the other end of a socket: root, this process's user and, if this
-/// process was started through sudo, the user who called sudo.
+/// The users on this machine that are trusted at the other end of a socket: root, this process's user, and, if this
+/// process was started through sudo, the user that called sudo.
 package struct TrustedUsers: Equatable, Sendable {
   private let users: Set<UInt32>
 
-  /// - Parameters: - user: this process's user. - sudoUser: the value that sudo left in `SUDO_UID`, used only if this
-  ///   process runs as root.
+  /// - Parameters: - user: this process's user. - sudoUser: the value of `SUDO_UID`, which is used only if this process
+  ///   runs as root.
   package init(user: UInt32 = geteuid(), sudoUser: String? = getenv("SUDO_UID").map { String(cString: $0) }) {
     let caller = user == 0 ? sudoUser.flatMap { UInt32($0) } : nil
     users = Set([0, user] + (caller.map { [$0] } ?? []))
@@ -16,23 +16,23 @@ package struct TrustedUsers: Equatable, Sendable {
 
   package func contains(_ user: UInt32) -> Bool { users.contains(user) }
 
-  /// Returns all trusted users as part of a sentence, such as "root and user 1000". `word` precedes the last user.
+  /// Returns all trusted users as part of a sentence, such as "root and user 1000". `word` goes before the last user.
   package func names(_ word: String = "and") -> String {
     let others = users.filter { $0 != 0 }.sorted().map { "user \($0)" }
     return (["root"] + others).joined(separator: " \(word) ")
   }
 }
 
-/// Decides whether the other end of a socket is trusted; each function returns the reason for a refusal, or nil.
+/// Decides whether the other end of a socket is trusted; each method returns the reason for a refusal, or nil.
 extension TrustedUsers {
-  /// Checks the process at the other end of a unix socket; nil means that the process is unknown.
+  /// Checks the process at the other end of a unix socket; nil stands for an unknown process.
   package func refusal(of process: PeerProcess?) -> String? {
     guard let process else { return unknown }
     return contains(process.user) ? nil : other(process.user)
   }
 
-  /// Checks the other end of a TCP connection. Whether other machines are allowed depends on
-  /// ``TransportOptions/allowsRemote``.
+  /// Checks the other end of a TCP connection. ``TransportOptions/allowsRemote`` decides whether other machines are
+  /// allowed.
   package func refusal(of peer: TCPPeer) -> String? {
     switch peer {
     case .remote: nil
@@ -41,7 +41,7 @@ extension TrustedUsers {
     }
   }
 
-  /// Checks the process that listens at the address to which this process has connected.
+  /// Checks the process that listens at the address that this process has connected to.
   package func refusal(ofServer process: PeerProcess?) -> String? {
     guard let process else { return "the system does not show which user it belongs to" }
     return contains(process.user) ? nil : "it belongs to user \(process.user), and only \(names()) are trusted"
@@ -56,11 +56,11 @@ extension TrustedUsers {
 
 /// The user at the other end of a TCP connection.
 ///
-/// TCP does not transmit the user. If both ends are on one machine, the kernel knows the user of the process that
-/// created the other socket, for both the accepting and the connecting side.
+/// TCP itself does not transmit the user. However, if both ends are on one machine, the kernel knows which user's
+/// process created the other socket, whichever end accepted the connection.
 ///
-/// `sock_diag` asks the kernel about this one socket. If the kernel has no such interface, `/proc/net/tcp` and `tcp6`
-/// are read, which takes milliseconds per connection, so a flood of connections would hold up the loop.
+/// `sock_diag` asks the kernel for this one socket. If the kernel lacks that interface, `/proc/net/tcp` and `tcp6` are
+/// read, which takes milliseconds per connection, so a flood of connections would block the loop.
 ///
 /// ```swift
 /// switch TCPPeer(of: descriptor) {
@@ -70,16 +70,17 @@ extension TrustedUsers {
 /// }
 /// ```
 ///
-/// A server's user is known only after the server has accepted the connection; until then, that user is ``unknown``.
+/// A server's user is known only after the server has accepted the connection; until then, the result is ``unknown``.
 package enum TCPPeer: Hashable, Sendable {
   /// The other socket is on this machine, and a process of this user created it.
   case user(UInt32)
-  /// The other socket is on this machine and belongs to no process, because it is not accepted yet or already closed.
+  /// The other socket is on this machine but belongs to no process, because it has not been accepted yet or is already
+  /// closed.
   case unknown
   case remote
 
-  /// How many times the kernel's tables are read before a local socket counts as not listed. The tables are read in
-  /// pieces, so a line can be missed while others appear and disappear.
+  /// How often the kernel's tables are read before a local socket counts as missing. The tables are read in pieces, so
+  /// a line can be missed while other lines appear and disappear.
   private static let attempts = 3
 
   /// Finds the owner of the socket at the other end of this connected socket.
@@ -94,7 +95,7 @@ package enum TCPPeer: Hashable, Sendable {
     if let owner = far.owner(connectedTo: near) {
       self = owner.hasProcess ? .user(owner.user) : .unknown
     } else if near.owner(connectedTo: far) != nil {
-      // The kernel's interface works but found nothing, so no process has the socket at the other end.
+      // The kernel's interface works but found nothing, so no process owns the socket at the other end.
       self = far.isHere(for: near) ? .unknown : .remote
     } else {
       self.init(at: far, connectedTo: near) { TCPSocketTable.read($0) }
@@ -114,7 +115,7 @@ package enum TCPPeer: Hashable, Sendable {
   }
 }
 
-/// A TCP address and port. An IPv4 address in IPv6 form (`::ffff:127.0.0.1`) is equal to the plain IPv4 address.
+/// A TCP address and port. An IPv4 address in IPv6 form (`::ffff:127.0.0.1`) equals the plain IPv4 address.
 struct TCPEndpoint: Hashable, Sendable {
   /// The address: 4 or 16 bytes in network order.
   let host: [UInt8]
@@ -128,7 +129,7 @@ struct TCPEndpoint: Hashable, Sendable {
     self.port = port
   }
 
-  /// Creates an endpoint; nil if the address belongs to another family.
+  /// Creates an endpoint; nil if the address is of another family.
   init?(_ address: SocketAddress) {
     let read = address.with { name, _ -> (host: [UInt8], port: UInt16)? in
       switch Int32(name.pointee.sa_family) {
@@ -147,13 +148,14 @@ struct TCPEndpoint: Hashable, Sendable {
     self.init(host: read.host, port: read.port)
   }
 
-  /// Whether the address is known to be this machine.
+  /// Whether the address is known to be on this machine.
   var isLoopback: Bool { host.count == 4 ? host[0] == 127 : host.last == 1 && host.dropLast().allSatisfy { $0 == 0 } }
 
-  /// Returns true if the address belongs to the machine at the other end of the connection.
+  /// Returns true if this address belongs to the same machine as `near`, the connection's other end.
   func isHere(for near: TCPEndpoint) -> Bool { isLoopback || host == near.host }
 
-  /// Uses `sock_diag` to find the owner of the socket at this end; nil if there is none or the kernel lacks it.
+  /// Finds the owner of this end's socket through `sock_diag`; nil if there is no owner or the kernel lacks the
+  /// interface.
   func owner(connectedTo other: TCPEndpoint) -> TCPSocketTable.Owner? {
     guard host.count == other.host.count else { return nil }
     var (user, inode): (UInt32, UInt32) = (0, 0)
@@ -162,8 +164,8 @@ struct TCPEndpoint: Hashable, Sendable {
     return TCPSocketTable.Owner(user: user, hasProcess: inode != 0)
   }
 
-  /// Returns the endpoint in the format of the kernel's tables: words of four bytes in this machine's own byte order,
-  /// in hexadecimal digits.
+  /// Returns the endpoint as the kernel's tables show it: in hexadecimal, as words of four bytes in this machine's byte
+  /// order.
   func text(in kind: TCPSocketTable.Kind) -> String? {
     let bytes: [UInt8]
     switch (kind, host.count) {
@@ -183,7 +185,7 @@ struct TCPEndpoint: Hashable, Sendable {
 ///
 /// ```
 ///   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-///    0: 0100007F:0CA8 0100007F:A3C4 01 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000 20
+///    0: 0100007F:0CA8 0100007F:A3C4 01 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000000000000000
 /// ```
 struct TCPSocketTable {
   enum Kind: String, CaseIterable {
@@ -193,7 +195,7 @@ struct TCPSocketTable {
 
   struct Owner: Equatable {
     var user: UInt32
-    /// Whether a process owns the socket; if none does, the user is 0 and meaningless.
+    /// Whether a process owns the socket; if not, the user is 0 and meaningless.
     var hasProcess: Bool
   }
 
@@ -203,8 +205,8 @@ struct TCPSocketTable {
   /// Reads the current table; empty if it cannot be read.
   static func read(_ kind: Kind) -> Self { Self(kind: kind, text: SmallFile.read(kind.rawValue, limit: .max) ?? []) }
 
-  /// Returns the owner of the socket at one end of a connection; nil if the table has no line for the socket, or the
-  /// line is unreadable. A socket that belongs to a process is preferred to one in TIME_WAIT.
+  /// Returns the owner of the socket at one end of a connection; nil if the table has no readable line for the socket.
+  /// A socket that belongs to a process is preferred to a socket in TIME_WAIT.
   func owner(of end: TCPEndpoint, connectedTo other: TCPEndpoint) -> Owner? {
     guard let end = end.text(in: kind), let other = other.text(in: kind) else { return nil }
     let ends = Array(": \(end) \(other) ".utf8)
@@ -220,7 +222,7 @@ struct TCPSocketTable {
     return found
   }
 
-  /// Finds the next occurrence of these bytes. A table may have ten thousand lines, so other lines are not parsed.
+  /// Finds the next occurrence of these bytes. Other lines are not parsed, because a table may have ten thousand lines.
   private func place(of bytes: [UInt8], from start: Int) -> Int? {
     text.withUnsafeBytes { all in
       bytes.withUnsafeBytes { wanted in

@@ -1,11 +1,11 @@
 import AccessoryCore
 import Glibc
 
-/// Listens on a unix socket for the user's own processes; the socket's file has mode 0600.
+/// Listens on a unix socket, whose file has mode 0600, for processes of this user.
 ///
-/// A dead process's socket file is replaced, but a socket on which a process listens is not. To check without
-/// disturbing a listener, a datagram socket tries to connect: a live listener answers "wrong type", a dead one
-/// "refused". A ``PathLock`` keeps two processes from replacing the file at the same time.
+/// The listener replaces the socket file of a dead process, but not a socket on which a process listens. To check
+/// without disturbing a listener, a datagram socket tries to connect: a live listener makes this fail with "wrong
+/// type", a dead one with "refused". A ``PathLock`` prevents two processes from replacing the file at the same time.
 package enum UnixListener {
   static func open(
     path: String, on loop: any PollingLoop, options: TransportOptions, onEvent: @escaping (ListenerEvent) -> Void
@@ -19,7 +19,7 @@ package enum UnixListener {
       let socket = try OwnedDescriptor(
         socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0),
         "make a unix socket")
-      // The socket's mode becomes the mode of the new file, so that the file is never accessible to others.
+      // The new file takes over the socket's mode, so it is never accessible to others.
       fchmod(socket.number, 0o600)
       try bind(socket.number, to: name, path: path, address: address)
       let family = family(address: address, file: FileIdentity(path: path), lock: lock, options: options)
@@ -27,7 +27,7 @@ package enum UnixListener {
         return try SocketListener(
           socket, address: address, on: loop, options: options, family: family, onEvent: onEvent)
       } catch {
-        // The socket is bound, so the file is this listener's and must be removed.
+        // The socket is bound, so the file belongs to this listener and must be removed.
         unlink(path)
         throw error
       }
@@ -66,13 +66,13 @@ package enum UnixListener {
 
   enum Occupant {
     case live
-    /// The path is unused, or leads to a socket whose process has ended.
+    /// The path is unused, or refers to a socket whose process has ended.
     case dead
-    /// The path leads to a file that is not a socket.
+    /// The path refers to a file that is not a socket.
     case other
   }
 
-  /// Returns true if a process listens on the socket at a path, or if that cannot be determined.
+  /// Returns true if a process listens on the socket at the path, or if that cannot be determined.
   package static func isListened(at path: String) -> Bool {
     guard let name = SocketAddress(unixPath: path) else { return false }
     return ((try? occupant(of: name, path: path)) ?? .live) != .dead
@@ -99,7 +99,7 @@ package enum UnixListener {
         let peer = PeerDescription(address: address, process: process)
         return (peer, options.allowsOtherUsers ? nil : TrustedUsers().refusal(of: process))
       },
-      // Only this listener's file is removed, because another process may have replaced it.
+      // Only this listener's own file is removed, because another process may have replaced it.
       cleanUp: {
         if let file, FileIdentity(path: file.path) == file { unlink(file.path) }
         lock?.release()
@@ -107,7 +107,7 @@ package enum UnixListener {
   }
 }
 
-/// The device and inode numbers of a file, which tell whether the file at a path has been replaced.
+/// A file's device and inode numbers, which show whether the file at a path has been replaced.
 struct FileIdentity: Equatable {
   let path: String
   let isSocket: Bool

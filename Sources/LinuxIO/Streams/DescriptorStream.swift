@@ -3,8 +3,8 @@ import Glibc
 
 /// A ``ByteStream`` over descriptors: stdin and stdout, or a connected socket.
 ///
-/// The loop never blocks on a descriptor. Descriptors that are shared with other processes are not put into nonblocking
-/// mode, because the mode belongs to the open file, not to the descriptor. Each kind is read and written differently:
+/// The loop never blocks on a descriptor. Descriptors shared with other processes are not made nonblocking, because the
+/// mode belongs to the open file, not to the descriptor. Each kind of descriptor is read and written differently:
 ///
 /// | kind | read | written |
 /// |---|---|---|
@@ -22,7 +22,7 @@ package final class DescriptorStream: ByteStream {
   private var isWanted = false
   private var isOffering = false
   private var isAskedAgain = false
-  /// How the input ended; this is reported after the kept bytes.
+  /// How the input ended, which is reported after the kept bytes.
   private var end: InputEnd?
 
   private enum InputEnd {
@@ -34,7 +34,7 @@ package final class DescriptorStream: ByteStream {
     try DescriptorStream(input: STDIN_FILENO, output: STDOUT_FILENO, on: loop)
   }
 
-  /// Creates a stream over two descriptors, which remain the caller's.
+  /// Creates a stream over two descriptors, which the caller still owns.
   package init(input: Int32, output: Int32, on loop: any PollingLoop) throws {
     self.loop = loop
     switch DescriptorKind(of: input) {
@@ -57,12 +57,13 @@ package final class DescriptorStream: ByteStream {
     }
   }
 
-  /// Creates a stream that takes over a connected socket in nonblocking mode. The stream first delivers `read`, the
-  /// bytes already read from that socket.
+  /// Creates a stream that takes over a connected, nonblocking socket. The stream first delivers `read`, which contains
+  /// bytes already read from the socket.
   package init(takingSocket socket: Int32, after read: [UInt8] = [], on loop: any PollingLoop) throws {
     self.loop = loop
     kept.append(contentsOf: read)
-    // The descriptor is duplicated: epoll accepts a descriptor only once, and the directions end separately.
+    // The descriptor is duplicated, because epoll accepts each descriptor only once and the two directions end
+    // separately.
     let other = fcntl(socket, F_DUPFD_CLOEXEC, 0)
     let code = errno
     do {
@@ -94,7 +95,7 @@ package final class DescriptorStream: ByteStream {
 
   package var unread: Int { kept.count }
 
-  /// Offers the kept bytes again, and then continues reading.
+  /// Offers the kept bytes again, and then resumes reading.
   package func resumeReading() {
     isWanted = true
     offer()
@@ -127,7 +128,7 @@ package final class DescriptorStream: ByteStream {
     reportEnd()
   }
 
-  /// Offers the kept bytes. If the handler resumes reading during the call, they are offered again afterwards.
+  /// Offers the kept bytes. If the handler resumes reading during the call, the bytes are offered again afterwards.
   private func offer() {
     isAskedAgain = true
     guard !isOffering else { return }
@@ -171,7 +172,7 @@ package final class DescriptorStream: ByteStream {
   }
 }
 
-/// Determines how a descriptor can be read and written without waiting.
+/// Determines how to read and write a descriptor without waiting.
 enum DescriptorKind {
   case socket
   case pipe
@@ -188,7 +189,7 @@ enum DescriptorKind {
     }
   }
 
-  /// Opens the same pipe a second time, in nonblocking mode; nil if the system refuses.
+  /// Opens the pipe a second time, in nonblocking mode; nil if the system refuses.
   static func reopen(_ descriptor: Int32, _ mode: Int32) -> Int32? {
     let own = open("/proc/self/fd/\(descriptor)", mode | O_NONBLOCK | O_CLOEXEC)
     return own >= 0 ? own : nil
@@ -198,7 +199,7 @@ enum DescriptorKind {
 /// The input of a ``DescriptorStream``.
 protocol ByteSource: AnyObject {
   var received: (RawSpan) -> Void { get set }
-  /// Called once, with 0 at EOF, or with the error.
+  /// Called once, with 0 at EOF or with an error number.
   var ended: (Int32) -> Void { get set }
   func change(isWanted: Bool)
   func close()
@@ -207,7 +208,7 @@ protocol ByteSource: AnyObject {
 /// The output of a ``DescriptorStream``.
 protocol ByteSink: AnyObject {
   var isWritable: () -> Void { get set }
-  /// Called once, in a later turn, with the error.
+  /// Called once, in a later turn, with an error number.
   var broke: (Int32) -> Void { get set }
   var isFlushed: () -> Void { get set }
   /// Accepts as many bytes as fit.

@@ -31,7 +31,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
   func descriptorReady(_ readiness: Readiness) {
     guard isWanted, !readiness.isDisjoint(with: [.readable, .hangup]) else { return }
     let (count, code) = loop.withReadBuffer { buffer -> (Int, Int32) in
-      // At most half a buffer is read, to limit how many bytes are kept if the reader accepts none.
+      // At most half of the buffer is read, to limit how many bytes must be kept if the reader accepts none.
       let room = buffer.count / 2
       let count =
         kind == .socket
@@ -42,7 +42,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
       return (count, code)
     }
     if count > 0 || (count < 0 && (code == EAGAIN || code == EINTR)) { return }
-    // When the other side of a terminal is closed, reading fails with an error.
+    // Reading a terminal whose other side is closed fails with an error.
     ended(count == 0 || code == EIO && kind == .terminal ? 0 : code)
   }
 
@@ -60,7 +60,7 @@ final class PolledSource: ByteSource, DescriptorHandler {
   }
 }
 
-/// Writes to a socket, or to a pipe opened in nonblocking mode.
+/// Writes to a socket, or to a pipe that was reopened in nonblocking mode.
 final class PolledSink: ByteSink, DescriptorHandler {
   var isWritable: () -> Void = {}
   var broke: (Int32) -> Void = { _ in }
@@ -108,7 +108,7 @@ final class PolledSink: ByteSink, DescriptorHandler {
   }
 
   func descriptorReady(_ readiness: Readiness) {
-    // The reader is gone; this is detected even when there is nothing to write.
+    // The reader is gone, which is detected even if there is nothing to write.
     if readiness.contains(.hangup) { return breakLater(EPIPE) }
     guard isWaiting, readiness.contains(.writable) else { return }
     isWaiting = false
@@ -118,7 +118,7 @@ final class PolledSink: ByteSink, DescriptorHandler {
 
   func finish() {
     guard watch != nil else { return }
-    // Without this call, a socket shared with other processes would stay open until the last of them closes it.
+    // A socket shared with other processes would otherwise stay open until the last of them closes it.
     if isSocket, owns { shutdown(descriptor, Int32(SHUT_WR)) } else { close() }
     loop.schedule(after: .zero) { [weak self] in self?.isFlushed() }
   }
@@ -137,7 +137,7 @@ final class ThreadSource: ByteSource {
 
   private struct State {
     var isWanted = false
-    /// Whether a block has been read but not yet taken by the loop.
+    /// Whether a block has been read that the loop has not taken yet.
     var isFull = false
     var isClosed = false
   }
@@ -189,7 +189,7 @@ final class ThreadSource: ByteSource {
   func close() { state.change { $0.isClosed = true } }
 }
 
-/// Writes to a terminal, file or device on a thread, because a write may block for any length of time.
+/// Writes to a terminal, file or device on a thread, because writes may block for any length of time.
 final class ThreadSink: ByteSink {
   private static let limit = 256 * 1024
 

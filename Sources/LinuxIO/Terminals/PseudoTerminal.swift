@@ -1,15 +1,15 @@
 import AccessoryCore
 import Glibc
 
-/// Offers an accessory on a pseudo terminal, for any program that can open a serial line.
+/// Offers an accessory on a pseudo terminal, to any program that can open a serial line.
 ///
-/// A pty does not report when its other end is opened, so an inotify watch is used: the first opening counts as
-/// plugging in. Each host gets its own terminal: as soon as a terminal is opened, the path leads to a new one, without
-/// the bytes and settings of the last host.
+/// A pty does not report when its other side is opened, so inotify watches for that; the first opening counts as
+/// plugging in. Each host gets its own terminal: as soon as one is opened, the path is made to lead to a new one, which
+/// has none of the previous host's bytes and settings.
 ///
 /// When the host closes the terminal, the simulator's channel ends with ``ChannelEnd/closedByPeer``, because a terminal
-/// cannot report any other reason. When the simulator closes its side, the host reads EOF, and the kernel drops
-/// whatever the host has not read, as if a cable were unplugged.
+/// cannot report any other reason. When the simulator closes its side, the host reads EOF and the kernel drops whatever
+/// the host has not read, as if a cable were unplugged.
 final class PtyListener: Listener, DescriptorHandler {
   private struct Waiting {
     let end: Int32
@@ -68,7 +68,7 @@ final class PtyListener: Listener, DescriptorHandler {
     if let failure { onEvent?(.ended(failure)) }
   }
 
-  /// Creates the next terminal; if that fails, removes the link and returns the error.
+  /// Creates the next terminal; on failure, removes the link and returns the error.
   private func replaceTerminal(_ opened: Waiting) -> TransportError? {
     do {
       try makeTerminal(after: opened.name)
@@ -83,7 +83,7 @@ final class PtyListener: Listener, DescriptorHandler {
     }
   }
 
-  /// Creates a terminal that waits to be opened, in place of the terminal named `former`.
+  /// Creates a terminal that waits to be opened, to replace the terminal `former`.
   private func makeTerminal(after former: String?) throws {
     let terminal = try PseudoTerminal()
     let name = terminal.name
@@ -120,9 +120,9 @@ final class PtyListener: Listener, DescriptorHandler {
   }
 }
 
-/// A pseudo terminal: the simulator's side, and the name by which a host opens the other side.
+/// A pseudo terminal: the simulator's side, and the name under which a host opens the other side.
 ///
-/// The terminal is raw from the start, so that bytes that a host sends before setting it up are not echoed.
+/// The terminal is raw from the start, so that it does not echo bytes that a host sends before setting it up.
 struct PseudoTerminal: ~Copyable {
   let end: OwnedDescriptor
   let name: String
@@ -135,17 +135,17 @@ struct PseudoTerminal: ~Copyable {
     self.end = end
   }
 
-  /// Returns the descriptor for the simulator's side and closes everything else.
+  /// Returns the descriptor of the simulator's side and closes everything else.
   consuming func takeEnd() -> Int32 {
     end.release()
   }
 }
 
-/// A symbolic link to a pseudo terminal. The link keeps its path while the terminal's number changes.
+/// A symbolic link to a pseudo terminal, which keeps its path while the terminal's number changes.
 ///
-/// A killed accessory cannot remove its symbolic link, and the kernel soon reuses the number for another accessory or a
-/// shell. A terminal with a reused number is younger than the link, which shows that the link is stale: the change time
-/// of a terminal's file is its creation time, which traffic does not change.
+/// A killed accessory cannot remove its link, and the kernel soon gives the terminal's number to another accessory or a
+/// shell. A link that is older than its terminal is therefore stale. The change time of a terminal's file is its
+/// creation time, because traffic does not change it.
 struct TerminalLink {
   let path: String
 
@@ -161,7 +161,7 @@ struct TerminalLink {
     throw .inUse(address, pid: number.flatMap(ProcessTable.maker))
   }
 
-  /// Whether the link leads to a terminal other than the one it was created for.
+  /// Whether the link leads to a terminal other than the one that it was created for.
   var isStale: Bool {
     var (link, terminal) = (stat(), stat())
     guard target?.hasPrefix("/dev/pts/") == true, lstat(path, &link) == 0, stat(path, &terminal) == 0 else {
@@ -171,8 +171,8 @@ struct TerminalLink {
     return (changed.tv_sec, changed.tv_nsec) > (made.tv_sec, made.tv_nsec)
   }
 
-  /// Points the link to a terminal instead of `former`. The path always leads to a terminal, and only links of this
-  /// process and stale links are removed: the file at the path is moved aside and examined.
+  /// Makes the link lead to `terminal` instead of `former`. The path leads to a terminal at all times, and only stale
+  /// links and links of this process are removed, because the file at the path is moved aside and examined.
   func point(to terminal: String, from former: String?, for address: Address) throws(TransportError) {
     let new = try makeBeside(to: terminal, for: address)
     if clinux_rename_to_free(new, path) == 0 { return }
@@ -198,8 +198,8 @@ struct TerminalLink {
     }
   }
 
-  /// Exchanges the new link with the file at the path. On a file system that cannot exchange names, the new link
-  /// overwrites the file, so the file is examined first.
+  /// Swaps the new link with the file at the path. If the file system cannot swap names, the new link overwrites the
+  /// file, so the file is examined first.
   private func exchange(_ new: String, _ former: String?, for address: Address) throws(TransportError) -> Bool {
     if clinux_exchange(new, path) == 0 { return true }
     guard errno == EINVAL else { return false }

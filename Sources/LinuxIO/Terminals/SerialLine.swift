@@ -1,11 +1,11 @@
 import AccessoryCore
 import Glibc
 
-/// Opens a terminal as a plain pipe of bytes: no echo, no line editing, no translation, no signals, no flow control.
+/// Opens a terminal as a plain byte pipe: no echo, line editing, translation, signals or flow control.
 enum RawTerminal {
   /// Opens the terminal at `path` for exclusive use by this process.
   ///
-  /// - Parameter baud: the rate to set; nil keeps the terminal's own.
+  /// - Parameter baud: the rate to set; nil keeps the terminal's current rate.
   static func open(_ path: String, baud: Int?, at address: Address) throws(TransportError) -> OwnedDescriptor {
     let terminal: OwnedDescriptor
     do {
@@ -15,7 +15,7 @@ enum RawTerminal {
       throw openError(error, path: path, address: address)
     }
     guard isatty(terminal.number) == 1 else { throw .unusable(address, "\(path) is not a terminal") }
-    // Later hosts are refused, because two hosts would each get only some of the bytes.
+    // Later hosts are refused, because each of two hosts would get only some of the bytes.
     _ = ioctl(terminal.number, UInt(TIOCEXCL), 0)
     do {
       try makeRaw(terminal.number, baud: try baud.map { (rate) throws(BaudRate.Unknown) in try BaudRate.code(rate) })
@@ -37,18 +37,18 @@ enum RawTerminal {
     settings.c_cflag |= tcflag_t(CLOCAL | CREAD)
     settings.c_cflag &= ~tcflag_t(CSTOPB) & ~hardwareFlowControl
     if let baud, cfsetspeed(&settings, baud) != 0 { throw .last("set the baud rate") }
-    // The settings apply immediately: waiting for output could block, and flushing input would lose bytes that have
-    // arrived.
+    // The settings apply immediately, because waiting for output could block, and flushing input would lose bytes that
+    // have arrived.
     guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw .last("make the terminal raw") }
     guard let baud else { return }
-    // The call reports success even if it applied only some settings.
+    // The call reports success even if it applied only some of the settings.
     var result = termios()
     guard tcgetattr(descriptor, &result) == 0, cfgetospeed(&result) == baud else {
       throw SystemError("set the baud rate", code: EINVAL)
     }
   }
 
-  /// The value of CRTSCTS, which the C library's macro hides from Swift.
+  /// The value of CRTSCTS, whose C macro Swift cannot import.
   private static let hardwareFlowControl: tcflag_t = 0o20_000_000_000
 
   private static func openError(_ error: SystemError, path: String, address: Address) -> TransportError {
@@ -77,7 +77,7 @@ enum RawTerminal {
 }
 
 enum BaudRate {
-  /// The baud rate used for a line if none is given.
+  /// The baud rate of a line if none is given.
   static let usual = 115_200
 
   /// A baud rate for which the system has no code.
@@ -110,20 +110,19 @@ enum BaudRate {
   ]
 }
 
-/// Opens serial lines. On a serial line there is no peer to wait for, so opening the line counts as connecting, for
-/// both roles.
+/// Opens serial lines. A serial line has no peer to wait for, so for both roles, opening the line counts as connecting.
 enum SerialLine {
   static func open(path: String, baud: Int?, on loop: any PollingLoop) throws(TransportError) -> DescriptorChannel {
     let address = Address.serial(path: path, baud: baud)
     let terminal = try RawTerminal.open(path, baud: baud ?? BaudRate.usual, at: address)
-    // When a USB serial adapter is unplugged, the terminal hangs up; a serial line has no orderly close.
+    // The terminal hangs up when a USB serial adapter is unplugged; a serial line has no orderly close.
     return DescriptorChannel(
       taking: terminal.release(), as: .terminal(hangUp: .lost("the serial line hung up")), on: loop)
   }
 }
 
 /// A listener for a simulator on a serial line. The line is opened immediately and reported as accepted in the next
-/// turn; the listener then has nothing more to do.
+/// turn; after that, the listener has nothing to do.
 final class SerialListener: Listener {
   let address: Address
   private var channel: DescriptorChannel?
