@@ -1,35 +1,35 @@
 import AccessoryFormats
 
 /// The address of a real or simulated accessory. All commands and interfaces share one grammar; ``AddressForm/all``
-/// lists every form and what each role does with it.
+/// lists every form and its meaning for each role.
 ///
 /// ```swift
 /// let address = try Address(parsing: "tcp:[::1]:7000")
 /// print(address)   // tcp:[::1]:7000
 /// ```
 ///
-/// In the serial number of a `local:` address, '#' is written `%23`, '/' is written `%2F`, and a '%' before one of
-/// these codes is written `%25`.
+/// In the serial number of a `local:` address, '#' is written as `%23`, '/' as `%2F`, and a '%' before either code as
+/// `%25`.
 ///
-/// Parsing ``description`` with ``init(parsing:)`` gives the same value.
+/// Parsing a ``description`` with ``init(parsing:)`` yields the same address.
 public enum Address: Hashable, Sendable {
-  /// Accessories in a local directory. Without a directory, the default one is used; without a serial number, every
-  /// accessory matches.
+  /// Accessories in a local directory. Without a directory, the default directory is used; without a serial number,
+  /// every accessory matches.
   case local(directory: String?, serial: String?)
   case unix(path: String)
   /// A TCP port; 0 means any free port.
   case tcp(host: String, port: UInt16)
-  /// A pseudo terminal, to which the simulator links `path`.
+  /// A pseudo terminal, which the simulator makes available as a link at `path`.
   case pty(path: String)
-  /// A serial line; if no baud rate is given, the default rate applies.
+  /// A serial line; without a baud rate, the default rate applies.
   case serial(path: String, baud: Int?)
   case usb(USBSelector)
-  /// A USB/IP server, through which a simulated accessory appears as a USB device on another kernel.
+  /// A USB/IP server, through which a simulated accessory appears as a USB device on another machine's kernel.
   case usbip(host: String, port: UInt16)
   /// A USB device controller on this machine, on which a simulated accessory appears as a real USB device; without a
-  /// name, the only controller.
+  /// name, the machine's only controller.
   case gadget(controller: String?)
-  /// Bluetooth: paired accessories, or this machine acting as an accessory.
+  /// Bluetooth: paired accessories, or this machine in the role of an accessory.
   case bluetooth(BluetoothSelector)
 
   /// A selection of accessories on USB.
@@ -37,16 +37,16 @@ public enum Address: Hashable, Sendable {
     case any
     case product(vendor: UInt16, product: UInt16)
     case serial(String)
-    /// The port where the accessory is plugged in: `1-2.4` means bus 1, port 2 of the root hub, and port 4 of the hub
+    /// The port that the accessory is plugged into: `1-2.4` means bus 1, port 2 of the root hub, and port 4 of the hub
     /// at that port.
     case port(bus: Int, path: [Int])
   }
 
-  /// The maximum length of a unix socket path in bytes: the kernel's field holds 108 bytes, including a terminating
+  /// The maximum length of a unix socket's path in bytes; the kernel's field holds 108 bytes, including a terminating
   /// zero.
   public static let longestUnixPath = 107
 
-  /// An address's prefix, which determines the medium.
+  /// The prefix of an address, which determines the medium.
   public enum Kind: String, CaseIterable, Hashable, Sendable {
     case local
     case unix
@@ -125,7 +125,7 @@ extension Address.USBSelector: CustomStringConvertible {
   }
 }
 
-/// A mistake in an address: what is wrong, where, and the nearest correct form.
+/// An error in an address: what is wrong, where, and the nearest correct form.
 ///
 /// ```
 /// unknown kind 'unx' in the address 'unx:/tmp/a.sock' (byte 0): did you mean 'unix:/tmp/a.sock'?
@@ -133,16 +133,16 @@ extension Address.USBSelector: CustomStringConvertible {
 public struct AddressError: Error, Equatable, Sendable {
   /// The whole address as the user wrote it.
   public let text: String
-  /// The wrong part; empty if something is missing.
+  /// The wrong part of the address; empty if a part is missing.
   public let part: String
   /// The offset of the wrong part in UTF-8 bytes.
   public let offset: Int
-  /// The problem as a sentence fragment that names the part, such as "the port '99999' is above 65535".
+  /// The problem as a sentence fragment that includes the part, such as "the port '99999' is above 65535".
   public let problem: String
   /// The nearest correct form, if there is one, with placeholders in capitals.
   public let suggestion: String?
 
-  /// Creates an error about one part of `text`.
+  /// Creates an error about a part of `text`.
   public init(text: String, part: String, offset: Int, problem: String, suggestion: String?) {
     self.text = text
     self.part = part
@@ -154,7 +154,7 @@ public struct AddressError: Error, Equatable, Sendable {
 
 extension AddressError: CustomStringConvertible {
   /// One line for users. Control characters are escaped and very long addresses are truncated, so that a wrong address
-  /// can neither control a terminal nor flood it.
+  /// can neither control nor flood a terminal.
   public var description: String {
     let line = "\(problem.spelledOut(atMost: 240)) in the address '\(text.spelledOut(atMost: 160))' (byte \(offset))"
     return suggestion.map { "\(line): did you mean '\($0.spelledOut(atMost: 160))'?" } ?? line
@@ -162,7 +162,7 @@ extension AddressError: CustomStringConvertible {
 }
 
 extension StringProtocol {
-  /// Returns this text with control characters escaped, truncated to a maximum length.
+  /// Returns the text with control characters escaped, truncated to a maximum length.
   func spelledOut(atMost limit: Int) -> String {
     let shown = String(String.UnicodeScalarView(unicodeScalars.prefix(limit))).spelledOut
     return unicodeScalars.dropFirst(limit).isEmpty ? shown : shown + "…"

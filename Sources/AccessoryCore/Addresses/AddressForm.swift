@@ -1,12 +1,12 @@
-/// One form of an address, as documented: its syntax and its meaning for each role.
+/// A documented form of an address: its syntax, and its meaning for each role.
 public struct AddressForm: Equatable, Sendable {
   /// The syntax, with placeholders in capitals.
   public let written: String
   /// A valid example.
   public let example: String
-  /// What a host connects to at such an address; nil if hosts cannot use the form.
+  /// What a host connects to at such an address; nil if the form is not for hosts.
   public let host: String?
-  /// Where a simulated accessory with such an address appears; nil if simulated accessories cannot use the form.
+  /// Where a simulated accessory with such an address appears; nil if the form is not for simulated accessories.
   public let simulator: String?
 
   private init(_ written: String, _ example: String, host: String?, simulator: String?) {

@@ -13,7 +13,7 @@ extension Address {
   }
 }
 
-/// The grammar of addresses. Parts are slices of the original text, so that an error can report a position.
+/// The grammar of addresses. Parts are slices of the original text, so that errors can report positions.
 struct AddressParser {
   let text: String
 
@@ -49,7 +49,7 @@ struct AddressParser {
     }
   }
 
-  /// Creates an error about a part; the part is a slice of the text and so determines the error's position.
+  /// Creates an error about a part, whose position is known because the part is a slice of the text.
   func error(_ part: Substring, _ problem: String, _ suggestion: String?) -> AddressError {
     AddressError(
       text: text, part: String(part), offset: text.utf8.distance(from: text.startIndex, to: part.startIndex),
@@ -73,13 +73,13 @@ extension AddressParser {
     return error(kind, "unknown kind '\(kind)' (the kinds are \(Self.kinds.joined(separator: ", ")))", nil)
   }
 
-  /// Returns the kind alone if that is an address, such as `usb:`, which means any USB accessory; otherwise returns the
-  /// kind's form with placeholders.
+  /// Returns the kind alone if it is an address by itself, such as `usb:`, which means any USB accessory; otherwise,
+  /// returns the kind's form with placeholders.
   private func shortestForm(_ kind: String) -> String? {
     (try? AddressParser(text: "\(kind):").parse())?.description ?? Address.Kind(rawValue: kind)?.form
   }
 
-  /// Returns the kind that a path suggests by its location or extension.
+  /// Returns the kind that a path's location or extension suggests.
   private func guessFromPath() -> String? {
     if text.hasPrefix("/dev/tty") || text.hasPrefix("/dev/serial/") { return "serial:\(text)" }
     if text.hasPrefix("/dev/pts/") { return "pty:\(text)" }
@@ -117,7 +117,7 @@ extension AddressParser {
   }
 
   private func serial(_ rest: Substring) throws(AddressError) -> Address {
-    // A comma followed by a '/' is part of a directory's name and does not introduce a baud rate.
+    // A comma with a '/' after it belongs to a folder's name and does not introduce a baud rate.
     guard let comma = rest.lastIndex(of: ","), !rest[comma...].contains("/") else {
       return .serial(path: try path(rest, kind: "serial"), baud: nil)
     }
@@ -131,7 +131,7 @@ extension AddressParser {
 
   private func path(_ part: Substring, kind: String, form: String? = nil) throws(AddressError) -> String {
     guard !part.isEmpty else { throw error(part, "the path is missing", form ?? "\(kind):PATH") }
-    // A shell expands '~' only at the beginning of a word, which here is the kind.
+    // Shells expand '~' only at the start of a word, and here the kind comes first.
     if part.hasPrefix("~/") { throw error(part, "'~' is not expanded", "\(kind):$HOME\(part.dropFirst())") }
     return String(part)
   }
@@ -190,7 +190,7 @@ extension AddressParser {
     }
   }
 
-  /// Parses a number of decimal digits only: no sign, no space.
+  /// Parses a number that consists only of decimal digits, without a sign or spaces.
   static func number(_ digits: Substring) -> Int? {
     digits.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(digits) : nil
   }
@@ -216,7 +216,7 @@ enum LocalSerial {
     return text
   }
 
-  /// Returns the serial number that an address contains; a '%' that does not begin a known code is literal.
+  /// Returns the serial number that an address contains; a '%' that does not start a known code is literal.
   static func unescaped(_ text: Substring) -> String {
     var serial = ""
     var rest = text

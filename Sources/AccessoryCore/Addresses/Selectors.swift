@@ -32,7 +32,7 @@ extension AddressParser {
   ) throws(AddressError) -> UInt16 {
     if let number = Self.hexadecimal(part) { return number }
     let problem = part.isEmpty ? "the \(name) is missing" : "the \(name) '\(part)' is not four hexadecimal digits"
-    // Forms such as `0x5ac` and `5ac` are wrong but unambiguous, so a correction can be suggested.
+    // Forms such as `0x5ac` and `5ac` are wrong but unambiguous, so the error can suggest a correction.
     let bare = part.hasPrefix("0x") || part.hasPrefix("0X") ? part.dropFirst(2) : part
     let padded = bare.zeroPadded(to: 4)
     let isClear = !bare.isEmpty && Self.hexadecimal(padded[...]) != nil
@@ -51,7 +51,7 @@ extension AddressParser {
       }
       ports.append(port)
     }
-    // USB allows seven tiers: the root hub, five further hubs and the device.
+    // USB allows seven tiers: the root hub, up to five more hubs, and the device.
     guard ports.count <= 6 else { throw error(path, "the port path has more than six steps", "usb:\(bus)-1.2") }
     return .port(bus: busNumber, path: ports)
   }
@@ -64,7 +64,7 @@ extension AddressParser {
 
 /// The address of a Bluetooth device, such as `AA:BB:CC:DD:EE:FF`.
 public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
-  /// The 48 bits of the address; the first pair of digits is the highest byte.
+  /// The 48 bits of the address, whose highest byte is the first pair of digits.
   public let value: UInt64
 
   /// Creates an address from the low 48 bits of a number.
@@ -72,7 +72,7 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
     self.value = value & 0xFFFF_FFFF_FFFF
   }
 
-  /// Parses six pairs of hexadecimal digits separated by colons; nil for anything else.
+  /// Parses six colon-separated pairs of hexadecimal digits; nil for anything else.
   public init?(_ text: some StringProtocol) {
     let pairs = text.split(separator: ":", omittingEmptySubsequences: false)
     guard pairs.count == 6 else { return nil }
@@ -86,21 +86,21 @@ public struct BluetoothDeviceAddress: Hashable, Comparable, Sendable, CustomStri
     self.value = value
   }
 
-  /// The address's bytes in the order in which they are written, as in an identification.
+  /// The address's bytes in the order in which they are written, which identifications also use.
   public var bytes: [UInt8] { lowestFirst.reversed() }
 
-  /// The bytes in the order used by the kernel's structures, lowest first.
+  /// The bytes in the order of the kernel's structures, lowest first.
   public var lowestFirst: [UInt8] { (0..<6).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
 
   /// Text such as "AA:BB:CC:DD:EE:FF".
   public var description: String { bytes.map { Hex.number($0) }.joined(separator: ":") }
 
-  /// Compares addresses in the order of their digits.
+  /// Orders addresses by their digits.
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
 extension Address {
-  /// The part of an address that may follow `bt:`: an adapter on this machine, and the device at the other end.
+  /// What may follow `bt:` in an address: an adapter on this machine, and the device at the other end.
   public struct BluetoothSelector: Hashable, Sendable, CustomStringConvertible {
     /// The adapter, such as `hci0`; nil means any.
     public var adapter: String?
@@ -109,7 +109,7 @@ extension Address {
     /// The host to which a simulated accessory connects, instead of waiting for a host.
     public var dials: BluetoothDeviceAddress?
 
-    /// Creates a selector; if all parts are nil, it matches everything.
+    /// Creates a selector; if all its parts are nil, it matches everything.
     public init(
       adapter: String? = nil, device: BluetoothDeviceAddress? = nil, dials: BluetoothDeviceAddress? = nil
     ) {
@@ -128,7 +128,7 @@ extension Address {
   }
 }
 
-/// Parses what may follow `bt:`: nothing, `AA:BB:CC:DD:EE:FF`, `hci1`, `hci1#AA:BB:CC:DD:EE:FF`,
+/// Parses what may follow `bt:`: nothing, `AA:BB:CC:DD:EE:FF`, `hci1`, `hci1#AA:BB:CC:DD:EE:FF`, or
 /// `hci1,dial=AA:BB:CC:DD:EE:FF`.
 extension AddressParser {
   func bluetooth(_ rest: Substring) throws(AddressError) -> Address.BluetoothSelector {

@@ -1,22 +1,22 @@
-/// A stream of bytes whose two directions end separately: stdin and stdout of a program, or a connected socket. A
-/// ``Channel``, in contrast, ends as a whole.
+/// A stream of bytes whose two directions end separately: a program's stdin and stdout, or a connected socket. A
+/// ``Channel``, by contrast, ends as a whole.
 ///
-/// A stream belongs to one loop. The stream reads only when requested, and keeps the bytes that the handler does not
-/// accept (at most those from one read).
+/// A stream belongs to one loop. The stream reads only on request, and keeps the bytes that the handler does not
+/// accept, at most those of one read.
 package protocol ByteStream: AnyObject {
-  /// Sets the handler. Nothing is read before ``resumeReading()``.
+  /// Sets the handler. Nothing is read before the first ``resumeReading()``.
   func start(_ handler: any ByteStreamHandler)
 
-  /// Offers the kept bytes again, and then continues reading.
+  /// Offers the kept bytes again, and then resumes reading.
   func resumeReading()
 
   func pauseReading()
 
-  /// The number of bytes that were read but have not yet been accepted by the handler.
+  /// The number of bytes that were read but that the handler has not accepted yet.
   var unread: Int { get }
 
-  /// Accepts bytes to send, and returns how many were accepted. After a partial send the handler is notified when there
-  /// is room again.
+  /// Accepts bytes to send, and returns how many were accepted. After a partial send, the handler is notified when
+  /// there is room again.
   func send(_ bytes: RawSpan) -> Int
 
   /// Closes the output once all accepted bytes are written, and notifies the handler in a later turn.
@@ -29,19 +29,20 @@ package protocol ByteStream: AnyObject {
 /// Receives a ``ByteStream``'s events, on the stream's loop. Of the stream's methods, only
 /// ``ByteStream/resumeReading()`` may call the handler before it returns.
 package protocol ByteStreamHandler: AnyObject {
-  /// Called when bytes have been read. Returns how many the handler accepted; the others are kept, and nothing is read
-  /// until ``ByteStream/resumeReading()``.
+  /// Called when bytes have been read. Returns how many bytes the handler accepted; the others are kept, and nothing is
+  /// read until ``ByteStream/resumeReading()``.
   func stream(_ stream: any ByteStream, received bytes: RawSpan) -> Int
 
-  /// Called when the input is over and all received bytes have been accepted. The reason is nil after an orderly end.
+  /// Called when the input has ended and all received bytes have been accepted. The reason is nil after an orderly end.
   func stream(_ stream: any ByteStream, inputEndedBecause reason: String?)
 
   /// Called when there is room again after a partial send.
   func streamIsWritable(_ stream: any ByteStream)
 
-  /// Called when nothing more can be sent. The reason is nil if the output's reader is gone, which is not an error.
+  /// Called when nothing more can be sent. The reason is nil if the reader of the output is gone, which is not an
+  /// error.
   func stream(_ stream: any ByteStream, outputBrokeBecause reason: String?)
 
-  /// Called after ``ByteStream/endOutput()``, when all accepted bytes have been written.
+  /// Called after ``ByteStream/endOutput()``, once all accepted bytes have been written.
   func streamOutputEnded(_ stream: any ByteStream)
 }

@@ -1,7 +1,7 @@
-/// A connection between an accessory and a device: one main channel for the link and, if the medium supports them,
-/// native channels for External Accessory sessions that bypass the link (native transport).
+/// A connection between an accessory and a device: a main channel for the link and, if the medium supports native
+/// transport, channels for External Accessory sessions that bypass the link.
 ///
-/// Only the device opens native channels, so the two ends of a cable are created differently:
+/// Only the device opens native channels, so a cable's two ends are created differently:
 ///
 /// ```swift
 /// let device = Cable(main: left, openNativeChannel: { name throws(NativeChannelRefusal) in try bus.open(name) })
@@ -11,10 +11,10 @@ public struct Cable {
   /// The channel that carries iAP2.
   public let main: any Channel
 
-  /// Opens a protocol's native channel. The channel is not started, but accepts bytes immediately, even while the
-  /// medium is still opening it.
+  /// Opens a protocol's native channel. The channel is returned before it is started, but it accepts bytes immediately,
+  /// even while the medium is still opening it.
   public typealias Opener = (_ protocolName: String) throws(NativeChannelRefusal) -> any Channel
-  /// Receives the native channels that the device opens, each with its protocol. The channels are not started.
+  /// Receives each native channel that the device opens, with its protocol. The channels have not been started.
   public typealias Listener = (_ protocolName: String, _ channel: any Channel) -> Void
 
   private enum NativeChannels {
@@ -24,12 +24,12 @@ public struct Cable {
   }
 
   private let nativeChannels: NativeChannels
-  /// Whether the two ends are fixed: no other host or accessory can take their place, as on a serial line, a device
-  /// port or a cable in memory. On a dedicated cable, the other end may stay silent indefinitely, for example because
-  /// it is switched off.
+  /// Whether no other host or accessory can take the place of either end, as on a serial line, a device port or a cable
+  /// in memory. On a dedicated cable, the other end may stay silent indefinitely, for example because it is switched
+  /// off.
   public private(set) var isDedicated = false
 
-  /// Creates a cable with one channel.
+  /// Creates a cable with only a main channel.
   public init(main: any Channel) {
     (self.main, nativeChannels) = (main, .none)
   }
@@ -51,12 +51,12 @@ public struct Cable {
   /// This cable, marked as dedicated; see ``isDedicated``.
   public var dedicated: Cable { Cable(main: main, nativeChannels: nativeChannels, isDedicated: true) }
 
-  /// Whether the medium supports native channels at all.
+  /// Whether the medium supports native channels.
   public var hasNativeChannels: Bool {
     if case .none = nativeChannels { false } else { true }
   }
 
-  /// Opens the native channel that carries a protocol's sessions. Only the device calls this method.
+  /// Opens the native channel that carries a protocol's sessions. Only the device may call this method.
   public func openNativeChannel(for protocolName: String) throws(NativeChannelRefusal) -> any Channel {
     guard case .opened(let open) = nativeChannels else {
       throw NativeChannelRefusal("this cable has no native channels")
@@ -64,8 +64,8 @@ public struct Cable {
     return try open(protocolName)
   }
 
-  /// Calls `onEvent` for every native channel that the device opens later. Only the accessory calls this method;
-  /// `onEvent` is never called if the medium has no native channels.
+  /// Calls `onEvent` for every native channel that the device opens from now on. Only the accessory may call this
+  /// method; `onEvent` is never called if the medium has no native channels.
   public func onNativeChannel(_ onEvent: @escaping Listener) {
     if case .received(let begin) = nativeChannels { begin(onEvent) }
   }
@@ -84,18 +84,18 @@ public struct Cable {
     return Cable(main: wrapMain(main), nativeChannels: outer, isDedicated: isDedicated)
   }
 
-  /// Returns this cable with a different main channel and the same native channels.
+  /// Returns this cable with another main channel and the same native channels.
   public func with(main: any Channel) -> Cable {
     Cable(main: main, nativeChannels: nativeChannels, isDedicated: isDedicated)
   }
 }
 
-/// The reason why a native channel cannot be opened.
+/// Why a native channel cannot be opened.
 public struct NativeChannelRefusal: Error, Equatable, Sendable, CustomStringConvertible {
   /// A sentence fragment for messages, such as "this cable has no native channels".
   public let description: String
 
-  /// A second session is refused, because each native channel carries one session at a time.
+  /// A refusal of a second session, because each native channel carries one session at a time.
   public static let inUse = NativeChannelRefusal("another session uses its native channel")
 
   /// Creates a refusal with this reason.

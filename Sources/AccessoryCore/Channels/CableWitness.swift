@@ -1,18 +1,18 @@
-/// Observes one channel of a cable at one end without changing anything, for a transcript, a capture or a check.
+/// Observes one channel at one end of a cable without changing anything, for a transcript, a capture or a check.
 public protocol CableWitness: AnyObject {
   /// Called when this end's owner has started to receive bytes.
   func began(_ owner: any ChannelHandler)
 
-  /// Called when bytes sent by `end` have passed; on a native channel, the bytes of one call are one transfer.
+  /// Called when bytes sent by `end` have passed; on a native channel, each call reports one transfer.
   func passed(_ bytes: RawSpan, from end: Cable.End, at time: Instant)
 
   /// Called when a fault has affected a packet that `end` sent.
   func struck(_ packet: RawSpan, by fault: String, from end: Cable.End, at time: Instant)
 
-  /// Called when this end's owner has handled bytes that it received.
+  /// Called when this end's owner has handled the bytes that it received.
   func handled()
 
-  /// Called when the channel has ended; `reason` is nil if its owner at this end closed it.
+  /// Called when the channel has ended; `reason` is nil if the owner at this end closed it.
   func ended(at end: Cable.End, _ reason: ChannelEnd?, at time: Instant)
 }
 
@@ -39,16 +39,16 @@ extension Cable {
     /// The opposite end.
     public var other: End { self == .accessory ? .device : .accessory }
 
-    /// Returns the note to write when this end notices that a channel has ended; `protocolName` is the protocol of a
-    /// native channel.
+    /// Returns the note to write when this end notices that a channel has ended; `protocolName` is that of a native
+    /// channel.
     public func note(of reason: ChannelEnd?, _ protocolName: String?) -> String {
       let side = protocolName.map { " SIDE \($0)" } ?? ""
       return reason.map { "\(rawValue) sees\(side) that \($0)" } ?? "\(rawValue) closed\(side)"
     }
   }
 
-  /// Returns this cable with an observer for each of its channels at this end; `witness` creates the observers, given
-  /// the protocol of a native channel. The cable pauses while `gate` is closed.
+  /// Returns this cable with an observer for each of its channels at this end; `witness` creates the observers, and is
+  /// given the protocol of a native channel. While `gate` is closed, the cable pauses.
   public func witnessed(
     at end: End, on loop: any EventLoop, gate: CableGate? = nil,
     by witness: @escaping (_ protocolName: String?) -> any CableWitness
@@ -59,19 +59,20 @@ extension Cable {
   }
 }
 
-/// A wrapper that reports a channel's bytes at this end to a witness, and pauses the channel while a gate is closed.
+/// Wraps a channel to report its bytes at this end to a witness, and to pause it while a gate is closed.
 public final class WitnessedChannel: Channel, ChannelHandler {
   private let inner: any Channel
   private let loop: any EventLoop
   private let witness: any CableWitness
   private let end: Cable.End
   private let gate: CableGate?
-  // Overlapping access is not checked, because this runs for every packet. These properties are only read and assigned.
+  // Overlapping access is not checked, because this code runs for every packet and only reads and assigns these
+  // properties.
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
   @exclusivity(unchecked) private var isPaused = false
   @exclusivity(unchecked) private var senderWaits = false
 
-  /// Creates a channel that reports all bytes passing this end to `witness`.
+  /// Creates a channel that reports to `witness` all bytes that pass this end.
   public init(
     _ inner: any Channel, at end: Cable.End, by witness: any CableWitness, gate: CableGate? = nil,
     on loop: any EventLoop
@@ -79,7 +80,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     (self.inner, self.end, self.witness, self.gate, self.loop) = (inner, end, witness, gate, loop)
   }
 
-  /// Whether one `send` to the inner channel is one transfer.
+  /// Whether each `send` to the inner channel is one transfer.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
   /// The inner channel's maximum frame size.
@@ -98,7 +99,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
 
   private var isHeld: Bool { gate?.isOpen == false }
 
-  /// Pauses reading only, because `send` checks the gate itself.
+  /// Pauses only reading, because `send` checks the gate itself.
   func gateClosed() {
     if handler != nil, !isPaused { inner.pauseReading() }
   }
@@ -123,26 +124,26 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     return taken
   }
 
-  /// Pauses reading of the inner channel.
+  /// Pauses reading from the inner channel.
   public func pauseReading() {
     isPaused = true
     inner.pauseReading()
   }
 
-  /// Resumes reading of the inner channel; while the gate is closed, reading resumes when the gate opens.
+  /// Resumes reading from the inner channel; while the gate is closed, this takes effect when the gate opens.
   public func resumeReading() {
     isPaused = false
     if !isHeld { inner.resumeReading() }
   }
 
-  /// Closes the channel, and reports it.
+  /// Closes the channel, and reports that it has ended.
   public func close() {
     if handler != nil { witness.ended(at: end, nil, at: loop.now) }
     handler = nil
     inner.close()
   }
 
-  /// Reports received bytes and passes them to the handler.
+  /// Reports received bytes, and passes them to the handler.
   public func channel(_ channel: any Channel, received bytes: RawSpan) {
     witness.passed(bytes, from: end.other, at: loop.now)
     handler?.channel(self, received: bytes)
@@ -154,7 +155,7 @@ public final class WitnessedChannel: Channel, ChannelHandler {
     handler?.channelIsWritable(self)
   }
 
-  /// Reports that the inner channel has ended, and tells the handler.
+  /// Reports that the inner channel has ended, and notifies the handler.
   public func channel(_ channel: any Channel, endedWith ending: ChannelEnd) {
     witness.ended(at: end, ending, at: loop.now)
     let last = handler
@@ -163,11 +164,11 @@ public final class WitnessedChannel: Channel, ChannelHandler {
   }
 }
 
-/// Pauses cables while a transcript or capture cannot be written to its file as fast as bytes pass.
+/// Pauses cables while the file of a transcript or capture cannot be written as fast as bytes pass.
 ///
-/// A transcript or capture must be complete, so its writer closes the gate when too much is waiting to be written, and
-/// reopens the gate afterwards. While the gate is closed, nothing is read from the cables and `send` accepts nothing.
-/// The line then looks idle to the peer, which may give up when its own timeouts expire.
+/// A transcript or capture must be complete, so its writer closes the gate when too many bytes are waiting to be
+/// written, and opens it again later. While the gate is closed, nothing is read from the cables and `send` accepts
+/// nothing. To the peer, the line then looks idle, and the peer may give up when its own timeouts expire.
 ///
 /// A gate belongs to the same loop as its cables.
 public final class CableGate {
@@ -175,7 +176,7 @@ public final class CableGate {
   public private(set) var isOpen = true
   private var channels: [Weak<WitnessedChannel>] = []
 
-  /// Creates an open gate. Pass the gate to ``Cable/witnessed(at:on:gate:by:)``.
+  /// Creates an open gate, to be passed to ``Cable/witnessed(at:on:gate:by:)``.
   public init() {}
 
   func add(_ channel: WitnessedChannel) {
@@ -183,14 +184,14 @@ public final class CableGate {
     channels.append(Weak(channel))
   }
 
-  /// Pauses all cables; may be called from within `send` and `received`.
+  /// Pauses all cables; may be called during `send` and `received`.
   public func close() {
     guard isOpen else { return }
     isOpen = false
     for entry in channels { entry.object?.gateClosed() }
   }
 
-  /// Resumes all cables. Call this method in a separate turn of the loop, because waiting senders send immediately.
+  /// Resumes all cables. Call this method in a turn of its own, because waiting senders send immediately.
   public func open() {
     guard !isOpen else { return }
     isOpen = true

@@ -1,59 +1,60 @@
-// Instants, hex and byte queues are part of this module's public interface.
+// This module's public interface uses the instants, hex text and byte queues of WireBasics.
 @_exported import WireBasics
 
 /// A byte pipe between an accessory and a device, such as memory, a socket, a pty, a serial line or a USB bulk pair.
 ///
-/// A channel belongs to one loop and is used only on it. A channel guarantees only order: bytes may arrive split or
-/// joined in any way. `send` returns how much it accepted, and ``ChannelHandler/channelIsWritable(_:)`` is called when
-/// there is room again; this suits media that complete transfers (USB) and media that become ready (sockets).
+/// A channel belongs to one loop, and may be used only on that loop. A channel guarantees only the order of bytes,
+/// which may arrive split or joined in any way. `send` returns how many bytes it accepted, and
+/// ``ChannelHandler/channelIsWritable(_:)`` is called when there is room again; this suits both media that complete
+/// transfers (USB) and media that become ready (sockets).
 ///
-/// A channel is started once with ``start(_:)``, sends and receives any number of times, and ends exactly once: either
-/// through ``close()`` by the owner, after which the handler is no longer called, or through
+/// A channel is started once, with ``start(_:)``, sends and receives any number of times, and ends exactly once. It
+/// ends either when the owner calls ``close()``, after which the handler is no longer called, or with a call to
 /// ``ChannelHandler/channel(_:endedWith:)``, after which `send` accepts nothing.
 ///
 /// **If the channel ends while reading is paused.** If no bytes are unread, the end is reported immediately. If bytes
-/// are unread, an orderly end is reported only after ``resumeReading()``, because those bytes are delivered first. In
-/// two cases the report does not wait, and the unread bytes are dropped:
+/// are unread, an orderly end is reported only after ``resumeReading()``, because the bytes are delivered first. In two
+/// cases, the report does not wait and the unread bytes are dropped:
 ///
-/// - the peer is lost because of a reset, a hang-up or an unplugged device;
-/// - the peer is gone after a partial `send`, so the owner would wait for room forever.
+/// - the peer is lost, because of a reset, a hang-up or an unplugged device;
+/// - the peer is gone after a partial `send`, so that the owner would wait for room forever.
 ///
-/// An end that drops unread bytes is never ``ChannelEnd/closedByPeer``, and its text says how many there were.
+/// An end that drops unread bytes is never ``ChannelEnd/closedByPeer``, and its text gives the number of dropped bytes.
 ///
-/// Faults and transcripts are channels that wrap another channel.
+/// Faults and transcripts are channels that wrap other channels.
 public protocol Channel: AnyObject {
-  /// Whether one `send` is one transfer on the medium, as on USB. If transfers are kept apart, packets are sent one by
-  /// one; otherwise a sender may combine packets in one `send`. Readers must not rely on these boundaries.
+  /// Whether each `send` is one transfer on the medium, as on USB. If transfers are kept apart, packets are sent one by
+  /// one; otherwise, a sender may combine several packets in one `send`. Readers must not rely on these boundaries.
   var keepsTransfersApart: Bool { get }
 
-  /// How many bytes of one `send` the medium carries in one frame; nil if the medium has no frames. A packet that fits
-  /// into one frame is cheaper to send.
+  /// The maximum number of bytes of one `send` that fit in one frame of the medium; nil if the medium has no frames. A
+  /// packet is cheaper to send if it fits into one frame.
   var longestTransfer: Int? { get }
 
-  /// Starts receiving. The handler is retained until the channel ends, and never called from within `start` or `send`.
+  /// Starts receiving. The handler is retained until the channel ends, and is never called during `start` or `send`.
   func start(_ handler: any ChannelHandler)
 
-  /// Accepts bytes to send, from the front, and returns how many were accepted; 0 if there is no room, or if the peer
-  /// is gone. After a partial send, `channelIsWritable` is called when there is room again.
+  /// Accepts bytes to send, from the front, and returns how many were accepted; 0 if there is no room or the peer is
+  /// gone. After a partial send, `channelIsWritable` is called when there is room again.
   func send(_ bytes: RawSpan) -> Int
 
-  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both it accepted. This two-part
-  /// `send` saves senders from copying a large body into one buffer with a small head. On media that keep transfers
+  /// Sends `head` and then `body`, like ``send(_:)``, and returns how many bytes of both together were accepted. With
+  /// this method, senders need not copy a large body into one buffer with a small head. On media that keep transfers
   /// apart, head and body may become two transfers.
   func send(_ head: RawSpan, then body: RawSpan) -> Int
 
-  /// The number of accepted bytes that have not reached the peer yet; 0 if the medium does not report this. Sessions on
-  /// a link without acknowledgements use this number.
+  /// The number of accepted bytes that have not reached the peer; 0 if the medium does not report this. Sessions on a
+  /// link without acknowledgements use this number.
   var undelivered: Int { get }
 
-  /// Suspends calls to `received` until ``resumeReading()``; also makes the peer stop sending, if the medium can do so.
+  /// Suspends calls to `received` until ``resumeReading()``; if possible, the medium also makes the peer stop sending.
   func pauseReading()
 
-  /// Continues to receive after ``pauseReading()``.
+  /// Resumes receiving after ``pauseReading()``.
   func resumeReading()
 
-  /// Closes the channel at this end. Accepted bytes are still sent if the medium allows it. Closing an ended channel
-  /// does nothing.
+  /// Closes the channel at this end. Accepted bytes are still sent if the medium allows that. Closing a channel that
+  /// has ended has no effect.
   func close()
 }
 
@@ -71,9 +72,9 @@ extension Channel {
   }
 }
 
-/// Receives a channel's events. The handler is called on the channel's loop, never from inside a call to the channel.
+/// Receives a channel's events. The handler is called on the channel's loop, and never during a call to the channel.
 public protocol ChannelHandler: AnyObject {
-  /// Called when bytes have arrived. The bytes are valid until this call returns; copy whatever is needed longer.
+  /// Called when bytes have arrived. The bytes are valid only during this call; copy whatever is needed longer.
   func channel(_ channel: any Channel, received bytes: RawSpan)
 
   /// Called when there is room again after a partial `send`.
@@ -83,13 +84,13 @@ public protocol ChannelHandler: AnyObject {
   func channel(_ channel: any Channel, endedWith end: ChannelEnd)
 }
 
-/// The reason why a channel ended.
+/// Why a channel ended.
 public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// The peer closed the channel in an orderly way, or was unplugged.
   case closedByPeer
   /// The peer vanished without closing the channel, because of a reset, a hang-up or a device that disappeared.
   case lost(String)
-  /// This end failed; the text contains the system's reason.
+  /// This end failed; the text gives the system's reason.
   case failed(String)
 
   /// Returns the end to report for a paused channel that drops `unread` bytes. Only a loss may drop bytes, so

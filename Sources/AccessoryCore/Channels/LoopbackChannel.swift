@@ -1,10 +1,10 @@
-/// One end of an in-memory cable, with both ends on one virtual or real loop.
+/// One end of an in-memory cable, whose two ends are on one virtual or real loop.
 ///
-/// Sent bytes are delivered in a later turn, after the latency plus the time that the bytes take at the line's rate.
-/// The receiving end holds bytes up to a capacity; when it is full, the sender waits. If one end is closed, the other
-/// still receives bytes that were sent earlier. ``LoopbackCable/cut(_:)`` unplugs the cable.
+/// Sent bytes are delivered in a later turn, after the latency plus the time that they take at the line's rate. The
+/// receiving end holds bytes up to a capacity; when that is reached, the sender must wait. When one end is closed, the
+/// other still receives the bytes that were sent earlier. ``LoopbackCable/cut(_:)`` unplugs the cable.
 ///
-/// The owner retains an end while it is in use; a started end retains its handler until the channel ends.
+/// An end's owner must retain it while it is in use; a started end retains its handler until the channel ends.
 public final class LoopbackChannel: Channel, TimerHandler {
   private enum State {
     case made
@@ -20,9 +20,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
   private let inbound: LoopbackPipe
   private let outbound: LoopbackPipe
   private let delivery: LoopTimer
-  // The code for sending and receiving runs for every packet, so this type avoids exclusivity checks and weak
-  // references. Doing without them is safe, because both ends belong to one loop, and an end that is released clears
-  // the other end's reference to it.
+  // Sending and receiving happen for every packet, so this type avoids exclusivity checks and weak references. That is
+  // safe, because both ends belong to one loop, and an end that is released clears the other end's reference to it.
   @exclusivity(unchecked) private unowned var peer: LoopbackChannel?
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
@@ -102,10 +101,10 @@ public final class LoopbackChannel: Channel, TimerHandler {
     return taken
   }
 
-  /// The number of bytes in transit, waiting for a paused receiver, or lost when the cable ended.
+  /// The number of bytes that are in transit, waiting for a paused receiver, or lost because the cable ended.
   public var undelivered: Int { outbound.undelivered }
 
-  /// Stops receiving; the cable fills up.
+  /// Stops receiving, so that the cable fills up.
   public func pauseReading() {
     loop.preconditionCurrent()
     isPaused = true
@@ -143,8 +142,8 @@ public final class LoopbackChannel: Channel, TimerHandler {
     }
   }
 
-  /// Whether the owner would wait forever: the other end is gone, the owner is waiting for room to send, and
-  /// reading is paused.
+  /// Whether the owner would wait forever: it is waiting for room to send and has paused reading, but the other end is
+  /// gone.
   private var isForsaken: Bool { isPaused && outbound.senderWaits && !outbound.isOpen }
 
   /// Handles a send to an end that is gone.
@@ -186,22 +185,22 @@ public final class LoopbackChannel: Channel, TimerHandler {
   }
 }
 
-/// Both ends of an in-memory cable, which can be unplugged.
+/// An in-memory cable, which can be unplugged.
 public struct LoopbackCable {
   /// The cable's left end.
   public let left: LoopbackChannel
   /// The cable's right end.
   public let right: LoopbackChannel
 
-  /// Unplugs the cable: bytes in transit are lost, and both channels report in a later turn that they have ended,
-  /// unless they are closed.
+  /// Unplugs the cable: bytes in transit are lost, and both channels, unless closed, report in a later turn that they
+  /// have ended.
   public func cut(_ end: ChannelEnd = .lost("unplugged")) {
     left.cut(end)
     right.cut(end)
   }
 }
 
-/// The native channels of an in-memory cable. Each native channel is a pair of channels on which every send is a
+/// The native channels of an in-memory cable. Each native channel is a pair of channels on which every send is one
 /// transfer, as on USB.
 ///
 /// ```swift
@@ -210,7 +209,7 @@ public struct LoopbackCable {
 /// let accessory = Cable(main: pair.left, onNativeChannel: { channels.onEvent = $0 })
 /// ```
 public final class LoopbackNativeChannels {
-  /// Called, after the latency, for each channel that the device opens. Without a listener, such channels are closed.
+  /// Called, after the latency, for each channel that the device opens. If `onEvent` is nil, the channels are closed.
   public var onEvent: Cable.Listener?
 
   private let loop: any EventLoop
@@ -226,7 +225,7 @@ public final class LoopbackNativeChannels {
     self.bytesPerSecond = bytesPerSecond
   }
 
-  /// Opens a protocol's native channel, and returns the device's end of it.
+  /// Opens a protocol's native channel, and returns the device's end of the channel.
   public func open(_ protocolName: String) throws(NativeChannelRefusal) -> any Channel {
     open.removeAll { $0.cable.left.isOver || $0.cable.right.isOver }
     if open.contains(where: { $0.name == protocolName }) { throw .inUse }
@@ -239,7 +238,7 @@ public final class LoopbackNativeChannels {
     return cable.right
   }
 
-  /// Unplugs the cable: every channel ends on both sides.
+  /// Unplugs the cable, so that every channel ends on both sides.
   public func cut() {
     for entry in open { entry.cable.cut() }
     open = []

@@ -1,31 +1,31 @@
-/// One direction of a loopback cable. The pipe holds the bytes that have been sent but not yet received, and their
-/// arrival times.
+/// One direction of a loopback cable, which holds the bytes that have been sent but not received, and their arrival
+/// times.
 ///
-/// Bytes are appended to one buffer and delivered from another; the two are swapped when the second is empty. The span
-/// that a receiver reads therefore stays valid while more bytes are sent into the same pipe, and once the buffers are
-/// large enough, nothing is moved or allocated.
+/// Bytes are appended to one buffer and delivered from another; the buffers are swapped when the second is empty. The
+/// span that a receiver reads therefore stays valid while more bytes are sent into the same pipe, and once the buffers
+/// are large enough, no bytes are moved and no memory is allocated.
 final class LoopbackPipe {
   private struct Segment {
     var arrival: Instant
     var count: Int
   }
 
-  /// A line with a limited rate delivers the bytes for a hundredth of a second at a time, but at least this many.
+  /// A line with a limited rate delivers a hundredth of a second's bytes at a time, but at least this many.
   private static let leastStep = 64
 
   private let capacity: Int
-  /// The latency in nanoseconds, a plain number because it is added to a time with every send.
+  /// The latency in nanoseconds; a plain number, because every send adds it to a time.
   private let latency: Int64
   private let bytesPerSecond: Int?
   private let keepsTransfersApart: Bool
 
-  // Overlapping access is not checked, because this runs for every packet: a pipe belongs to one loop and calls no
+  // Overlapping access is not checked, because this code runs for every packet; a pipe belongs to one loop and calls no
   // other code.
   @exclusivity(unchecked) private var filling = ByteTank()
   @exclusivity(unchecked) private var draining = ByteTank()
   @exclusivity(unchecked) private var drained = 0
   @exclusivity(unchecked) private var segments = Queue<Segment>()
-  /// The time at which the most recently sent byte leaves the sender.
+  /// When the most recently sent byte leaves the sender.
   @exclusivity(unchecked) private var lineIsFree = Instant.origin
   @exclusivity(unchecked) private var lost = 0
   @exclusivity(unchecked) private var ending: (end: ChannelEnd, arrival: Instant)?
@@ -44,7 +44,7 @@ final class LoopbackPipe {
 
   var hasRoom: Bool { held < capacity }
 
-  /// The number of bytes accepted but not received, including those lost when the pipe was cut.
+  /// The number of bytes that were accepted but not received, including bytes lost when the pipe was cut.
   var undelivered: Int { held + lost }
 
   private var held: Int { filling.count + draining.count - drained }
@@ -62,7 +62,7 @@ final class LoopbackPipe {
       return count
     }
     lineIsFree = max(lineIsFree, now)
-    // A transfer arrives as a whole; in a stream, the first bytes arrive without waiting for the last.
+    // A transfer arrives as a whole; in a stream, the first bytes do not wait for the last.
     let step = keepsTransfersApart ? count : max(Self.leastStep, bytesPerSecond / 100)
     var left = count
     while left > 0 {
@@ -83,18 +83,18 @@ final class LoopbackPipe {
     }
   }
 
-  /// Closes the pipe cleanly: the receiver gets every accepted byte, and then the end of the stream.
+  /// Closes the pipe cleanly: the receiver first gets every accepted byte, and then the end.
   func finish(_ end: ChannelEnd, now: Instant) {
     if ending == nil { ending = (end, arrival(of: max(lineIsFree, now))) }
   }
 
-  /// Returns the arrival time of bytes that leave the sender at `departure`.
+  /// Returns when bytes that leave the sender at `departure` arrive.
   private func arrival(of departure: Instant) -> Instant {
     let (sum, isTooLate) = departure.nanoseconds.addingReportingOverflow(latency)
     return isTooLate ? .distantFuture : Instant(nanoseconds: sum)
   }
 
-  /// Ends the pipe immediately: bytes that have not arrived are lost.
+  /// Ends the pipe immediately, and drops all bytes that have not arrived.
   func cut(_ end: ChannelEnd, now: Instant) {
     lost += held
     filling.count = 0
@@ -106,8 +106,8 @@ final class LoopbackPipe {
 
   // MARK: - Receiving
 
-  /// Returns when the receiver must be notified next: of bytes, if it wants them, or of the pipe's closing. If
-  /// `endWaits` is set, the close is reported only after all bytes.
+  /// Returns when to notify the receiver next: of bytes, if it wants them, or of the pipe's end. If `endWaits` is set,
+  /// the end is reported only after all bytes.
   func nextArrival(wantsBytes: Bool, endWaits: Bool) -> Instant? {
     if let next = segments.first {
       if wantsBytes { return next.arrival }
@@ -126,7 +126,7 @@ final class LoopbackPipe {
     return count
   }
 
-  /// Returns the bytes to deliver next, at most `limit` of those that have arrived. The bytes stay valid until
+  /// Returns the next bytes to deliver: at most `limit` of those that have arrived. The bytes stay valid until
   /// ``received(_:)``.
   func nextBlock(limit: Int) -> UnsafeRawBufferPointer {
     if drained == draining.count {
@@ -138,7 +138,7 @@ final class LoopbackPipe {
     return draining.bytes(from: drained, most: most)
   }
 
-  /// Records that a block was delivered. Does nothing if the receiver's handler has cut the pipe.
+  /// Records that a block was delivered. Has no effect if the receiver's handler has cut the pipe.
   func received(_ count: Int) {
     guard drained + count <= draining.count else { return }
     drained += count
@@ -151,8 +151,8 @@ final class LoopbackPipe {
     }
   }
 
-  /// Returns how the pipe was closed, once the closing has arrived. If `waits` is set, the closing is returned only
-  /// after all bytes have been received; otherwise the remaining bytes are dropped.
+  /// Returns how the pipe ended, once the end has arrived. If `waits` is set, the end is returned only after all bytes
+  /// have been received; otherwise, the remaining bytes are dropped.
   func arrivedEnd(at now: Instant, waits: Bool) -> ChannelEnd? {
     guard let ending, ending.arrival <= now else { return nil }
     if segments.isEmpty { return ending.end }
@@ -160,10 +160,10 @@ final class LoopbackPipe {
   }
 }
 
-/// A buffer that grows only while it is being filled, so the bytes never move while they are being read.
+/// A buffer that grows only while it is being filled, so that bytes never move while they are being read.
 private struct ByteTank: ~Copyable {
   var count = 0
-  // The memory is typed, because Swift allocates untyped memory in the system's slower, aligned way.
+  // The memory is typed, because Swift allocates untyped memory with the system's slower, aligned allocation.
   private var memory = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
   /// The smallest buffer has room for a packet with an authentication certificate.
   private static let smallest = 1024

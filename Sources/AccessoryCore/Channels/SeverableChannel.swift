@@ -1,5 +1,5 @@
-/// A wrapper that can disconnect its inner channel with or without a notification: to unplug a cable whose ends are in
-/// different processes, or to make a device believe that the accessory is still connected.
+/// Wraps a channel that it can disconnect with or without a notification: to unplug a cable whose ends are in different
+/// processes, or to make a device believe that the accessory is still connected.
 ///
 /// ```swift
 /// let cable = SeverableChannel(around: socket, on: loop)
@@ -9,17 +9,17 @@ public final class SeverableChannel: Channel, ChannelHandler {
   private enum State {
     case made
     case open
-    /// The channel is disconnected: it accepts everything, delivers nothing, and does not end until it is closed.
+    /// The channel is disconnected: it accepts everything, delivers nothing, and ends only when it is closed.
     case severed
     case over
   }
 
   private let inner: any Channel
   private let loop: any EventLoop
-  // Overlapping access is not checked, because this runs for every packet, on one loop.
+  // Overlapping access is not checked, because this code runs for every packet, on one loop.
   @exclusivity(unchecked) private var state = State.made
   @exclusivity(unchecked) private var handler: (any ChannelHandler)?
-  /// The timer that reports in a later turn that the channel has ended.
+  /// The timer that makes the channel report its end in a later turn.
   private var ending: LoopTimer?
 
   /// Creates a channel around `inner`.
@@ -28,7 +28,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     self.loop = loop
   }
 
-  /// Whether the channel has ended, for whatever reason.
+  /// Whether the channel has ended for any reason.
   public var isOver: Bool {
     state == .over
   }
@@ -58,7 +58,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
 
   // MARK: - Channel
 
-  /// Whether one `send` to the inner channel is one transfer.
+  /// Whether each `send` to the inner channel is one transfer.
   public var keepsTransfersApart: Bool { inner.keepsTransfersApart }
 
   /// The inner channel's maximum frame size.
@@ -74,7 +74,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     inner.start(self)
   }
 
-  /// Accepts what the inner channel accepts; once disconnected, it accepts everything.
+  /// Accepts what the inner channel accepts; once disconnected, accepts everything.
   public func send(_ bytes: RawSpan) -> Int {
     switch state {
     case .open: inner.send(bytes)
@@ -83,7 +83,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Pauses reading of the inner channel.
+  /// Pauses reading from the inner channel.
   public func pauseReading() {
     switch state {
     case .made, .open: inner.pauseReading()
@@ -99,7 +99,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     }
   }
 
-  /// Closes the channel at this end; the handler is not called after that.
+  /// Closes the channel at this end; the handler is not called again.
   public func close() {
     if state == .over {
       ending?.cancel()
@@ -123,7 +123,7 @@ public final class SeverableChannel: Channel, ChannelHandler {
     handler?.channelIsWritable(self)
   }
 
-  /// Tells the handler that the inner channel has ended.
+  /// Notifies the handler that the inner channel has ended.
   public func channel(_ channel: any Channel, endedWith end: ChannelEnd) {
     leave()?.channel(self, endedWith: end)
   }

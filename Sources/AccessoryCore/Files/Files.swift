@@ -1,8 +1,8 @@
 import Glibc
 
 package enum Folder {
-  /// Returns the sorted names in the folder, without `.` and `..`; nil, with `errno` set, if the folder does not exist
-  /// or is not readable.
+  /// Returns the names in the folder, sorted and without `.` and `..`; nil, with `errno` set, if the folder does not
+  /// exist or is not readable.
   package static func names(in path: String) -> [String]? {
     guard let stream = opendir(path) else { return nil }
     defer { closedir(stream) }
@@ -22,7 +22,7 @@ package enum FilePath {
     return readlink(path, &buffer, buffer.count - 1) >= 0 ? String(terminated: buffer) : nil
   }
 
-  /// Returns the path without links and `..`; nil, with `errno` set, if nothing exists at the path.
+  /// Returns the path with links and `..` resolved; nil, with `errno` set, if nothing exists at the path.
   package static func real(_ path: String) -> String? {
     guard let real = realpath(path, nil) else { return nil }
     defer { free(real) }
@@ -34,7 +34,7 @@ package enum FilePath {
 package enum SmallFile {
   package static let limit = 64 * 1024
 
-  /// Returns the file's bytes; nil, with errno, if the file cannot be opened or is longer than `limit`.
+  /// Returns the file's bytes; nil, with `errno` set, if the file cannot be opened or is longer than `limit`.
   package static func read(_ path: String, limit: Int = limit) -> [UInt8]? {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard file >= 0 else { return nil }

@@ -1,30 +1,30 @@
 import AccessoryFormats
 
-/// A single thread of control that owns channels, state machines, timers and a random number generator.
+/// A single thread of control, with its channels, state machines, timers and random number generator.
 ///
 /// Code on a loop needs no locks, because it never runs concurrently with other code on the same loop. Code on other
-/// threads may use only ``execute(_:)``.
+/// threads may call only ``execute(_:)``.
 ///
 /// There are two kinds of loops: `EpollLoop` runs in real time and handles descriptors; `VirtualLoop` has no
-/// descriptors and jumps from deadline to deadline. Code that only needs an `EventLoop` runs on both, so that half a
-/// second on a wire takes microseconds in a test.
+/// descriptors and jumps from deadline to deadline. Code that needs only an `EventLoop` runs on either kind, so that
+/// half a second on a wire takes microseconds in a test.
 public protocol EventLoop: AnyObject, Sendable {
-  /// The time of the current turn; it does not change during the turn.
+  /// The time of the current turn, which does not change during the turn.
   var now: Instant { get }
 
   /// Whether the caller runs on this loop.
   var isCurrent: Bool { get }
 
-  /// The loop's source of random numbers; the same seed gives the same numbers. Use this generator only on the loop.
+  /// The loop's random number generator; the same seed gives the same numbers. Use the generator only on the loop.
   var random: SeededRandom { get set }
 
-  /// Creates a timer that calls `work` on the loop at its deadline; the timer is not armed yet. Create and use timers
-  /// only on the loop.
+  /// Creates an unarmed timer that calls `work` on the loop at its deadline. Create and use timers only on the loop.
   ///
-  /// A timer is created once and moved often: moving a timer allocates nothing, so it may be moved with every packet.
+  /// Timers are meant to be created once and moved often: moving a timer allocates nothing, so it can be moved with
+  /// every packet.
   func makeTimer(_ work: @escaping () -> Void) -> LoopTimer
 
-  /// Runs `work` on the loop in a later turn. `execute` is the only call allowed from other threads.
+  /// Runs `work` on the loop in a later turn. No other method may be called from other threads.
   func execute(_ work: @escaping @Sendable () -> Void)
 }
 
@@ -34,7 +34,7 @@ extension EventLoop {
     makeTimer {}
   }
 
-  /// Creates a timer that fires once, `delay` from now, unless it is cancelled. A timer that has fired or was cancelled
+  /// Creates a timer that fires once, `delay` from now, unless it is cancelled. After firing or cancellation, the timer
   /// retains nothing.
   @discardableResult
   public func schedule(after delay: Duration, _ work: @escaping () -> Void) -> LoopTimer {
@@ -52,14 +52,14 @@ extension EventLoop {
 
 /// A loop that can also wait for descriptors.
 public protocol PollingLoop: EventLoop {
-  /// Watches `descriptor` for `interest` until the watch is cancelled. The caller must cancel the watch before closing
-  /// the descriptor. Call this method only on the loop.
+  /// Watches `descriptor` for `interest` until the watch is cancelled. Cancel the watch before you close the
+  /// descriptor. Call this method only on the loop.
   func watch(
     _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
   ) throws -> any DescriptorWatch
 
-  /// Lends the loop's only read buffer. The buffer's contents are valid until `body` returns; copy whatever is needed
-  /// longer. The buffer cannot be borrowed twice at the same time.
+  /// Lends the loop's only read buffer. The contents are valid until `body` returns; copy whatever is needed longer.
+  /// The buffer can be lent only once at a time.
   func withReadBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result
 }
 
@@ -77,31 +77,32 @@ public struct Readiness: OptionSet, Sendable {
   public static let readable = Readiness(rawValue: 1)
   /// There is room to write.
   public static let writable = Readiness(rawValue: 2)
-  /// The peer is gone, or the descriptor has an error. A hang-up is always reported, never requested.
+  /// The peer is gone, or the descriptor has an error. A hang-up is always reported, even if it was not requested.
   public static let hangup = Readiness(rawValue: 4)
-  /// The peer will send no more, although earlier bytes may still be unread. Request this alone, without ``readable``,
-  /// which already includes EOF.
+  /// The peer will send no more, although earlier bytes may still be unread. Do not request this together with
+  /// ``readable``, which already includes EOF.
   public static let halfClosed = Readiness(rawValue: 8)
 }
 
 /// Called when a descriptor is ready.
 public protocol DescriptorHandler: AnyObject {
-  /// Called when the descriptor is ready for `readiness`, limited to the requested conditions.
+  /// Called when the descriptor is ready; `readiness` contains only requested conditions and hang-ups.
   func descriptorReady(_ readiness: Readiness)
 }
 
 /// A watch on a descriptor.
 public protocol DescriptorWatch: AnyObject {
-  /// Changes the conditions to wait for. A hang-up is reported even if no condition is requested.
+  /// Changes the conditions to wait for. Hang-ups are reported even if no condition is requested.
   func change(to interest: Readiness)
 
-  /// Ends the watch; the handler is not called again, not even in the current turn.
+  /// Ends the watch; the handler is not called again, even in the current turn.
   func cancel()
 }
 
-/// Carries a value that belongs to a loop across threads that must not use it.
+/// Carries a value that belongs to a loop through threads that must not use it.
 ///
-/// Swift's compiler cannot see that a loop runs on one thread; this type asserts it, and checks every access.
+/// The compiler cannot see that a loop runs on a single thread; this type asserts that it does, and checks every
+/// access.
 ///
 /// ```swift
 /// let box = LoopBound(connection, on: loop)

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A lock for state that threads share. The lock is not recursive: taking it twice on one thread blocks forever.
+/// A lock for state that threads share. The lock is not recursive, so locking it twice on one thread blocks forever.
 ///
-/// The lock wraps `pthread_mutex_t` because the thread sanitizer does not understand the standard library's `Mutex` and
-/// reports false races.
+/// The lock wraps `pthread_mutex_t`, because the thread sanitizer does not understand the standard library's `Mutex`
+/// and reports false races.
 package final class Lock: @unchecked Sendable {
   package let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

@@ -1,9 +1,9 @@
-/// Stores one loop's timers in a binary heap, earliest first, with a stable order among equal deadlines.
+/// Stores a loop's timers in a binary heap, earliest first; the order of equal deadlines is stable.
 ///
-/// Both kinds of loops use this queue, so that timers with equal deadlines fire in the order in which they were armed,
-/// in virtual and in real time. A timer that was moved to a later time or cancelled stays in the heap until its old
-/// time. Moving and cancelling are therefore free, which matters because the retransmission timer moves with every
-/// packet.
+/// Both kinds of loops use this queue, so timers with equal deadlines fire in the order in which they were armed, in
+/// virtual and in real time. A timer that is cancelled or moved to a later time stays in the heap until its old
+/// deadline. Moving and cancelling therefore cost almost nothing, which matters because the retransmission timer moves
+/// with every packet.
 public final class TimerQueue {
   private struct Entry {
     var deadline: Instant
@@ -15,33 +15,33 @@ public final class TimerQueue {
     }
   }
 
-  // Overlapping access is not checked for the queue and its timers: they belong to one loop, their methods make no
-  // outside calls, and the checks accounted for a third of a timer's cost.
+  // Overlapping access is not checked for the queue and its timers: they belong to one loop and call no outside code,
+  // and the checks took a third of a timer's cost.
   @exclusivity(unchecked) private var heap: [Entry] = []
   @exclusivity(unchecked) private var nextOrder: UInt64 = 0
 
   /// Creates an empty queue.
   public init() {}
 
-  /// Creates a timer in this queue; it is not armed.
+  /// Creates an unarmed timer in this queue.
   public func makeTimer(_ work: @escaping () -> Void) -> LoopTimer {
     LoopTimer(queue: self, work: work)
   }
 
-  /// The time at which the earliest armed timer fires; nil if there is none, so the loop may sleep indefinitely.
+  /// When the earliest armed timer fires; nil if no timer is armed, so the loop may sleep indefinitely.
   public var earliest: Instant? {
     settle()
     return heap.first?.deadline
   }
 
-  /// A mark between the timers armed so far and those armed later, for ``popDue(at:armedBefore:)``.
+  /// A mark that separates the timers armed so far from those armed later, for ``popDue(at:armedBefore:)``.
   public var mark: UInt64 { nextOrder }
 
   /// Removes the next timer that is due at `now`, so that the caller can fire it; nil if there is none.
   ///
-  /// Timers are removed one at a time, because their work may arm, move or cancel others. A loop passes the mark from
-  /// the beginning of its turn; timers armed after that mark wait for the next turn, so that timers that arm each other
-  /// do not keep other work waiting.
+  /// Timers are removed one at a time, because the work of one may arm, move or cancel others. A loop passes the mark
+  /// from the start of its turn; timers armed after the mark wait for the next turn, so that timers that arm each other
+  /// do not block other work.
   public func popDue(at now: Instant, armedBefore mark: UInt64 = .max) -> LoopTimer? {
     // No entry is later than its timer, so if the first entry is in the future, all timers are.
     if heap.isEmpty || now < heap[0].deadline { return nil }
@@ -54,7 +54,7 @@ public final class TimerQueue {
 
   /// Cancels every timer, and releases the work of one-shot timers.
   public func cancelAll() {
-    // Releasing work may cancel other timers, so the work is released only after the heap is empty.
+    // Releasing work may cancel other timers, so work is released only after the heap is empty.
     let cancelled = heap
     heap = []
     for entry in cancelled {
@@ -70,7 +70,7 @@ public final class TimerQueue {
     siftUp(heap.count - 1)
   }
 
-  /// Brings an active entry to the top: drops cancelled entries, and moves entries with a new time to their places.
+  /// Brings an active entry to the top: drops cancelled entries, and moves entries whose deadlines have changed.
   private func settle() {
     while !heap.isEmpty {
       let queued = heap[0].deadline
@@ -87,7 +87,7 @@ public final class TimerQueue {
         }
         timer.queuedAt = nil
       }
-      // The timer was cancelled, or refers to an earlier entry.
+      // The timer was cancelled, or now has another entry.
       removeFirst()
     }
   }
@@ -100,7 +100,7 @@ public final class TimerQueue {
     return removed
   }
 
-  // An unsafe buffer allows swapping entries without reference counting of their timers.
+  // With an unsafe buffer, entries are swapped without reference counting of their timers.
 
   private func siftDown() {
     heap.withUnsafeMutableBufferPointer { heap in
@@ -129,19 +129,19 @@ public final class TimerQueue {
   }
 }
 
-/// A timer that fires on one loop. A timer from ``EventLoop/makeTimer(_:)`` can be moved as often as needed; one from
-/// ``EventLoop/schedule(after:_:)`` fires at most once.
+/// A timer that fires on one loop. A timer from ``EventLoop/makeTimer(_:)`` can be moved as often as needed; a timer
+/// from ``EventLoop/schedule(after:_:)`` fires at most once.
 ///
-/// An object that uses one timer for its whole life creates it without a closure and becomes its ``handler``.
+/// An object that uses one timer for its whole lifetime creates it without a closure and becomes its ``handler``.
 public final class LoopTimer {
-  /// The time at which the timer will fire; nil while it is not armed.
+  /// When the timer will fire; nil while it is not armed.
   @exclusivity(unchecked) public private(set) var deadline: Instant?
 
-  /// The deadline under which the queue holds the timer; after a move to a later time, the queue's deadline may be
-  /// earlier than `deadline`.
+  /// The deadline under which the queue holds the timer; it may be earlier than `deadline` if the timer was moved to a
+  /// later time.
   @exclusivity(unchecked) var queuedAt: Instant?
-  /// Whether the timer releases its work when it has fired or is cancelled, because the work usually retains the
-  /// timer's owner.
+  /// Whether the timer releases its work after firing or cancellation, because the work usually retains the timer's
+  /// owner.
   @exclusivity(unchecked) var isOneShot = false
   @exclusivity(unchecked) private var work: (() -> Void)?
   /// Called when the timer fires. The handler is not retained, so it must cancel the timer before it is released.
@@ -153,8 +153,8 @@ public final class LoopTimer {
     self.work = work
   }
 
-  /// Arms the timer, or moves it. Moving a timer to a later time takes only two memory writes: the queue handles the
-  /// move when the old time comes.
+  /// Arms the timer, or moves it. Moving a timer to a later time takes only two memory writes; the queue handles the
+  /// move when the old deadline arrives.
   public func arm(at instant: Instant) {
     precondition(work != nil, "a timer from schedule(after:) cannot be rearmed: create one with makeTimer")
     deadline = instant
@@ -168,13 +168,13 @@ public final class LoopTimer {
     arm(at: instant)
   }
 
-  /// Disarms the timer. The timer may be armed again, unless it is a one-shot timer.
+  /// Disarms the timer. The timer can be armed again, unless it is a one-shot timer.
   public func cancel() {
     deadline = nil
     if isOneShot { work = nil }
   }
 
-  /// Does the timer's work, after the timer has been removed from the queue.
+  /// Does the timer's work; call this after removing the timer from the queue.
   public func fire() {
     if let handler { return handler.timerFired(self) }
     let due = work
@@ -190,6 +190,6 @@ public final class LoopTimer {
 
 /// Called when a timer fires; see ``LoopTimer/handler``.
 public protocol TimerHandler: AnyObject {
-  /// Called when the deadline of `timer` has been reached.
+  /// Called when `timer` reaches its deadline.
   func timerFired(_ timer: LoopTimer)
 }

@@ -1,11 +1,11 @@
-/// Limits how many messages of one kind are reported: only the first few in each ten-second period. Further messages
-/// are counted.
+/// Limits how many messages of one kind are reported: only the first few in each period of ten seconds. Further
+/// messages are only counted.
 ///
 /// ```
 ///   quiet ── message ──▶ counting: reports until ``most``, then counts ── 10 s later ──▶ quiet, or reports the count
 /// ```
 ///
-/// Invariant: there is a deadline only while some counted messages have not been reported.
+/// Invariant: there is a deadline only while counted messages are unreported.
 package struct MessageRate: Equatable, Sendable {
   /// The period over which messages are counted.
   package static let period = Duration.seconds(10)
@@ -13,12 +13,12 @@ package struct MessageRate: Equatable, Sendable {
 
   private var start: Instant?
   private var reported = 0
-  /// How many messages in this period were not reported.
+  /// How many messages in this period were counted but not reported.
   package private(set) var held = 0
 
   package init() {}
 
-  /// The time at which ``handleTimeout(now:)`` must be called.
+  /// When to call ``handleTimeout(now:)``.
   package var deadline: Instant? { held > 0 ? start.map { $0 + Self.period } : nil }
 
   /// Counts a message; returns true if the message should be reported.
@@ -32,22 +32,23 @@ package struct MessageRate: Equatable, Sendable {
     return false
   }
 
-  /// Must be called at ``deadline``. Returns how many messages were not reported. If there were unreported messages,
-  /// the next period begins immediately and reports no messages individually, so that a flood of messages causes only
-  /// one line every ten seconds.
+  /// Call this method at ``deadline``; it returns the number of unreported messages. If there were any unreported
+  /// messages, the next period starts immediately and reports no messages individually, so that a flood of messages
+  /// causes only one line every ten seconds.
   package mutating func handleTimeout(now: Instant) -> Int {
     guard let deadline, deadline <= now else { return 0 }
     return take(startingAgainAt: now)
   }
 
-  /// Returns the count of unreported messages before the period ends.
+  /// Returns the number of unreported messages before the period ends.
   package mutating func take(startingAgainAt now: Instant) -> Int {
     defer { (start, held) = (now, 0) }
     return held
   }
 }
 
-/// Reports messages of one kind on a loop: at most ten in ten seconds, followed by the number of unreported messages.
+/// Reports messages of one kind on a loop: at most ten every ten seconds, followed by the number of unreported
+/// messages.
 ///
 /// ```swift
 /// let refusals = ReportLimit("refused devices", on: loop) { print($0) }
@@ -62,7 +63,7 @@ package final class ReportLimit {
   private var timer: LoopTimer?
   private var countedSince: Instant?
 
-  /// Creates a limit for one kind of message; `what` is the plural noun after the count, as in "12 more refused
+  /// Creates a limit for one kind of message; `what` is the plural noun that follows the count, as in "12 more refused
   /// devices".
   package init(_ what: String, on loop: any EventLoop, log: @escaping (String) -> Void) {
     self.what = what
@@ -78,7 +79,7 @@ package final class ReportLimit {
     armTimer()
   }
 
-  /// Reports the count immediately, because whatever the messages were about has ended.
+  /// Reports the count immediately, because whatever caused the messages has ended.
   package func flush() {
     timer?.cancel()
     reportCount(rate.take(startingAgainAt: loop.now))
@@ -104,8 +105,7 @@ package final class ReportLimit {
   }
 }
 
-/// Keeps the first thousand sentences in order, but only counts later ones, because a mistake may be repeated
-/// endlessly.
+/// Keeps the first thousand sentences in order and only counts later ones, because a mistake may be repeated endlessly.
 package struct BoundedLog: Sendable {
   static let most = 1_000
 
@@ -114,7 +114,7 @@ package struct BoundedLog: Sendable {
 
   package init() {}
 
-  /// All sentences that were kept, followed by one that says how many were dropped.
+  /// All sentences that were kept, followed by a sentence with the number of dropped ones.
   package var texts: [String] {
     furtherCount == 0 ? first : first + ["and \(furtherCount) more that are not kept"]
   }

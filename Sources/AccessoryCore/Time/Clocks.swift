@@ -1,6 +1,6 @@
 import Glibc
 
-/// The system's monotonic clock, counted from when this value was created, so that instants stay small enough to read.
+/// The system's monotonic clock, which counts from the creation of this value, so that instants stay readable.
 package struct MonotonicClock: Sendable {
   private let origin = Self.reading
 
@@ -16,19 +16,19 @@ package struct MonotonicClock: Sendable {
 }
 
 extension EventLoop {
-  /// The Unix time at which this loop's clock was 0, derived from the current system time.
+  /// The Unix time at which this loop's clock was at 0, derived from the current system time.
   package var systemEpoch: UInt64 { UInt64(max(0, Int64(time(nil)) - now.nanoseconds / 1_000_000_000)) }
 }
 
-/// A date and time of the Gregorian calendar in UTC, to the second, in libc's representation.
+/// A date and time of the Gregorian calendar, in UTC and to the second, as libc represents it.
 public struct CalendarTime: Equatable, Sendable {
   /// The year, month and day.
   public let year: Int, month: Int, day: Int
   /// The hour, minute and second.
   public let hour: Int, minute: Int, second: Int
 
-  /// Creates the time that is `seconds` seconds after the beginning of 1970, or the beginning of 1970 if libc cannot
-  /// express the date.
+  /// Creates the time `seconds` seconds after the start of 1970, or the start of 1970 if libc cannot represent that
+  /// time.
   public init(secondsSince1970 seconds: Int) {
     var (seconds, parts) = (time_t(seconds), tm())
     if gmtime_r(&seconds, &parts) == nil { (parts.tm_year, parts.tm_mday) = (70, 1) }
@@ -36,7 +36,7 @@ public struct CalendarTime: Equatable, Sendable {
     (hour, minute, second) = (Int(parts.tm_hour), Int(parts.tm_min), Int(parts.tm_sec))
   }
 
-  /// Returns the seconds since 1970 for a date and a time of day; nil if the date does not exist, such as 31 April.
+  /// Returns the seconds since 1970 of a date and time; nil if the date does not exist, as in the case of 31 April.
   public static func seconds(
     _ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int
   ) -> Int? {

@@ -1,11 +1,11 @@
-/// Diagnoses bytes that differ from the expected bytes of a stream.
+/// Diagnoses received bytes that differ from the expected bytes of a stream.
 ///
-/// The diagnosis examines the received segments in order (``StreamSegments``) and tracks the expected position in the
-/// stream. A segment from a later position leaves a gap, which is *lost* unless a later segment fills it (*reordered*).
-/// A segment from an earlier position is *repeated* if the stream then continues where it was interrupted, and *stale*
-/// if the segment arrived instead of a later burst. Bytes that belong nowhere in the stream are *corrupted* if the
-/// stream then continues as if they had been correct, *inserted* if the stream continues as if they had not arrived,
-/// and *foreign* if they make up a whole answer.
+/// The diagnosis goes through the received segments in order (``StreamSegments``) and tracks the expected position in
+/// the stream. A segment from a later position leaves a gap, which counts as *lost* unless a later segment fills it
+/// (*reordered*). A segment from an earlier position counts as *repeated* if the stream then continues where it was
+/// interrupted, and as *stale* if the segment took the place of a later burst. Bytes that belong nowhere in the stream
+/// count as *corrupted* if the stream continues as if they had been correct, as *inserted* if it continues as if they
+/// had not arrived, and as *foreign* if they make up a whole answer.
 struct StreamDiagnosis {
   private let stream: UniqueStream
   private let bytes: [UInt8]
@@ -15,7 +15,7 @@ struct StreamDiagnosis {
   private(set) var findings: [StreamFinding] = []
   private(set) var next: Int
 
-  /// Examines `bytes`, the first of which should be at `place` in the stream.
+  /// Examines `bytes`, which should start at `place` in the stream.
   init(_ bytes: [UInt8], at place: Int, of stream: UniqueStream, cuts: StreamCuts) {
     self.stream = stream
     self.bytes = bytes
@@ -89,7 +89,7 @@ struct StreamDiagnosis {
       return
     }
     if let offset = following?.offset {
-      // The first inserted byte may equal the expected one by chance.
+      // By chance, the first inserted byte may equal the expected byte.
       if offset <= next, next - offset < Self.shown {
         findings.append(StreamFinding(.inserted, at: offset, count: count + next - offset, look(range)))
         next = offset
@@ -114,7 +114,7 @@ struct StreamDiagnosis {
     if isAnswer, same * 4 < count { takeForeign(count, look(range), nil) } else { corrupt(range) }
   }
 
-  /// Reports a range of bytes that differ from the expected ones; some bytes inside the range may be correct.
+  /// Reports a range of bytes that differ from the expected ones, although some bytes in the range may be correct.
   private mutating func corrupt(_ range: Range<Int>) {
     let wanted = stream.bytes(next..<next + range.count)
     let wrong = zip(range, wanted).filter { bytes[$0] != $1 }
@@ -147,8 +147,8 @@ struct StreamDiagnosis {
     return "got \(Hex.spaced(part.prefix(Self.shown)))\(part.count > Self.shown ? " …" : "")"
   }
 
-  /// Finds a short range, which need not contain a whole block, at the beginning of one of the last bursts; returns
-  /// that position in the stream.
+  /// Searches the starts of the last bursts for a short range, which need not contain a whole block; returns the
+  /// range's position in the stream.
   private func recent(_ range: Range<Int>) -> Int? {
     guard cuts != .none, 4..<2 * UniqueStream.blockSize ~= range.count, cuts.isStart(next) else { return nil }
     return cuts.starts(before: next, atMost: 16).first { offset in
@@ -168,11 +168,11 @@ struct StreamDiagnosis {
 struct StreamSegments {
   /// The stream and position to which a segment belongs.
   enum Source: Equatable {
-    /// The bytes belong to the examined session, starting at this offset.
+    /// The bytes belong to the examined session, and start at this offset.
     case ours(Int)
-    /// The bytes belong to another session of the same run, at this offset.
+    /// The bytes belong to another session of the same run, and start at this offset.
     case session(Int, Int)
-    /// The bytes belong to a session from the run with this seed.
+    /// The bytes belong to a session of the run with this seed.
     case run(UInt64)
     case unknown
   }
@@ -207,7 +207,8 @@ struct StreamSegments {
   private func source(at index: Int) -> (UniqueStream, Int)? {
     let place = UniqueStream.place(of: bytes.span.bytes, at: index)
     if place.seed == stream.seed { return (UniqueStream(seed: place.seed, session: place.session), place.offset) }
-    // Any 16 bytes are a valid block for some seed; they count as another run's only if its next block follows.
+    // Any 16 bytes are a valid block for some seed, so they count as another run's only if that run's next block
+    // follows.
     let next = index + UniqueStream.blockSize
     guard next + UniqueStream.blockSize <= bytes.count else { return nil }
     let following = UniqueStream.place(of: bytes.span.bytes, at: next)
@@ -217,7 +218,7 @@ struct StreamSegments {
     return (UniqueStream(seed: place.seed, session: place.session), place.offset)
   }
 
-  /// Adds the bytes before a block found at `index`, and the segment around the block; returns where to continue.
+  /// Adds the bytes before the block found at `index`, and the segment around the block; returns where to continue.
   private mutating func add(_ found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     // The previous segment may have claimed a few bytes that match it by chance but belong to this segment.
     if let last = all.last, last.range.upperBound > index {
@@ -234,7 +235,7 @@ struct StreamSegments {
     return index + count / UniqueStream.blockSize * UniqueStream.blockSize
   }
 
-  /// Returns how many bytes, starting at `index`, continue the same stream; compares in increasingly large steps.
+  /// Returns how many bytes from `index` on continue the same stream; compares in increasingly large steps.
   private func length(of found: (stream: UniqueStream, offset: Int), at index: Int) -> Int {
     var buffer = UniqueBuffer()
     var (count, step) = (0, 4 * UniqueStream.blockSize)

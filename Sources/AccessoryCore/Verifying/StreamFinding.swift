@@ -6,29 +6,29 @@ public struct StreamFinding: Equatable, Sendable {
   public enum Kind: String, CaseIterable, Sendable {
     /// Bytes that were sent never arrived.
     case lost
-    /// Bytes that had already arrived arrived again.
+    /// Bytes arrived that had already arrived before.
     case repeated
-    /// Bytes of an earlier burst arrived instead of this burst's.
+    /// Bytes of an earlier burst arrived instead of those of this burst.
     case stale
-    /// Bytes arrived before bytes that were sent earlier.
+    /// Bytes arrived before bytes that had been sent earlier.
     case reordered
-    /// Other bytes arrived in place of the sent bytes.
+    /// Other bytes arrived in place of the bytes that were sent.
     case corrupted
-    /// Bytes that were never sent arrived between sent bytes.
+    /// Bytes that were never sent arrived between bytes that were.
     case inserted
-    /// The bytes belong to another session or run, or are something else.
+    /// The bytes belong to another session or run, or to no stream at all.
     case foreign
   }
 
   /// The kind of error.
   public let kind: Kind
-  /// The first affected byte in the stream.
+  /// The position of the first affected byte in the stream.
   public let place: Int
   /// The number of affected bytes.
   public let count: Int
-  /// The position where repeated or stale bytes belong.
+  /// The position to which repeated or stale bytes belong.
   public let origin: Int?
-  /// Details as a sentence fragment; empty if there is nothing to add.
+  /// Details as a sentence fragment; empty if there are none.
   public let detail: String
 
   init(_ kind: Kind, at place: Int, count: Int, origin: Int? = nil, _ detail: String = "") {
@@ -40,7 +40,7 @@ public struct StreamFinding: Equatable, Sendable {
   }
 }
 
-/// Describes positions in a stream, relative to its bursts if the stream is divided into bursts.
+/// Describes positions in a stream, relative to bursts if the stream is divided into bursts.
 public struct StreamWords {
   private let cuts: StreamCuts
   private let number: (Int) -> Int?
@@ -57,7 +57,7 @@ public struct StreamWords {
     self.number = number
   }
 
-  /// Returns a text such as "byte 12 of burst 3".
+  /// Returns text such as "byte 12 of burst 3".
   public func byte(_ place: Int) -> String {
     if cuts == .none { return "byte \(place)" }
     guard let start = cuts.burst(at: place)?.start else { return "byte \(place) of the session" }
@@ -72,7 +72,7 @@ public struct StreamWords {
 }
 
 extension StreamFinding {
-  /// Returns a sentence fragment that begins with the kind of finding.
+  /// Returns a sentence fragment that starts with the kind of error.
   public func text(_ words: StreamWords = StreamWords()) -> String {
     let bytes = count.counted("byte")
     let sentence =
@@ -91,7 +91,7 @@ extension StreamFinding {
 }
 
 extension Sequence<StreamFinding> {
-  /// Describes the first few findings, and states how many others there are.
+  /// Describes the first few findings, and states how many more there are.
   public func text(_ words: StreamWords = StreamWords()) -> String {
     let all = Array(self)
     let more = all.count > 3 ? "; and \(all.count - 3) more" : ""
@@ -99,7 +99,7 @@ extension Sequence<StreamFinding> {
   }
 }
 
-/// How a stream is divided into bursts, if that is known.
+/// How a stream is divided into bursts, as far as that is known.
 ///
 /// ```swift
 /// StreamCuts.even(10_000).burst(at: 25_000)              // number 2, which begins at 20,000
@@ -108,11 +108,11 @@ extension Sequence<StreamFinding> {
 public enum StreamCuts: Equatable, Sendable {
   case none
   case even(Int)
-  /// The positions where the last bursts begin, in order, followed by the end of the last one; `first` is the index of
-  /// the first of these bursts.
+  /// The positions at which the last bursts start, in order, followed by the end of the last burst; `first` is the
+  /// index of the first of these bursts.
   case at([Int], first: Int)
 
-  /// Returns the burst that contains a position: its index in the stream, and where it begins; nil if unknown.
+  /// Returns the index and start of the burst that contains a position; nil if unknown.
   func burst(at place: Int) -> (number: Int, start: Int)? {
     switch self {
     case .none: return nil
@@ -139,10 +139,10 @@ public enum StreamCuts: Equatable, Sendable {
     return burst(at: place).map { $0.number < later.number } ?? (place < later.start)
   }
 
-  /// Returns true if a burst begins at a position. Without bursts, returns true if the stream begins there.
+  /// Returns true if a burst starts at a position. Without bursts, returns true at the start of the stream.
   func isStart(_ place: Int) -> Bool { self == .none ? place == 0 : burst(at: place)?.start == place }
 
-  /// Returns where the bursts before a position begin, latest first, up to a maximum count.
+  /// Returns where the bursts before a position start, latest first, up to a maximum count.
   func starts(before place: Int, atMost count: Int) -> [Int] {
     switch self {
     case .none: []

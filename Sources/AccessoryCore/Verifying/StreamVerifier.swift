@@ -1,23 +1,23 @@
 /// Compares received bytes with a ``UniqueStream``, and diagnoses differences.
 ///
-/// The verifier is *steady* while every byte is the stream's next one, and *suspicious* after the first wrong byte. A
-/// suspicious verifier only collects bytes, because the diagnosis depends on later bytes: a gap is a loss, unless the
-/// missing bytes arrive later. ``conclude`` returns the findings and makes the verifier steady again.
+/// The verifier is *steady* while every byte is the next byte of the stream, and *suspicious* after the first wrong
+/// byte. A suspicious verifier only collects bytes, because the diagnosis depends on later bytes: a gap is a loss,
+/// unless the missing bytes arrive later. ``conclude`` returns the findings and makes the verifier steady again.
 ///
-/// Invariants: while the verifier is steady, ``position`` bytes have been received, and each of them was either correct
-/// or has been reported. At most ``evidenceLimit`` bytes are collected; further bytes are only counted.
+/// Invariants: while the verifier is steady, ``position`` bytes have been received, each of which was either correct or
+/// has been reported. At most ``evidenceLimit`` bytes are collected; further bytes are only counted.
 public struct StreamVerifier {
-  /// The maximum number of bytes that are examined for a diagnosis.
+  /// The maximum number of bytes examined for a diagnosis.
   public static let evidenceLimit = 65_536
 
   /// The expected stream.
   public let stream: UniqueStream
-  /// The next expected position in the stream; while suspicious, the position of the first byte that differs.
+  /// The next expected position in the stream; in a suspicious verifier, the position of the first wrong byte.
   public private(set) var position = 0
   private var evidence: [UInt8] = []
   private var dropped = 0
 
-  /// Creates a verifier that expects the beginning of the stream.
+  /// Creates a verifier that expects the start of the stream.
   public init(_ stream: UniqueStream) {
     self.stream = stream
   }
@@ -25,10 +25,10 @@ public struct StreamVerifier {
   /// Whether a wrong byte has arrived that has not been reported yet.
   public var isSuspicious: Bool { !evidence.isEmpty }
 
-  /// Whether the limit of collected bytes is reached, in which case ``conclude(_:)`` should be called.
+  /// Whether the limit of collected bytes has been reached, so that ``conclude(_:)`` should be called.
   public var isFull: Bool { evidence.count == Self.evidenceLimit }
 
-  /// Compares received bytes; returns false once the stream is suspicious.
+  /// Compares received bytes; returns false once a byte was wrong.
   @inline(__always)
   public mutating func check(_ bytes: RawSpan, _ scratch: UniqueScratch) -> Bool {
     if evidence.isEmpty {
@@ -45,14 +45,14 @@ public struct StreamVerifier {
   /// Skips bytes of the stream that will not be echoed.
   public mutating func skip(_ count: Int) { position += count }
 
-  /// Collects bytes that are suspicious regardless of their value, for example because they were not requested.
+  /// Collects bytes that are suspicious whatever their value, for example because they were not requested.
   public mutating func collect(_ bytes: RawSpan) {
     let kept = min(bytes.byteCount, Self.evidenceLimit - evidence.count)
     bytes.extracting(0..<kept).withUnsafeBytes { evidence += $0 }
     dropped += bytes.byteCount - kept
   }
 
-  /// Returns the findings, and continues with the bytes after them; empty while the stream is steady.
+  /// Returns the findings, which are empty for a steady verifier, and continues with the bytes after them.
   public mutating func conclude(_ cuts: StreamCuts = .none) -> [StreamFinding] {
     guard isSuspicious else { return [] }
     let diagnosis = StreamDiagnosis(evidence, at: position, of: stream, cuts: cuts)
@@ -64,7 +64,7 @@ public struct StreamVerifier {
   }
 }
 
-/// Memory in which one loop generates stream segments: one to send and one for comparison.
+/// Memory in which a loop generates stream segments, one for sending and one for comparing.
 public final class UniqueScratch {
   @exclusivity(unchecked) private var outgoing = UniqueBuffer()
   @exclusivity(unchecked) private var awaited = UniqueBuffer()
@@ -72,18 +72,18 @@ public final class UniqueScratch {
   /// Creates empty buffers.
   public init() {}
 
-  /// Passes a stream's bytes in `range`, limited to the first ``UniqueBuffer/longest`` of them, to `body` for sending.
+  /// Passes a stream's bytes in `range`, at most the first ``UniqueBuffer/longest`` of them, to `body` for sending.
   @inline(__always)
   public func show<Result>(_ stream: UniqueStream, _ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
-    // The buffer is moved out during the call, because `body` may trigger a notification in which the sender sends or
-    // compares more.
+    // The buffer is moved out during the call, because `body` may cause a notification that makes the sender send or
+    // compare more.
     var lent = UniqueBuffer()
     swap(&lent, &outgoing)
     defer { swap(&lent, &outgoing) }
     return lent.show(stream, range, body)
   }
 
-  /// Returns how many bytes at the front match the stream's bytes starting at `offset`.
+  /// Returns how many bytes at the front match the stream's bytes from `offset` on.
   public func match(_ bytes: RawSpan, _ stream: UniqueStream, from offset: Int) -> Int {
     outgoing.covers(stream, offset..<offset + bytes.byteCount)
       ? outgoing.match(bytes, stream, from: offset) : awaited.match(bytes, stream, from: offset)

@@ -4,15 +4,15 @@
 
 /// Memory for generating stream segments to send or compare.
 ///
-/// The buffer keeps the last generated segment, so that an immediate echo can be compared with the sent bytes without
-/// generating them again.
+/// The buffer keeps the last segment, so that an immediate echo can be compared with the sent bytes without generating
+/// them again.
 public struct UniqueBuffer {
   /// The maximum size of a segment that one call can provide.
   public static let longest = 65_536
 
   private var blocks: [SIMD2<UInt64>] = []
   private var stream: UniqueStream?
-  /// The part of the stream that `blocks` contains, from one block boundary to another.
+  /// The range of the stream that `blocks` contains, from one block boundary to another.
   private var covered = 0..<0
 
   /// Creates an empty buffer.
@@ -33,7 +33,7 @@ public struct UniqueBuffer {
     covered.lowerBound <= range.lowerBound && range.upperBound <= covered.upperBound && self.stream == stream
   }
 
-  /// Returns how many bytes at the front match the stream's bytes starting at `offset`.
+  /// Returns how many bytes at the front match the stream's bytes from `offset` on.
   public mutating func match(_ bytes: RawSpan, _ stream: UniqueStream, from offset: Int) -> Int {
     var matched = 0
     while matched < bytes.byteCount {
@@ -60,7 +60,7 @@ public struct UniqueBuffer {
 }
 
 extension RawSpan {
-  /// Returns how many leading bytes are equal in two spans of the same length.
+  /// Returns how many bytes at the front of two spans of the same length are equal.
   public func countOfSameBytes(as other: RawSpan) -> Int {
     precondition(byteCount == other.byteCount, "spans of different lengths cannot be compared")
     let isSame = withUnsafeBytes { left in

@@ -1,19 +1,19 @@
 import AccessoryFormats
 
-/// One session's bytes. Every 16 bytes encode the place where they belong: the seed, the session, and the offset in the
-/// session.
+/// One session's bytes. A stream in which every 16 bytes encode the place where they belong: the seed, the session, and
+/// the offset in the session.
 ///
 /// A stream has no end and no period: programs send segments of it, and a segment from another position, session or run
-/// differs in every block. A block of 16 bytes is two little-endian numbers of 64 bits,
+/// differs in every block. A block of 16 bytes consists of two little-endian 64-bit numbers,
 ///
 /// ```
 /// tag  = session << 44 | block number
 /// low  = key(seed, session) + lowStep × tag        high = highOrigin + highStep × tag        (modulo 2^64)
 /// ```
 ///
-/// so each block is the previous one plus a constant, which takes two additions. Since `highStep` is odd, `high` yields
-/// the tag, the tag and `low` yield the key, and the key yields the seed. 16 bytes that are not a block yield a random
-/// seed.
+/// so each block is the previous block plus a constant, which takes two additions. Because `highStep` is odd, `high`
+/// yields the tag, the tag and `low` yield the key, and the key yields the seed. 16 bytes that are not a block yield a
+/// random seed.
 ///
 /// ```swift
 /// let stream = UniqueStream(seed: 7, session: 0)
@@ -23,9 +23,9 @@ import AccessoryFormats
 public struct UniqueStream: Hashable, Sendable {
   /// The size of a block in bytes; each block encodes its own position.
   public static let blockSize = 16
-  /// The number of bits in a block's number: enough for 281 terabytes in a session.
+  /// The number of bits in a block number, enough for 281 terabytes in a session.
   static let blockBits = 44
-  /// The number of sessions with distinct data; after that, session numbers start again from the beginning.
+  /// The number of sessions with distinct data; after that, session numbers start over.
   public static let sessionLimit = 1 << (UInt64.bitWidth - blockBits)
 
   private static let lowStep: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -39,7 +39,7 @@ public struct UniqueStream: Hashable, Sendable {
   public let session: Int
   private let key: UInt64
 
-  /// Creates the stream for a session in a run.
+  /// Creates the stream of a session in a run.
   public init(seed: UInt64, session: Int) {
     self.seed = seed
     self.session = session & (Self.sessionLimit - 1)
@@ -48,8 +48,8 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: Making
 
-  /// Fills `blocks`, starting with block number `first`. In optimized builds this is little more than an addition and a
-  /// store per block.
+  /// Fills `blocks`, starting with block number `first`. In optimized builds, this takes little more than an addition
+  /// and a store per block.
   func fill(_ blocks: UnsafeMutableBufferPointer<SIMD2<UInt64>>, from first: Int) {
     guard var target = blocks.baseAddress else { return }
     let tag = tag(ofBlock: first)
@@ -101,11 +101,11 @@ public struct UniqueStream: Hashable, Sendable {
     public let seed: UInt64
     /// The session for which the block was generated.
     public let session: Int
-    /// The offset at which the block begins in the session's stream.
+    /// The offset at which the block starts in the session's stream.
     public let offset: Int
   }
 
-  /// Returns the position that the 16 bytes at `index` encode. Bytes that are not a block yield a random seed.
+  /// Returns the position encoded by the 16 bytes at `index`. Bytes that are not a block yield a random seed.
   public static func place(of bytes: RawSpan, at index: Int) -> Place {
     let low = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
     let high = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index + 8, as: UInt64.self))
@@ -118,7 +118,7 @@ public struct UniqueStream: Hashable, Sendable {
 
   // MARK: The key
 
-  /// Mixes every bit of a seed into every other in a reversible way; this is the last step of splitmix64.
+  /// Mixes every bit of a seed into every other bit, reversibly; this is the last step of splitmix64.
   private static func mix(_ seed: UInt64) -> UInt64 {
     var mixed = seed &+ lowStep
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -133,7 +133,7 @@ public struct UniqueStream: Hashable, Sendable {
     return (mixed ^ (mixed >> 30) ^ (mixed >> 60)) &- lowStep
   }
 
-  /// Returns the inverse of an odd number modulo 2^64, by Newton's method; each round doubles the number of correct
+  /// Returns the inverse of an odd number modulo 2^64 by Newton's method; each round doubles the number of correct
   /// bits.
   private static func inverse(of odd: UInt64) -> UInt64 {
     var inverse = odd
