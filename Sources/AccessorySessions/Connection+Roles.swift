@@ -4,13 +4,13 @@ import IAP2
 extension Connection where Role == AccessoryRole {
   /// Accepts and opens the session that the device requested.
   public func acceptSession(_ id: UInt16, protocolName: String, reportingStatus: Bool) -> Session {
-    // The session is adopted before the answer is sent, because data can follow the request in the same turn.
+    // The session is adopted before the answer is sent, because data may follow the request in the same turn.
     let session = adopt(id, protocolName)
     perform { peer, _ in peer.acceptSession(id, reportingStatus: reportingStatus) }
     return session
   }
 
-  /// Leaves the session that the device requested unanswered.
+  /// Leaves the session request of the device unanswered.
   public func ignoreSession(_ id: UInt16) {
     perform { peer, _ in peer.ignoreSession(id) }
   }
@@ -28,9 +28,9 @@ extension Connection where Role == AccessoryRole {
 
 /// Why a session could not be opened.
 public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The accessory has not been identified and authenticated, or does not offer this protocol.
+  /// The accessory is not ready, or does not offer this protocol.
   case notAvailable(protocolName: String)
-  /// The protocol's sessions bypass the link (native transport), and its native channel is not available.
+  /// The protocol's sessions use native transport, and its native channel is not available.
   case noNativeChannel(protocolName: String, NativeChannelRefusal)
 
   /// A sentence fragment for messages.
@@ -44,7 +44,7 @@ public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible 
 }
 
 extension Connection where Role == DeviceRole {
-  /// Opens a session for an app, which can use the session immediately.
+  /// Opens a session for an app, which can use it immediately.
   public func openSession(_ protocolName: String) throws(SessionRefusal) -> Session {
     var session: Session?
     let route = perform { peer, now in
@@ -57,8 +57,8 @@ extension Connection where Role == DeviceRole {
       guard let session else { preconditionFailure("a session over the link must be adopted with its number") }
       return session
     case .native:
-      // The transport components describe every way to reach the accessory, and this cable is one of them. The protocol
-      // determines which native channel is used.
+      // The transport components describe every way to reach the accessory, only one of which is this cable. The
+      // protocol alone determines which native channel is used.
       do throws(NativeChannelRefusal) {
         return adoptNative(try cable.openNativeChannel(for: protocolName), protocolName, closes: .device)
       } catch {

@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Connects one peer to one cable on one loop; this is the only place where a peer's decisions become I/O.
+/// Connects a peer to a cable on a loop; all I/O for a peer's decisions happens here.
 ///
 /// ```
 ///   Channel ── received ──▶ peer.receive ──▶ events ──▶ owner, sessions
@@ -9,17 +9,17 @@ import IAP2
 ///   loop timer ◀──▶ peer.deadline
 /// ```
 ///
-/// Every input (bytes, time, room, a call from the owner) ends in the same way: the events are drained, whatever can be
-/// sent is sent, and the timer is set. Nothing is allocated per packet.
+/// Every input (bytes, time, room, a call from the owner) is followed by the same steps: the events are drained, as
+/// much as possible is sent, and the timer is set. Nothing is allocated per packet.
 public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, TimerHandler {
-  /// The loop on which the connection runs.
+  /// The loop that the connection runs on.
   public let loop: any EventLoop
   /// The cable between the two ends.
   public let cable: Cable
   private let timer: LoopTimer
 
-  // Exclusivity is not checked, because a check would cost a call for each of several accesses per packet. A connection
-  // belongs to one loop; while the peer changes, it only calls the channel's `send`, which never calls back.
+  // Exclusivity is not checked, because the checks would cost several calls per packet. A connection belongs to one
+  // loop; while the peer changes, it calls only the channel's `send`, which never calls back.
   @exclusivity(unchecked) private var peer: Peer<Role>
   @exclusivity(unchecked) private var outbox = ByteQueue()
   @exclusivity(unchecked) private var sessions: [Session] = []
@@ -32,14 +32,14 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
   /// Measures how long the other side has been silent; nil if silence is allowed.
   @exclusivity(unchecked) private var watch: PhaseClock?
   private var watchTimer: LoopTimer?
-  /// Called after anything that may have changed the link: bytes arrived or were written, or a timeout expired.
+  /// Called after anything that may have changed the link: received or written bytes, or an expired timeout.
   @exclusivity(unchecked) public var linkMoved: (() -> Void)?
 
-  /// Packets are combined into one send of up to this size, unless the medium keeps transfers separate.
+  /// Packets are combined into sends of up to this size, unless the medium keeps transfers separate.
   private static var gatherLimit: Int { 256 * 1024 }
 
-  /// Creates a connection that has not started. The connection closes the cable when the other side is silent for
-  /// longer than `handshakeTimeouts` allows. Must be called on the loop.
+  /// Creates a connection that has not started. The connection closes the cable if the other side is silent for longer
+  /// than `handshakeTimeouts` allows. Call this initializer on the loop.
   public init(
     peer: consuming Peer<Role>, cable: Cable, handshakeTimeouts: HandshakeTimeouts = .unlimited, on loop: any EventLoop
   ) {
@@ -66,7 +66,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     notePhase()
   }
 
-  /// Lets the owner act on the peer, and then handles the consequences.
+  /// Lets `body` act on the peer, and then handles the consequences.
   public func perform<Result>(_ body: (inout Peer<Role>, Instant) -> Result) -> Result {
     let result = body(&peer, now)
     drainAndFlush()
@@ -74,7 +74,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     return result
   }
 
-  /// Ends the connection from this side. Sessions end with `reason`, and the cable is closed.
+  /// Ends the connection from this side. The connection's sessions end with `reason`, and the cable is closed.
   public func close(_ reason: String) {
     guard !isOver else { return }
     drainAndFlush()
@@ -169,7 +169,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
       case .sessionEnded(let id, let end): finishSession(id, end)
       case .linkDown(let end):
         // Sessions with native transport bypass the link, but end when the link does, because the device and the
-        // accessory start over.
+        // accessory then start over.
         for native in natives { native.end(.linkDown(end)) }
         owner?.connectionTold(event)
         notePhase()
@@ -198,7 +198,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     let isNewlyReady = phase == .ready && watch?.phase != .ready
     watch?.note(phase, now: now)
     armWatch()
-    // Most connections are idle from here on, so they should hold no memory that only the handshake needed.
+    // Most connections are idle from here on, so they should not hold memory that only the handshake needed.
     if isNewlyReady { peer.core.releaseMemory() }
   }
 
@@ -215,7 +215,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
   private func silenceLasted() {
     guard let silence = watch?.handleTimeout(peer.currentPhase(), now: now) else { return armWatch() }
-    // Received bytes that are not a packet, such as noise caused by a wrong line speed, are reported first.
+    // Bytes that are not a packet, such as noise caused by a wrong baud rate, are reported first.
     peer.core.reportSkippedBytes()
     drainEvents()
     if isOver { return }
@@ -233,7 +233,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     drainAndFlush()
   }
 
-  /// Continues to send, because the channel has room again.
+  /// Resumes sending, because the channel has room again.
   public func channelIsWritable(_ channel: any Channel) {
     drainAndFlush()
   }
@@ -259,8 +259,8 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     return session
   }
 
-  /// Adds a session over a native channel. The caller can set the session's handler before anything about the session
-  /// is reported.
+  /// Adds a session over a native channel, whose handler the caller can set before anything about the session is
+  /// reported.
   func adoptNative(_ channel: any Channel, _ protocolName: String, closes: NativeCarrier.Closing) -> Session {
     let native = NativeCarrier(channel, protocolName, closes: closes) { [unowned self] native, end in
       natives.removeAll { $0 === native }
@@ -268,7 +268,7 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
     }
     natives.append(native)
     native.start()
-    // The cable may have ended while the native channel was still being opened.
+    // The cable may have ended while the native channel was being opened.
     if isOver { native.end(.channelEnded("the cable is gone")) }
     return native.session
   }
@@ -311,18 +311,19 @@ public final class Connection<Role: PeerRole>: ChannelHandler, SessionCarrier, T
 
 /// Receives a connection's reports, on the connection's loop.
 public protocol ConnectionOwner: AnyObject {
-  /// The peer reported something that does not concern an open session.
+  /// Called for every event of the peer that does not concern an open session.
   func connectionTold(_ event: PeerEvent)
-  /// A session ended, and the session's own handler has already been notified.
+  /// Called when a session has ended, after the session's own handler.
   func connectionSessionEnded(_ session: Session, _ end: SessionEnd)
-  /// The cable has ended, and every session has already been reported as ended.
+  /// Called when the cable has ended, after every session has been reported as ended.
   func connectionEnded(_ end: ChannelEnd)
-  /// The other side was silent for too long, so the cable was closed; every session has already been reported as ended.
+  /// Called when the cable was closed because the other side was silent for too long, after every session has been
+  /// reported as ended.
   func connectionGaveUp(_ silence: Silence)
 }
 
 extension ConnectionOwner {
-  /// The default implementation treats silence as if the cable had ended.
+  /// The default implementation treats silence like the end of the cable.
   public func connectionGaveUp(_ silence: Silence) {
     connectionEnded(.lost(silence.sentence(about: "it")))
   }

@@ -1,10 +1,10 @@
 import AccessoryCore
 import IAP2
 
-/// The files that are transferred over one cable, in both directions: the machines ``FileReceiver`` and ``FileSender``,
-/// plus what to do with the files.
+/// The file transfers over one cable, in both directions: the machines ``FileReceiver`` and ``FileSender``, and what to
+/// do with received files.
 public final class FileTransfers {
-  /// Stores a complete file and returns what was done with it, for the timeline.
+  /// Stores a complete file; returns what was done with it, for the timeline.
   public typealias Keeper = (_ id: UInt8, _ bytes: [UInt8]) -> String
 
   private var receiver = FileReceiver()
@@ -13,8 +13,8 @@ public final class FileTransfers {
   private let keep: Keeper?
   private let report: (TimelineEvent.Kind) -> Void
 
-  /// Creates the transfers for a cable on which a packet holds at most `packetLimit` bytes. Without `keep`, received
-  /// files are dropped.
+  /// Creates the transfers for a cable whose packets hold up to `packetLimit` bytes. Without `keep`, received files are
+  /// dropped.
   public init(
     packetLimit: Int, keep: Keeper?, send: @escaping ([UInt8]) -> Void, report: @escaping (TimelineEvent.Kind) -> Void
   ) {
@@ -36,10 +36,11 @@ public final class FileTransfers {
     }
   }
 
-  /// Returns true if this side is still sending a file: one that has been neither delivered nor cancelled.
+  /// Returns true until a file that this side sends is delivered or cancelled.
   public func isUnderWay(_ id: UInt8) -> Bool { sender.isUnderWay(id) }
 
-  /// Sends a file. Returns the file's number, by which messages can refer to the file; nil if too many are being sent.
+  /// Sends a file. Returns the file's number, by which messages can refer to the file; nil if too many files are being
+  /// sent.
   public func begin(_ bytes: [UInt8], type: UInt16?) -> UInt8? {
     guard let (id, setup) = sender.begin(bytes, type: type) else { return nil }
     send(setup)

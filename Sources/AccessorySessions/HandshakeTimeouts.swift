@@ -2,24 +2,24 @@ import AccessoryCore
 import AccessoryFormats
 import IAP2
 
-/// How long the other side of a cable may be silent, depending on the step that it must take next. When the limit
-/// expires, the cable is closed, so that another host or accessory can take the silent side's place.
+/// How long the other side of a cable may be silent, for each step that it may have to take next. When a limit expires,
+/// the cable is closed, so that another host or accessory can take the silent side's place.
 ///
-/// For a cable between two fixed ends (``Cable/isDedicated``) the limits apply only on request, because no other device
-/// is waiting for such a cable.
+/// On a cable whose two ends are fixed (``Cable/isDedicated``), the limits apply only on request, because no other
+/// device is waiting for the cable.
 public struct HandshakeTimeouts: Equatable, Sendable {
-  /// The limit for answering detection, or for disconnecting after failed detection; nil means no limit.
+  /// The limit for answering detection, or for disconnecting after detection has failed; nil means no limit.
   public var detection: Duration?
-  /// The limit for agreeing on a link after detection was answered.
+  /// The limit for agreeing on a link once detection has been answered.
   public var link: Duration?
   /// The limit for the messages of authentication.
   public var authentication: Duration?
   /// The limit for the messages of identification.
   public var identification: Duration?
-  /// The limit for the other side to disconnect or try again after this side has refused it.
+  /// The limit for disconnecting or trying again after a refusal by this side.
   public var refusal: Duration?
 
-  /// Whether the limits also apply to cables between two fixed ends.
+  /// Whether the limits also apply to cables whose two ends are fixed.
   public var coversDedicated = false
 
   /// The default limit. According to a field report, iOS waits this long for an answer.
@@ -38,9 +38,9 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   /// No limit at all.
   public static let unlimited = HandshakeTimeouts(nil)
 
-  /// The limits for a device. A device has separate limits for the answers to its own questions; see
-  /// `DevicePeer.Settings.answerTimeout`. A refused accessory may stay connected, because a real device would not
-  /// unplug it either.
+  /// The limits for a device. For answers to its own requests, a device has separate limits; see
+  /// `DevicePeer.Settings.answerTimeout`. A refused accessory may stay connected, because a real device cannot unplug
+  /// it either.
   public static let ofDevice: HandshakeTimeouts = {
     var handshakeTimeouts = HandshakeTimeouts()
     (handshakeTimeouts.authentication, handshakeTimeouts.identification, handshakeTimeouts.refusal) = (nil, nil, nil)
@@ -60,15 +60,15 @@ public struct HandshakeTimeouts: Equatable, Sendable {
   }
 }
 
-/// Describes how the other side stayed silent for too long.
+/// Describes a silence of the other side that lasted too long.
 public struct Silence: Equatable, Sendable {
   /// The phase that took too long.
   public let phase: PeerPhase
   /// How long the other side was allowed to be silent.
   public let limit: Duration
 
-  /// Returns a sentence fragment that begins with the name of the other side, for example "the device did not answer
-  /// detection within 30 s".
+  /// Returns a sentence fragment that starts with `other`, such as "the device did not take part in detection within 30
+  /// s".
   public func sentence(about other: String) -> String {
     "\(other) did not \(missing) within \(DurationText.format(limit))"
   }
@@ -86,7 +86,7 @@ public struct Silence: Equatable, Sendable {
   }
 }
 
-/// Measures the duration of one phase.
+/// Measures how long a phase lasts.
 ///
 /// ```
 ///   detection ──▶ synchronization ──▶ authentication ⇄ identification ──▶ ready
@@ -94,8 +94,8 @@ public struct Silence: Equatable, Sendable {
 ///       └────────── the link went down ────────┘
 /// ```
 ///
-/// Detection and synchronization count as one phase: a peer that keeps answering detection but never agrees on a link
-/// gets no extra time.
+/// Detection and synchronization count as one phase, so that a peer that keeps answering detection but never agrees on
+/// a link gets no extra time.
 ///
 /// Invariant: there is a deadline only in a phase that has a limit.
 struct PhaseClock {
@@ -112,10 +112,10 @@ struct PhaseClock {
     begin(next, now: now)
   }
 
-  /// Handles the deadline. If the other side was silent for too long, returns a description of that silence.
+  /// Handles the deadline. Returns a description of the silence if the other side was silent for too long.
   mutating func handleTimeout(_ current: PeerPhase, now: Instant) -> Silence? {
     guard let due = deadline, due <= now else { return nil }
-    // No event reports the change from detection to synchronization, which has a separate limit.
+    // No event reports the change from detection to synchronization, which has a limit of its own.
     if phase == .detection, current == .synchronization {
       begin(current, now: now)
       return nil

@@ -29,7 +29,7 @@ public final class MessagePlayer {
     machine.begin(declared: declared)
   }
 
-  /// Records that the connection is established.
+  /// Starts the rules that the connection triggers.
   public func connected() {
     machine.connected(now: loop.now)
     sendWhatIsDue()

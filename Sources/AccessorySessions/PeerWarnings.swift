@@ -1,8 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// Reports mistakes by the other side of a cable. The other side may make a mistake in every packet, and warnings must
-/// not flood a terminal; see ``ReportLimit``.
+/// Reports mistakes by the other side of a cable. Warnings are limited (see ``ReportLimit``), because the other side
+/// may make a mistake in every packet and flood a terminal.
 public final class PeerWarnings {
   private let limit: ReportLimit
 
@@ -11,7 +11,7 @@ public final class PeerWarnings {
     limit = ReportLimit("warnings about bytes and messages from the other end", on: loop) { report(.warning($0)) }
   }
 
-  /// Reports a warning, or counts it if there are too many.
+  /// Reports a warning, or only counts it if there have been too many.
   public func note(_ warning: TimelineEvent.Kind) {
     guard case .warning(let text) = warning else { preconditionFailure("\(warning) is no warning") }
     limit.report(text)
@@ -29,11 +29,11 @@ public final class PeerWarnings {
 public struct DeclarationWatch {
   private var reported: Set<MessageID> = []
 
-  /// Creates a detector that has not reported anything yet.
+  /// Creates a watch that has not reported anything.
   public init() {}
 
-  /// Returns the warning about a message from the accessory. `declared` contains the messages that it declares it may
-  /// send; nil before the identification was accepted.
+  /// Returns the warning about a message from the accessory. `declared` contains the messages that the accessory
+  /// declares it may send; nil before its identification is accepted.
   public mutating func warning(about message: MessageID, sentByAccessory declared: [MessageID]?) -> String? {
     guard isNew(message, declared) else { return nil }
     let hint = Self.hint(message, .accessory)

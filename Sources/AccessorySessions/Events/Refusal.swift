@@ -1,21 +1,22 @@
 import IAP2
 
-/// Why a host cannot use an accessory, reported as soon as it is known. A refusal ends a command with exit code 6.
+/// Why a host cannot use an accessory, reported as soon as the reason is known. A refusal ends a command with exit code
+/// 6.
 public enum Refusal: Equatable, Sendable {
-  /// The accessory failed authentication (AA04); the value is the reason.
+  /// The accessory failed authentication (AA04) for this reason.
   case authentication(String)
-  /// The identification was refused (1D03); the values are the reasons.
+  /// The device rejected the identification (1D03) for these reasons.
   case identification([IdentificationFinding])
   /// The accessory's SYN is unusable.
   case synchronization(LinkParametersError)
-  /// The accessory sent iAP1 frames but no iAP2 detection; the value is one of the frames.
+  /// The accessory sent iAP1 frames, one of which is the value, but no iAP2 detection sequence.
   case legacyAccessory(frame: [UInt8])
   /// The accessory did not answer in time.
   case unanswered(DevicePeer.Step)
   /// The link never came up.
   case silent(Silence)
 
-  /// What happened, as a sentence without a full stop.
+  /// A sentence that states what happened, without a full stop.
   public var sentence: String {
     switch self {
     case .authentication(let reason): "authentication failed (AA04): \(reason)"
@@ -29,7 +30,7 @@ public enum Refusal: Equatable, Sendable {
     }
   }
 
-  /// What a program that takes the device's role may offer as a remedy; each program has its own name for each remedy.
+  /// A remedy that programs in the device's role may offer, each under a name of its own.
   public enum Remedy: Sendable {
     case acceptAuthentication
     case skipAuthentication
@@ -37,8 +38,8 @@ public enum Refusal: Equatable, Sendable {
     case transcript
   }
 
-  /// Advice on what the user can try. `name` returns the name of a remedy in the program that shows the advice, or nil
-  /// if that program does not offer the remedy.
+  /// Advice on what the user can try. `name` returns a remedy's name in the program that shows the advice; nil if that
+  /// program does not offer the remedy.
   public func advice(naming name: (Remedy) -> String?) -> String {
     remedies.compactMap { remedy, text in
       guard let remedy else { return text }

@@ -3,10 +3,10 @@ import AccessoryFormats
 import IAP2
 
 extension JSONObject {
-  /// Begins an event in the format that all events of `--json` share.
+  /// Starts an event in the format that all events of `--json` share.
   ///
   /// - Parameters:
-  ///   - side: the side on which the event happened; nil for events that belong to neither role.
+  ///   - side: the side on which the event happened; nil for an event that belongs to neither role.
   ///   - members: the event's additional members.
   public init(
     event: String, at time: Instant, side: TimelineEvent.Side? = nil, _ members: JSONObject = [:]
@@ -20,10 +20,11 @@ extension TimelineEvent {
   /// The version of the format that ``json`` uses.
   public static let jsonVersion = 1
 
-  /// The event as one line of JSON, in the format that all events of `--json` share.
+  /// The event as a line of JSON, in the format that all events of `--json` share.
   ///
   /// ```json
-  /// {"v":1,"t":0.250113,"side":"device","event":"connect","accessory":{"name":"…","serial":"…","protocols":[],"connectionID":33685633}}
+  /// {"v":1,"t":0.250113,"side":"device","event":"connect",
+  ///  "accessory":{"name":"…","serial":"…","protocols":[],"connectionID":33685633}}
   /// ```
   public var json: String { object().text }
 
@@ -95,7 +96,7 @@ extension JSONObject {
     }
   }
 
-  /// Adds bytes; if there are many, adds only the first of them and their number.
+  /// Adds bytes or, if there are many, only the first of them and their number.
   private mutating func addHex(_ bytes: [UInt8]) {
     let shown = 1_024
     add(["hex": Hex.plain(bytes.prefix(shown)), "bytes": bytes.count > shown ? bytes.count : nil])

@@ -5,7 +5,7 @@ import IAP2
 /// An event that concerns an accessory, on either side of its cable. Timelines show events, `--json` prints them, and
 /// scenarios compare them.
 ///
-/// Events only report what happened. The publication machine alone produces `connect` and `disconnect`.
+/// Events only report what happened. Only the publication machine produces `connect` and `disconnect`.
 public struct TimelineEvent: Equatable, Sendable {
   /// Where an event happened.
   public enum Side: String, Equatable, Sendable {
@@ -15,17 +15,17 @@ public struct TimelineEvent: Equatable, Sendable {
     case app
   }
 
-  /// The accessory that an event is about, with everything that was known about it at the time.
+  /// The accessory that an event concerns, with everything that was known about it at the time.
   ///
-  /// The subject is an immutable object, because many events refer to the same one.
+  /// The subject is an immutable object, because many events refer to the same subject.
   public final class Subject: Equatable, Sendable {
-    /// The name that users see.
+    /// The name shown to users.
     public let name: String
     /// The serial number.
     public let serial: String
-    /// The protocols that the accessory currently offers: empty in the first half of a flicker.
+    /// The protocols that the accessory currently offers; none in the first half of a flicker.
     public let protocols: [String]
-    /// The number of the accessory's publication, if there is one.
+    /// The connection ID of the accessory's publication, if there is one.
     public let connectionID: Int?
 
     /// Creates a subject.
@@ -36,7 +36,7 @@ public struct TimelineEvent: Equatable, Sendable {
       self.connectionID = connectionID
     }
 
-    /// Compares two subjects by their contents.
+    /// Compares the subjects' contents.
     public static func == (left: Subject, right: Subject) -> Bool {
       left === right
         || (left.name == right.name && left.serial == right.serial && left.protocols == right.protocols
@@ -46,9 +46,9 @@ public struct TimelineEvent: Equatable, Sendable {
 
   /// What happened.
   public enum Kind: Equatable, Sendable {
-    /// The accessory was plugged in; the value says where.
+    /// The accessory was plugged in at this place.
     case attach(String)
-    /// The accessory was unplugged or disappeared; the value is the reason.
+    /// The accessory was unplugged or disappeared, for this reason.
     case detach(String)
     /// The link came up or went down.
     case link(isUp: Bool, String)
@@ -59,11 +59,11 @@ public struct TimelineEvent: Equatable, Sendable {
     case disconnect
     case sessionOpen(id: Int, protocolName: String)
     indirect case sessionClose(id: Int, protocolName: String, reason: String, read: Int, written: Int)
-    /// The system showed a message to the user.
+    /// The system showed this message to the user.
     case alert(String)
     /// A fault deliberately disturbed bytes on a channel.
     case fault(String)
-    /// Something went wrong unintentionally.
+    /// Something went wrong that was not simulated on purpose.
     case warning(String)
     indirect case refused(Refusal)
     /// A note, such as "10,000 bytes sent".
@@ -85,9 +85,9 @@ public struct TimelineEvent: Equatable, Sendable {
 
     /// Why the device refuses the accessory.
     public enum Refusal: Equatable, Sendable, CustomStringConvertible {
-      /// The certificate cannot be used; the value is the reason.
+      /// The certificate cannot be used, for this reason.
       case certificate(String)
-      /// The signature or the certificate chain is not accepted; the value is the reason.
+      /// The signature or the certificate chain is not accepted, for this reason.
       case signature(String)
       /// A quirk makes the device refuse a valid signature.
       case onPurpose
@@ -113,16 +113,16 @@ public struct TimelineEvent: Equatable, Sendable {
     }
   }
 
-  /// The time, on the loop's clock.
+  /// The time on the loop's clock.
   public var time: Instant
   /// Where the event happened.
   public var side: Side
   /// What happened.
   public var kind: Kind
-  /// The accessory that the event is about.
+  /// The accessory that the event concerns.
   public var subject: Subject?
-  /// The number that the accessory on the other side has in its world, known even before the accessory identifies
-  /// itself; nil if no world contains both sides. Timelines and files do not include it.
+  /// The number, in its world, of the accessory on the other side, which is known even before the accessory identifies
+  /// itself; nil if no world contains both sides. Timelines and files do not include this number.
   public var worldNumber: Int?
 
   /// Creates an event.
@@ -160,14 +160,14 @@ extension TimelineEvent.Kind {
 }
 
 extension TimelineEvent.Kind {
-  /// Creates the event for a session that has ended, including the number of bytes read and written.
+  /// Creates the event for a session that has ended, with the number of bytes read and written.
   public static func closed(_ session: Session, reason: String) -> Self {
     .sessionClose(
       id: Int(session.id), protocolName: session.protocolName, reason: reason, read: session.bytesRead,
       written: session.bytesWritten)
   }
 
-  /// Creates a warning if the event reports that invalid bytes arrived; nil for every other event.
+  /// Creates a warning if the event reports that invalid bytes arrived; nil for any other event.
   public init?(warningOf event: PeerEvent) {
     switch event {
     case .skipped(let skipped): self = .warning(skipped.description)

@@ -1,8 +1,8 @@
 import AccessoryCore
 import IAP2
 
-/// One session over one of the cable's native channels (native transport): the channel carries the session's bytes
-/// without packets, acknowledgements or a session number.
+/// A session over one of the cable's native channels (native transport), which carries the session's bytes without
+/// packets, acknowledgements or a session number.
 ///
 /// ```
 ///   open ── this end closes ───────────────▶ over (closed by this end)
@@ -10,9 +10,9 @@ import IAP2
 ///     └──── the channel or the link goes ──▶ over (the channel went away, the link went down)
 /// ```
 ///
-/// **Back-pressure.** Up to ``bound`` bytes wait for the reader; beyond that the channel is not read, so the other
-/// side's transfers stay pending. A session that is not read does not affect other sessions, so there is no time limit
-/// for reading. A writer can write as much as the channel accepts.
+/// **Back-pressure.** Up to ``bound`` bytes wait for the reader; at that limit, reading from the channel stops, so the
+/// other side's transfers stay pending. An unread session does not affect other sessions, so there is no time limit for
+/// reading. A writer can write as much as the channel accepts.
 final class NativeCarrier: ChannelHandler, SessionCarrier {
   /// This side's role, which determines the wording when the channel is closed.
   enum Closing {
@@ -20,7 +20,7 @@ final class NativeCarrier: ChannelHandler, SessionCarrier {
     case device
   }
 
-  /// The number of unread bytes at which the channel is no longer read.
+  /// The number of unread bytes at which reading from the channel stops.
   static let bound = 256 * 1024
 
   private let channel: any Channel

@@ -1,22 +1,22 @@
 import AccessoryCore
 import IAP2
 
-/// One External Accessory session: a two-way byte stream, on either side of the cable.
+/// An External Accessory session, which is a two-way byte stream, on either side of the cable.
 ///
-/// The user of a session need not know how its bytes travel: over the link, or over a native channel of the cable.
+/// To the session's user, it makes no difference whether the link or a native channel of the cable carries the bytes.
 ///
 /// ```swift
 /// session.write(bytes.span.bytes)                       // takes what fits now
 /// session.read { span in handle(span); return span.byteCount }
 /// ```
 public final class Session {
-  /// The number that the device gave the session; 0 on a native channel.
+  /// The number that the device gave to the session; 0 on a native channel.
   public let id: UInt16
-  /// The protocol that the session was opened for.
+  /// The protocol for which the session was opened.
   public let protocolName: String
-  // Exclusivity is not checked, as in all code that bursts pass through: a session belongs to one loop and calls no
+  // Exclusivity is not checked here, as in all code that handles bursts: a session belongs to one loop and calls no
   // other code while these properties change, and a reader has exclusive use of the buffer.
-  /// Receives the session's events. The session retains its handler until the session ends.
+  /// The receiver of the session's events, which the session retains until it ends.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
   /// Why the session ended; nil while it is open.
   @exclusivity(unchecked) public private(set) var end: SessionEnd?
@@ -24,7 +24,7 @@ public final class Session {
   public private(set) var closingReason: String?
   /// Observes the bytes that were accepted for sending, for quirks that repeat them later.
   @exclusivity(unchecked) public var writeObserver: ((RawSpan) -> Void)?
-  /// The filter that every byte passes between the user and the link; nil for no filter.
+  /// The filter that every byte passes between the session's user and the link; nil if there is none.
   @exclusivity(unchecked) package var filter: (any SessionFilter)?
   /// The number of bytes that were read from the session.
   @exclusivity(unchecked) public private(set) var bytesRead = 0
@@ -32,17 +32,17 @@ public final class Session {
   @exclusivity(unchecked) public private(set) var bytesWritten = 0
 
   private var unacknowledgedAtEnd = 0
-  /// While this value is true, the handler is not called; when it becomes false, the missed events are reported. The
-  /// events of a suspended app are held back in this way.
+  /// Whether calls to the handler are held back; when this becomes false, the missed events are reported. The events of
+  /// a suspended app are held back in this way.
   public var isHeld = false {
     didSet { if oldValue, !isHeld { tellHeld() } }
   }
-  /// Called when an event is held back; the argument is true if the event is that bytes have arrived.
+  /// Called when an event is held back; the argument is true if the event reports that bytes have arrived.
   public var onHeld: ((_ isBytes: Bool) -> Void)?
   private var held = Held()
 
-  /// Whether bytes are announced to the handler once and never again, as some systems have been seen to do (field
-  /// failure W7, the event that never came). The bytes can still be read.
+  /// Whether the arrival of bytes is reported to the handler only once, even if the bytes stay unread, as some systems
+  /// have been seen to do (field failure W7, the event that never came). The bytes can still be read.
   @exclusivity(unchecked) public var announcesBytesOnce = false
   @exclusivity(unchecked) private var hasAnnouncedBytes = false
 
@@ -56,21 +56,22 @@ public final class Session {
     hasAcknowledgements = carrier.hasAcknowledgements
   }
 
-  /// Whether the other side acknowledges what it receives. On a native channel there are no acknowledgements;
-  /// ``unacknowledged`` then counts the bytes that have not been sent to the other side.
+  /// Whether the other side acknowledges what it receives. On a native channel, there are no acknowledgements, and
+  /// ``unacknowledged`` counts the bytes that have not been sent to the other side.
   public let hasAcknowledgements: Bool
 
   /// Whether bytes can be written.
   public var isOpen: Bool { end == nil }
 
-  /// The number of written bytes that the other side has not acknowledged; after the end, the number at that time.
+  /// The number of written bytes that the other side has not acknowledged; once the session has ended, the number at
+  /// that time.
   public var unacknowledged: Int { isOpen ? carrier.unacknowledged(self) : unacknowledgedAtEnd }
 
-  /// Called with the bytes that are read on this side; nil if nothing observes the reads.
+  /// Called with the bytes that are read on this side; nil if nothing observes them.
   public var witness: ((RawSpan) -> Void)?
 
-  /// Offers all unread bytes to `body`, which returns how many it used; the rest is offered again later. Bytes received
-  /// before the session ended can still be read afterwards. Returns how many bytes were read.
+  /// Offers all unread bytes to `body`, which returns how many it used; the rest are offered again later. Bytes
+  /// received before the session ended can still be read afterwards. Returns how many bytes were read.
   @discardableResult
   public func read(_ body: (RawSpan) -> Int) -> Int {
     if filter != nil {
@@ -92,14 +93,14 @@ public final class Session {
         }
       } ?? lent.consume(body)
     swap(&lent, &buffer)
-    // Bytes that arrived during the call are appended to those that the body left.
+    // Bytes that arrived during the call are appended to those that `body` left.
     if !lent.isEmpty { lent.withBytes { buffer.append($0) } }
     bytesRead += count
     if isOpen, !isConsumed { carrier.consume(count, of: self) }
     return count
   }
 
-  /// Writes as much of `bytes` as there is room for, and returns the number of bytes written. After a partial write,
+  /// Writes as much of `bytes` as there is room for, and returns how many bytes were written. After a partial write,
   /// the handler is notified when there is room again.
   @discardableResult
   public func write(_ bytes: RawSpan) -> Int {
@@ -119,7 +120,7 @@ public final class Session {
   }
 
   /// Closes the session from this side. Everything written is still sent, and the handler is notified when the session
-  /// has ended. The reason appears only on this side's timeline, because no message carries it.
+  /// has ended. The reason appears only in this side's timeline, because no message carries it.
   public func close(_ reason: String? = nil) {
     guard isOpen else { return }
     closingReason = reason
@@ -129,8 +130,7 @@ public final class Session {
 
   // MARK: The filter
 
-  /// Passes the bytes that arrived to the filter. To the other side, the filtered bytes count as read, so more bytes
-  /// may arrive.
+  /// Passes received bytes to the filter. To the other side, filtered bytes count as read, so that more may arrive.
   private func filterInput() {
     guard isOpen, let filter, buffer.isEmpty || filter.isEager else { return }
     var bytes: [UInt8] = []
@@ -140,8 +140,8 @@ public final class Session {
     if isOpen { carrier.consume(bytes.count, of: self) }
   }
 
-  /// Appends bytes to those that the session's user has yet to read. Outside ``SessionFilter/receive(_:on:)``,
-  /// notify the user with ``tellReadable()``.
+  /// Appends bytes to those that the session's user has yet to read. Outside ``SessionFilter/receive(_:on:)``, notify
+  /// the user with ``tellReadable()``.
   package func pass(_ bytes: [UInt8]) { buffer.append(contentsOf: bytes) }
 
   /// Whether the session's user has read everything that was passed on.
@@ -172,7 +172,7 @@ public final class Session {
     handler?.sessionIsWritable(self)
   }
 
-  /// Ends the session; `rest` arrived before the end and has not been passed on yet.
+  /// Ends the session; `rest` arrived before the end and has not been delivered yet.
   func finish(_ end: SessionEnd, rest: [UInt8]) {
     guard isOpen else { return }
     unacknowledgedAtEnd = carrier.unacknowledged(self)
@@ -214,7 +214,7 @@ public final class Session {
     held = Held()
     if missed.isReadable { becameReadable() }
     if missed.isWritable, isOpen { becameWritable() }
-    // The handler may have had its events held back again.
+    // The handler's events may be held back again by now.
     guard missed.isOver else { return }
     if isHeld { held.isOver = true } else { tellEnd() }
   }
@@ -222,7 +222,7 @@ public final class Session {
 
 /// Receives a session's events, on the session's loop.
 public protocol SessionHandler: AnyObject {
-  /// Called when bytes have arrived, and again only after those bytes have been read.
+  /// Called when bytes have arrived, and again only after they have been read.
   func sessionIsReadable(_ session: Session)
   /// Called when there is room again after a partial write.
   func sessionIsWritable(_ session: Session)
@@ -239,17 +239,17 @@ protocol SessionCarrier: AnyObject {
   func unacknowledged(_ session: Session) -> Int
 }
 
-/// Sits between a session and its user on this side, for accessories that handle bytes in unusual ways. A filter sees
-/// every byte in both directions, and may drop, delay or split the data.
+/// A filter between a session and its user on this side, for accessories that handle bytes in unusual ways. A filter
+/// sees every byte in both directions, and may drop, delay or split the data.
 ///
 /// ```
 ///   user ── write ──▶ filter.write ──▶ session.send ──▶ carrier
 ///   user ◀── read ─── session.pass ◀── filter.receive ◀── carrier
 /// ```
 package protocol SessionFilter: AnyObject {
-  /// Whether the filter accepts bytes as soon as they arrive, even if the user has not read the earlier ones.
+  /// Whether the filter accepts bytes as soon as they arrive, even if the user has not read earlier ones.
   var isEager: Bool { get }
-  /// Handles a write by the user, and returns how many bytes are accepted. After a partial write, call
+  /// Handles a write by the user, and returns how many bytes were accepted. After a partial write, call
   /// ``Session/tellWritable()`` once there is room.
   func write(_ bytes: RawSpan, on session: Session) -> Int
   /// Handles received bytes, and passes what the user should read to ``Session/pass(_:)``.
@@ -266,14 +266,14 @@ package protocol SessionFilter: AnyObject {
 package final class Discarder: SessionHandler {
   private let ended: () -> Void
 
-  /// A handler that calls `ended` when the session has ended.
+  /// Creates a handler that calls `ended` when the session has ended.
   package init(_ ended: @escaping () -> Void = {}) {
     self.ended = ended
   }
 
-  /// Reads and discards the bytes that arrived.
+  /// Reads and discards received bytes.
   package func sessionIsReadable(_ session: Session) { session.read { $0.byteCount } }
-  /// Does nothing, because a discarder never writes.
+  /// Has no effect, because a discarder never writes.
   package func sessionIsWritable(_ session: Session) {}
   /// Calls the closure, because the session has ended.
   package func session(_ session: Session, endedWith end: SessionEnd) { ended() }

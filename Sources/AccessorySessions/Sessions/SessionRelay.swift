@@ -1,7 +1,7 @@
 import AccessoryCore
 import IAP2
 
-/// Connects a ``Session`` to a ``ByteStream``: what arrives on one is sent on the other.
+/// Connects a ``Session`` to a ``ByteStream``, and sends on each what arrives on the other.
 ///
 /// ```
 ///   waiting ──attach──▶ relaying ──the session ends──▶ emptying ──all written──▶ waiting (or finish)
@@ -29,7 +29,8 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     package var sent = 0
     /// The number of bytes that arrived over the session.
     package var received = 0
-    /// The number of bytes accepted by the session but not acknowledged by the other side when the session ended.
+    /// The number of bytes that the session accepted, but that the other side had not acknowledged when the session
+    /// ended.
     package var lost = 0
 
     /// Creates the counts, which are 0 by default.
@@ -38,25 +39,25 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     }
   }
 
-  /// What happens when the output's reader disconnects.
+  /// What happens when the reader of the output disconnects.
   package enum WhenReaderLeaves {
-    /// The session is closed, because the pipeline has all it needs.
+    /// The session is closed, because a pipeline's reader that exits needs no more.
     case close
-    /// The session continues until the input ends, because a socket's client may have sent its last bytes and left.
-    /// Without a session, the relay keeps waiting for one if `whileWaiting` is set; otherwise the relay ends.
+    /// The session continues until the input ends, because a socket's client may have disconnected after sending its
+    /// last bytes. Without a session, the relay waits for one if `whileWaiting` is set; otherwise, the relay ends.
     case finishInput(whileWaiting: Bool)
   }
 
   /// The interval at which the relay checks for unacknowledged bytes after the input has ended.
   private static let tick = Duration.milliseconds(10)
 
-  /// The totals over all sessions.
+  /// The totals of all sessions.
   package private(set) var counts = Counts()
-  /// The session; nil while the relay waits for one.
+  /// The session; nil while the relay is waiting for one.
   package private(set) var session: Session?
   /// Whether the input has ended and a session has accepted all of it.
   package private(set) var inputIsOver = false
-  /// The number of bytes that were read from the stream but accepted by no session.
+  /// The number of bytes that were read from the stream, but that no session has accepted.
   package var unsent: Int { stream.unread }
 
   private let stream: any ByteStream
@@ -66,9 +67,9 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   private let closingReason: (Ending) -> String?
   private let ended: (SessionRelay, Ending) -> Void
   private var isOutputBroken = false
-  /// Why this side closes the session; nil if this side is not closing the session.
+  /// Why this side is closing the session; nil if it is not.
   private var reason: Ending?
-  /// Why the session ended, kept while its last bytes wait for the output.
+  /// Why the session ended; kept while its last bytes wait for the output.
   private var ending: Ending?
   private var quietSince = Instant.origin
   private var timer: LoopTimer?
@@ -97,7 +98,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
 
   deinit { timer?.cancel() }
 
-  /// Takes over a session, and becomes its handler unless another handler passes on the session's events.
+  /// Takes over a session, and becomes its handler unless another handler passes the session's events on.
   package func attach(_ session: Session, isHandler: Bool = true) {
     precondition(self.session == nil, "a relay can have only one session at a time")
     self.session = session
@@ -112,7 +113,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   /// Closes the session, if there is one.
   package func close(_ reason: String? = nil) { session?.close(reason) }
 
-  /// Ends the output and releases the stream. `done` is called when everything is written.
+  /// Ends the output and releases the stream. `done` is called when everything has been written.
   package func finish(_ done: @escaping () -> Void = {}) {
     guard whenFinished == nil else { return }
     stream.pauseReading()
@@ -142,7 +143,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     empty()
   }
 
-  /// Passes on what arrived before the session ended.
+  /// Delivers what arrived before the session ended.
   private func empty() {
     guard let session, let ending else { return }
     sessionIsReadable(session)
@@ -188,7 +189,7 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
     case .finishInput where session != nil && !inputIsOver: break
     case .close, .finishInput: return conclude(.readerLeft)
     }
-    // Bytes that arrive later are dropped, so that the session can continue.
+    // Bytes that arrive from now on are dropped, so that the session can continue.
     if let session { sessionIsReadable(session) }
     empty()
   }

@@ -1,15 +1,15 @@
 import AccessoryFormats
 
-/// The authority that signs simulated coprocessors' certificates. The authority's name makes clear that it is not
-/// Apple's, and no Apple device trusts it.
+/// The authority that signs the certificates of simulated coprocessors. The authority's name makes clear that it is not
+/// Apple's; no Apple device trusts it.
 ///
-/// The authority's key is derived from a fixed seed, so that two processes have the same key without sharing a file. A
-/// signature therefore proves nothing: anyone can derive the key.
+/// The key is derived from a fixed seed, so that two processes have the same key without sharing a file. A signature
+/// therefore proves nothing, because anyone can derive the key.
 public final class CertificateAuthority: Sendable {
-  /// The issuer name in certificates. X.509 allows 64 characters, and this name has exactly 64.
+  /// The issuer name in certificates. The name has exactly the 64 characters that X.509 allows.
   public static let name = "easim Simulation Accessories Certification Authority - NOT APPLE"
 
-  /// The authority of all simulated accessories, created when first needed.
+  /// The authority of all simulated accessories, created on first use.
   public static let simulation = CertificateAuthority(seed: 0)
 
   /// The self-signed certificate in DER.
@@ -18,7 +18,7 @@ public final class CertificateAuthority: Sendable {
   let key: P256Key
   let parsed: ParsedCertificates
 
-  /// Creates an authority from a seed. If the seed differs from that of ``simulation``, the authority has the same name
+  /// Creates an authority from a seed. With a seed other than that of ``simulation``, the authority has the same name
   /// but a different key, for tests of unknown chains.
   public init(seed: UInt64) {
     let stream = SeedStream("authority", seed: seed)
@@ -43,23 +43,23 @@ public final class CertificateAuthority: Sendable {
 
 /// Bytes that depend only on a seed and a purpose. Simulated keys and serials are derived from these bytes.
 ///
-/// A hash is used instead of `SeededRandom`, so that the bytes for two purposes or two seeds are unrelated, and every
+/// A hash is used instead of `SeededRandom`, so that different purposes or seeds give unrelated bytes, and every
 /// version of easim derives the same key from the same seed.
 struct SeedStream {
   private let prefix: [UInt8]
 
-  /// Creates the stream for one item derived from a seed, such as "coprocessor 3.0".
+  /// Creates the stream for one thing to derive from a seed, such as "coprocessor 3.0".
   init(_ thing: String, seed: UInt64) {
     prefix = Array("easim simulation\0\(thing)\0".utf8) + withUnsafeBytes(of: seed.bigEndian) { Array($0) }
   }
 
-  /// Returns `count` bytes for one purpose; another value of `attempt` gives different bytes, in case the first are
+  /// Returns `count` bytes for a purpose; another value of `attempt` gives other bytes, in case the first are
   /// unsuitable.
   func bytes(_ purpose: String, attempt: UInt8 = 0, count: Int) -> [UInt8] {
     Digests.stretched(prefix + Array("\(purpose)\0".utf8) + [attempt], to: count)
   }
 
-  /// Returns a certificate's serial, which must be positive and must not begin with zeros, so that its size is the same
+  /// Returns a certificate's serial, which must be positive and must not start with zeros, so that it has the same size
   /// for every seed.
   func serial(byteCount: Int) -> [UInt8] {
     var serial = bytes("serial", count: byteCount)
@@ -69,7 +69,7 @@ struct SeedStream {
 }
 
 extension SeededRandom {
-  /// Returns the next `count` bytes, taking eight from each number.
+  /// Returns the next `count` bytes, eight from each number.
   mutating func bytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { output, filled in
       let output = UnsafeMutableRawBufferPointer(output)

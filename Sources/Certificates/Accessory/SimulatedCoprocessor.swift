@@ -1,11 +1,11 @@
 import AccessoryCore
 
-/// An authentication coprocessor in software. The coprocessor's certificate and signatures have the same sizes as real
-/// ones, but no Apple device trusts their authority.
+/// An authentication coprocessor in software. The coprocessor's certificate and signatures have the sizes of real ones,
+/// but no Apple device trusts their authority.
 ///
-/// The same seed and generation give the same certificate and responses in every process. The key and the certificate
-/// are created when first needed: this takes about 0.5 ms for the current generation and about 15 ms for the older one,
-/// which needs primes. Coprocessors with the same seed share both.
+/// The same seed and generation give the same certificate and responses in every process. The key and certificate are
+/// created on first use, which takes about 0.5 ms for the current generation and about 15 ms for the older one, which
+/// needs primes. Coprocessors with the same seed, generation and authority share one key and certificate.
 ///
 /// ```swift
 /// let coprocessor = SimulatedCoprocessor(seed: 7)
@@ -16,7 +16,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   /// The generation that the coprocessor simulates.
   public let generation: CoprocessorGeneration
 
-  /// Whether the coprocessor signs the challenge itself or its hash.
+  /// Whether the coprocessor signs the challenge itself or a hash of it.
   public let reading: ChallengeReading
 
   private let seed: SeedStream
@@ -24,7 +24,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
   private let authority: CertificateAuthority
   private let made = Locked<Identity?>(nil)
 
-  /// Creates the coprocessor for a seed. With an authority other than ``CertificateAuthority/simulation``, devices see
+  /// Creates a coprocessor from a seed. With an authority other than ``CertificateAuthority/simulation``, devices see
   /// an unknown chain.
   public init(
     seed: UInt64, generation: CoprocessorGeneration = .current, reading: ChallengeReading = .digest,
@@ -37,7 +37,7 @@ public final class SimulatedCoprocessor: AccessoryAuthenticator {
     seedNumber = seed
   }
 
-  /// The content of message AA01: 607 bytes for every seed, or 908 for the older generation.
+  /// The content of AA01: 607 bytes for every seed, or 908 for the older generation.
   public var certificate: [UInt8] { identity.certificate }
 
   /// The serial in the certificate: 16 bytes, or 15 for the older generation.
@@ -72,11 +72,11 @@ private struct Identity: Sendable {
   }
 
   private static let mostShared = 64
-  /// The authority is kept together with the identity, so that its identifier cannot be reused.
+  /// The authority is kept together with the identity, so that its `ObjectIdentifier` cannot be reused.
   private static let shared = Locked<[Recipe: (identity: Identity, authority: CertificateAuthority)]>([:])
 
-  /// Returns the identity that other coprocessors with the same seed use, and creates it if there is none. A run that
-  /// creates many worlds gives their accessories the same seeds.
+  /// Returns the identity shared by coprocessors with the same seed, and creates it if necessary. In a run that creates
+  /// many worlds, the accessories of all worlds have the same seeds.
   static func shared(
     _ seed: SeedStream, number: UInt64, generation: CoprocessorGeneration, authority: CertificateAuthority
   ) -> Identity {
@@ -110,7 +110,7 @@ private struct Identity: Sendable {
         + "\(generation.certificateByteCount)")
   }
 
-  /// Real certificates have IPA_ and digits as the common name; a simulated one contains the seed.
+  /// In real certificates, the common name is IPA_ and digits; in a simulated one, it contains the seed.
   private static func commonName(_ seed: UInt64) -> String {
     "IPA_EASIM_" + Hex.number(seed)
   }
@@ -129,19 +129,19 @@ private struct Identity: Sendable {
 }
 
 protocol SigningKey: AnyObject, Sendable {
-  /// libcrypto's key object, as needed for X.509. The pointer is valid while this object exists.
+  /// libcrypto's key object, which X.509 calls need. The pointer is valid while this object exists.
   var key: OpaquePointer { get }
 
-  /// Returns the content of AA03 for a digest, which must have the generation's size. The same digest always gives the
-  /// same bytes.
+  /// Returns the content of AA03 for a digest, which must have the size of this generation's digests. The same digest
+  /// always gives the same bytes.
   func response(signing digest: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 }
 
-/// The two generations of authentication coprocessors in accessories, and how they differ on the wire.
+/// The two generations of authentication coprocessors, and how they differ on the wire.
 public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
-  /// Generation 3.0 has a P-256 key and a certificate of about 600 bytes.
+  /// Generation 3.0, with a P-256 key and a certificate of about 600 bytes.
   case current
-  /// Generations 2.0B and 2.0C have an RSA-1024 key and a certificate of about 900 bytes.
+  /// Generations 2.0B and 2.0C, with an RSA-1024 key and a certificate of about 900 bytes.
   case older
 
   private var traits: (certificate: Int, serial: Int, challenge: Int, response: Int, key: String) {
@@ -151,28 +151,28 @@ public enum CoprocessorGeneration: CaseIterable, Equatable, Sendable {
     }
   }
 
-  /// The length of a simulated coprocessor's certificate in AA01, which is the most common length of real certificates.
-  /// Some real certificates differ by a byte or two.
+  /// The length of a simulated coprocessor's certificate in AA01, which is the most common length of real ones. Some
+  /// real certificates differ by a byte or two.
   public var certificateByteCount: Int { traits.certificate }
 
-  /// The size of the serial in the certificate, the `certSerial` that apps see.
+  /// The size of the serial in the certificate, which apps see as `certSerial`.
   public var serialByteCount: Int { traits.serial }
 
-  /// The size of the challenge in AA02: that of a SHA-256 or SHA-1 digest.
+  /// The size of the challenge in AA02, which is that of a SHA-256 or SHA-1 digest.
   public var challengeByteCount: Int { traits.challenge }
 
-  /// The size of the response in AA03: the numbers r and s, one after the other, or one RSA number.
+  /// The size of the response in AA03, which is either r and s, concatenated, or one RSA number.
   public var responseByteCount: Int { traits.response }
 
   var keyName: String { traits.key }
 }
 
 /// How a coprocessor computes its signature for a challenge. The specification is not public and the sources disagree,
-/// so both simulated coprocessors and verifiers can be set to either reading.
+/// so simulated coprocessors and verifiers can both be set to either interpretation.
 public enum ChallengeReading: Equatable, Sendable {
-  /// The challenge is the digest to be signed. Its size suggests a digest: 32 bytes for SHA-256, 20 for SHA-1.
+  /// The challenge is the digest to sign. The size of challenges suggests a digest: 32 bytes for SHA-256, 20 for SHA-1.
   case digest
-  /// The challenge is a message, which is hashed first.
+  /// The challenge is a message, and its hash is signed.
   case hashed
 
   func digest(of challenge: [UInt8], for generation: CoprocessorGeneration) -> [UInt8] {

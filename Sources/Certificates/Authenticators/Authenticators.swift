@@ -2,8 +2,8 @@ import AccessoryCore
 
 /// The accessory's side of authentication: a simulated coprocessor or a stub.
 ///
-/// The accessory role uses an authenticator twice per attachment: for the certificate (message AA01) and for the
-/// response to the device's challenge (AA02 to AA03). An authenticator may be called from any thread.
+/// The accessory role uses an authenticator twice per connection: for the certificate (AA01), and for the response
+/// (AA03) to the device's challenge (AA02). An authenticator may be called from any thread.
 ///
 /// ```swift
 /// let coprocessor: any AccessoryAuthenticator = SimulatedCoprocessor(seed: 7)
@@ -16,13 +16,13 @@ public protocol AccessoryAuthenticator: Sendable {
   /// Returns the response to a challenge: the content of AA03.
   func respond(to challenge: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 
-  /// Whether computing a response may take a long time, in which case it must be requested on a separate thread and not
-  /// on a loop.
+  /// Whether responses may take a long time to compute, so that they must be requested on a separate thread instead of
+  /// a loop.
   var isSlow: Bool { get }
 }
 
 extension AccessoryAuthenticator {
-  /// The default is false, because software computes responses immediately.
+  /// False by default, because software computes responses immediately.
   public var isSlow: Bool { false }
 }
 
@@ -34,39 +34,39 @@ extension AccessoryAuthenticator {
 /// let verdict = verifier.judge(response: response, to: challenge, certificate: certificate)
 /// ```
 public protocol DeviceAuthenticator: Sendable {
-  /// Returns the challenge to send (AA02) to the accessory with this certificate. An error means that the certificate
-  /// is refused (AA04).
+  /// Returns the challenge (AA02) for the accessory with this certificate. An error means that the device refuses the
+  /// certificate (AA04).
   func challenge(for certificate: [UInt8]) throws(AuthenticatorError) -> [UInt8]
 
-  /// Decides whether to accept (AA05) or refuse (AA04) the response to one challenge.
+  /// Decides whether to accept (AA05) or refuse (AA04) the response to a challenge.
   func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict
 
-  /// Returns the serial in a certificate, in the form that apps see; nil if the serial cannot be read.
+  /// Returns a certificate's serial in the form that apps see; nil if it cannot be read.
   func certificateSerial(of certificate: [UInt8]) -> [UInt8]?
 }
 
-/// A device's decision about an accessory's response.
+/// The device's decision about an accessory's response.
 public enum AuthenticationVerdict: Equatable, Sendable {
-  /// The response is accepted (AA05). The warnings say what a stricter device would have refused.
+  /// The device accepts the response (AA05). The warnings state why a stricter device would have refused the response.
   case accepted(warnings: [String])
-  /// The accessory is refused (AA04); the value is the reason.
+  /// The device refuses the accessory (AA04) for this reason.
   case refused(reason: String)
 }
 
 /// Why an authenticator cannot answer.
 public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The challenge has the wrong size for this coprocessor; a real one reports "challenge length" (error 04).
+  /// The challenge has the wrong size for this coprocessor; a real coprocessor reports "challenge length" (error 04).
   case wrongChallengeSize(expected: Int, actual: Int)
   case certificate(CertificateError)
   /// The response does not have the size that the certificate's generation requires.
   case wrongResponseSize(expected: Int, actual: Int)
-  /// The response is a valid signature of neither the challenge nor its hash.
+  /// The response is not a valid signature of the challenge or its hash.
   case wrongSignature
-  /// A stub accepts only the certificates of stubs, and this certificate is not a stub's.
+  /// The certificate is not that of a stub, and stubs accept no others.
   case foreignCertificate(String)
-  /// A signer outside this process cannot be used or gave an invalid answer; the text names that signer.
+  /// A signer outside this process, named in the text, cannot be used or gave an invalid answer.
   case signer(String)
-  /// libcrypto reported an error, which the text contains.
+  /// libcrypto reported the error in the text.
   case librarySaidNo(String)
 
   /// A sentence fragment for messages.
@@ -85,12 +85,12 @@ public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConverti
   }
 }
 
-/// Turns every refusal by another authenticator into a warning: certificates of any form and invalid signatures are
-/// accepted.
+/// Turns every refusal by another authenticator into a warning, so that certificates of any form and invalid signatures
+/// are accepted.
 ///
 /// ```swift
 /// let accepting = AcceptingAuthenticator(AccessoryVerifier())
-/// accepting.judge(response: [], to: challenge, certificate: [])   // .accepted(warnings: ["an Apple device would refuse …"])
+/// accepting.judge(response: [], to: challenge, certificate: [])  // .accepted(warnings: ["an Apple device would …"])
 /// ```
 public struct AcceptingAuthenticator: DeviceAuthenticator {
   private let strict: any DeviceAuthenticator
@@ -112,7 +112,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     }
   }
 
-  /// Accepts the response; the strict authenticator's objection becomes a warning.
+  /// Accepts the response; an objection of the strict authenticator becomes a warning.
   public func judge(response: [UInt8], to challenge: [UInt8], certificate: [UInt8]) -> AuthenticationVerdict {
     switch strict.judge(response: response, to: challenge, certificate: certificate) {
     case .accepted(let warnings): .accepted(warnings: warnings)
@@ -121,7 +121,7 @@ public struct AcceptingAuthenticator: DeviceAuthenticator {
     }
   }
 
-  /// Returns the serial in a certificate; nil if the serial cannot be read.
+  /// Returns a certificate's serial; nil if it cannot be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     strict.certificateSerial(of: certificate)
   }

@@ -2,12 +2,12 @@ import AccessoryCore
 import AccessoryFormats
 import Synchronization
 
-/// Authentication without cryptography, for worlds that do not test authentication: the same messages with the same
-/// sizes, computed with a few hundred additions.
+/// Authentication without cryptography, for worlds that do not test authentication: it exchanges the same messages with
+/// the same sizes, and computes them with a few hundred additions.
 ///
-/// One type implements both sides. An accessory's certificate and responses depend on its seed. A device accepts only
-/// the answers of stubs, whatever their seed, and detects a flipped bit anywhere in the certificate, the challenge or
-/// the response. A device's seed affects only the challenges.
+/// The type implements both sides. An accessory's certificate and responses depend on its seed. A device accepts only
+/// the answers of stubs, with any seed, and detects a flipped bit anywhere in the certificate, the challenge or the
+/// response. A device's seed affects only its challenges.
 ///
 /// ```swift
 /// let accessory = StubAuthenticator(seed: 1), device = StubAuthenticator(seed: 2)
@@ -26,14 +26,14 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static let mark = Array("easim stub certificate\0".utf8)
 
-  /// Creates the stub for a seed.
+  /// Creates a stub from a seed.
   public init(seed: UInt64, generation: CoprocessorGeneration = .current) {
     self.seed = seed
     self.generation = generation
     certificate = Self.certificate(seed: seed, generation)
   }
 
-  /// The serial number in the certificate, as long as a real one.
+  /// The serial in the certificate, as long as a real one.
   public var certificateSerial: [UInt8] { Self.serial(seed: seed, generation) }
 
   /// Answers a challenge of this generation's size.
@@ -61,7 +61,7 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return .accepted(warnings: [])
   }
 
-  /// Returns the serial number in a stub's certificate.
+  /// Returns the serial in a stub's certificate.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     read(certificate).map { Self.serial(seed: $0.seed, $0.generation) }
   }
@@ -74,9 +74,9 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
     return head + random.bytes(generation.certificateByteCount - head.count)
   }
 
-  /// Returns the seed and generation in a certificate; nil unless every byte is as the stub with that seed writes it.
+  /// Returns the seed and generation in a certificate; nil unless every byte is as a stub with that seed writes it.
   private func read(_ certificate: [UInt8]) -> (seed: UInt64, generation: CoprocessorGeneration)? {
-    // In a world, both sides are usually stubs with the same seed.
+    // In a world, the stubs of both sides usually have the same seed.
     if certificate.isSame(as: self.certificate) { return (seed, generation) }
     let generation = CoprocessorGeneration.allCases.first { $0.certificateByteCount == certificate.count }
     guard Self.isStub(certificate), let generation else { return nil }
@@ -101,8 +101,8 @@ public final class StubAuthenticator: AccessoryAuthenticator, DeviceAuthenticato
 
   private static func random(_ purpose: StaticString, seed: UInt64, mixing input: [UInt8]) -> SeededRandom {
     var random = SeededRandom(seed: seed).derived(purpose)
-    // Mixes in eight bytes at a time. Every group of eight bytes and all earlier bytes seed a generator, so each byte
-    // affects everything after it.
+    // Eight bytes at a time, together with all earlier bytes, seed a generator, so that each byte affects everything
+    // after it.
     var rest = input.span.bytes
     while rest.byteCount >= 8 {
       let word = UInt64(bigEndian: rest.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt64.self))

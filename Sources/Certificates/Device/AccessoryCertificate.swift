@@ -9,22 +9,22 @@ import Glibc
 /// print(certificate.serial.count)     // 16
 /// ```
 struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
-  /// An unreadable certificate that is longer than this counts as one from an older coprocessor. Other device emulators
-  /// tell the generation of every certificate by its length.
+  /// A certificate that cannot be read counts as one of an older coprocessor if it is longer than this. Other device
+  /// emulators determine every certificate's generation by its length.
   static let olderAboveByteCount = 800
 
   let bytes: [UInt8]
-  /// The subject of the certificate, for example "O=easim, CN=IPA_EASIM_0000000000000007", truncated to 400 bytes.
+  /// The certificate's subject, such as "O=easim, CN=IPA_EASIM_0000000000000007", truncated to 400 bytes.
   let subject: String
   let issuer: String
   /// The serial, most significant byte first, without a sign.
   let serial: [UInt8]
-  /// The coprocessor's generation, determined by the key's type.
+  /// The coprocessor's generation, which the type of the key determines.
   let generation: CoprocessorGeneration
 
   let parsed: ParsedCertificates
 
-  /// Reads a certificate. An error says what is wrong with the bytes, and where.
+  /// Reads a certificate. Throws an error that states what is wrong with the bytes, and where.
   init(_ bytes: [UInt8]) throws(CertificateError) {
     do throws(CertificateError) {
       parsed = try .envelope(bytes)
@@ -43,11 +43,11 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
 
   var byteCount: Int { bytes.count }
 
-  /// Warns about a certificate that has expired or is not valid yet; nil if it is valid now.
+  /// A warning if the certificate has expired or is not valid yet; nil if it is valid now.
   var dateProblem: String? {
     let (first, last) = (X509_getm_notBefore(parsed.leaf), X509_getm_notAfter(parsed.leaf))
     defer { LibraryReasons.take() }
-    // The function returns a negative number for a date before now, and 0 for an unreadable date.
+    // X509_cmp_time returns a negative number for a date before now, and 0 for an unreadable date.
     if X509_cmp_time(first, nil) > 0 { return "the certificate is not valid before \(Self.day(first))" }
     if X509_cmp_time(last, nil) < 0 { return "the certificate expired on \(Self.day(last))" }
     return nil
@@ -96,7 +96,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   }
 
   /// Formats a distinguished name on one line. Everything except printable ASCII is escaped, because the name may be
-  /// shown on a terminal.
+  /// shown in a terminal.
   private static func text(_ name: OpaquePointer?) -> String {
     guard let name else { return "" }
     let output = Owned(BIO_new(BIO_s_mem()), { BIO_free($0) })
@@ -106,27 +106,27 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What is wrong with the certificate that an accessory presented.
+/// What is wrong with an accessory's certificate.
 ///
-/// Cases about wrong bytes include up to sixteen of them.
+/// Cases that report invalid bytes include up to sixteen of them.
 public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertible {
   case empty
-  /// The certificate is a stub's, which only another stub can verify.
+  /// The certificate is that of a stub, which only another stub can verify.
   case stub
   /// The certificate is PEM text, but the wire carries DER.
   case pemText
-  /// The bytes are an X.509 certificate without the PKCS#7 envelope, which real devices refuse.
+  /// The bytes are an X.509 certificate without a PKCS#7 envelope, which real devices refuse.
   case bareX509(byteCount: Int)
-  /// The bytes do not even start like DER.
+  /// The bytes do not start like DER.
   case notDER(first: [UInt8], byteCount: Int)
-  /// The bytes begin correctly but are invalid from this offset.
+  /// The bytes start correctly, but are invalid from this offset on.
   case damaged(offset: Int, what: String, bytes: [UInt8])
   case notAnEnvelope(reason: String, first: [UInt8])
-  /// There are bytes after the envelope.
+  /// The envelope is followed by more bytes.
   case trailingBytes(offset: Int, bytes: [UInt8])
-  /// The envelope contains no certificate, or more certificates than a chain needs.
+  /// The envelope contains no certificate, or more than a chain needs.
   case wrongNumber(of: Int, limit: Int)
-  /// Coprocessors do not use keys of this kind.
+  /// Coprocessors do not use this kind of key.
   case unusableKey(String)
 
   /// A sentence fragment for messages.

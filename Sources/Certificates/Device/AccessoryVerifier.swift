@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// The device's side of authentication: reads a certificate, creates the challenge, and verifies the response.
+/// The device's side of authentication, which reads a certificate, creates a challenge, and verifies the response.
 ///
 /// ```swift
 /// let verifier = AccessoryVerifier()
@@ -10,11 +10,11 @@ import Glibc
 /// ```
 ///
 /// The verifier checks the certificate, the sizes, the signature and the chain, in this order, and reports the first
-/// problem. A chain that does not lead to the simulation's own authority is a warning, because the root of Apple's
-/// certificates is not public. An expired certificate is also only a warning, because accessories are used for longer
-/// than their certificates are valid. A verifier can be used from any thread.
+/// problem. A chain that does not end at the simulation's own authority causes only a warning, because the root of
+/// Apple's certificates is not public. An expired certificate also causes only a warning, because accessories outlive
+/// their certificates. A verifier can be used on any thread.
 public final class AccessoryVerifier: DeviceAuthenticator {
-  /// Shared by all verifiers, because most worlds have an accessory with the same certificate.
+  /// All verifiers share the cache, because most worlds have an accessory with the same certificate.
   private static let cache = Locked(CertificateCache())
 
   /// Creates a verifier.
@@ -25,7 +25,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     SecureRandom.bytes(try generation(of: certificate).challengeByteCount)
   }
 
-  /// Returns the generation of a certificate's coprocessor, determined by the type of the certificate's key.
+  /// Returns the generation of a certificate's coprocessor, which the type of the certificate's key determines.
   public func generation(of certificate: [UInt8]) throws(AuthenticatorError) -> CoprocessorGeneration {
     try known(certificate).certificate.generation
   }
@@ -42,7 +42,7 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     }
   }
 
-  /// Returns the serial in a certificate; nil if the serial cannot be read.
+  /// Returns a certificate's serial; nil if it cannot be read.
   public func certificateSerial(of certificate: [UInt8]) -> [UInt8]? {
     try? known(certificate).certificate.serial
   }
@@ -65,8 +65,8 @@ public final class AccessoryVerifier: DeviceAuthenticator {
     return match
   }
 
-  /// Returns a certificate and the result of checking its chain; for bytes seen before, this is just a look-up. Parsing
-  /// and checking take place outside the lock, so two threads may occasionally do the same work.
+  /// Returns a certificate and the result of checking its chain, from the cache if the bytes are known. Parsing and
+  /// checking take place outside the lock, so two threads may occasionally do the same work.
   func known(_ bytes: [UInt8]) throws(AuthenticatorError) -> CertificateCache.Entry {
     if let entry = Self.cache.withLock({ $0[bytes] }) { return entry }
     do throws(CertificateError) {
@@ -82,13 +82,13 @@ public final class AccessoryVerifier: DeviceAuthenticator {
 }
 
 extension AccessoryCertificate {
-  /// Returns true if `response`, which must have the generation's size, is a signature of `digest` with the
-  /// certificate's key.
+  /// Returns true if `response`, which must have the generation's size, is a signature of `digest` by the certificate's
+  /// key.
   fileprivate func isSigned(_ digest: [UInt8], _ response: [UInt8]) -> Bool {
     defer { LibraryReasons.take() }
     let key = X509_get0_pubkey(parsed.leaf)
-    // A result of 0 means that the signature is wrong, and a negative result that the signature cannot be read; a
-    // device treats both alike.
+    // The result 0 means that the signature is wrong, and a negative result that it cannot be read; a device treats
+    // both alike.
     switch generation {
     case .current:
       // The EVP interface is not used, because it would need the signature encoded as DER, only to decode it again.
@@ -106,10 +106,10 @@ extension AccessoryCertificate {
   }
 }
 
-/// Certificates that have been parsed and checked, keyed by their bytes. When an accessory reconnects, a look-up takes
-/// the place of parsing and chain checking.
+/// Certificates that have been parsed and checked, keyed by their bytes. When an accessory reconnects, its certificate
+/// is looked up instead of being parsed and checked again.
 ///
-/// The cache is limited in number and size; the oldest entry is dropped first. Only valid certificates are kept,
+/// The cache is limited in number and size, and drops the oldest entry first. The cache keeps only valid certificates,
 /// because refusing an invalid one is cheap.
 struct CertificateCache {
   struct Entry: Sendable {
@@ -164,7 +164,7 @@ struct CertificateCache {
 
 extension [UInt8] {
   /// Returns true if both arrays contain the same bytes. The comparison uses `memcmp`, because certificates are long
-  /// and looked up several times for each accessory: a loop over the elements took up most of the look-up time.
+  /// and are looked up several times per accessory; a loop over the elements would take most of the look-up time.
   func isSame(as other: [UInt8]) -> Bool {
     guard count == other.count else { return false }
     return withUnsafeBufferPointer { own in

@@ -1,13 +1,12 @@
-/// The certificates in one envelope, held by libcrypto.
+/// The certificates of one envelope, held by libcrypto.
 final class ParsedCertificates: @unchecked Sendable {
-  /// The limit is higher than what any real accessory sends, which is its certificate plus the intermediates below the
-  /// root.
+  /// The limit is above anything that real accessories send: their certificate and the intermediates below the root.
   static let limit = 8
 
   let leaf: OpaquePointer
   let all: [OpaquePointer]
 
-  /// Takes ownership of the certificates. The leaf is the first certificate that is not an authority's.
+  /// Takes ownership of the certificates. The leaf is the first certificate that does not belong to an authority.
   private init(owning certificates: [OpaquePointer], leaf: OpaquePointer) {
     all = certificates
     self.leaf = leaf
@@ -87,9 +86,10 @@ final class ParsedCertificates: @unchecked Sendable {
   }
 }
 
-/// Finds where bytes stop being valid DER, for error messages: libcrypto's parsers report what is wrong but not where.
+/// Finds where bytes stop being valid DER, for error messages, because libcrypto's parsers report what is wrong but not
+/// where.
 ///
-/// The search follows only tags and lengths, so bytes in which it finds no error may still not be a certificate.
+/// The search follows only tags and lengths, so bytes without such an error may still not be a certificate.
 struct DERFault: Equatable {
   let offset: Int
   let what: String
@@ -97,7 +97,7 @@ struct DERFault: Equatable {
   /// The limit is deeper than any certificate, yet shallow enough for any stack.
   private static let depthLimit = 24
 
-  /// Returns the first error in `bytes`, which should contain exactly one value; nil if there is no error.
+  /// Returns the first error in `bytes`, which should contain exactly one value; nil if there is none.
   static func first(in bytes: [UInt8]) -> DERFault? {
     bytes.withUnsafeBufferPointer { buffer in
       guard let start = buffer.baseAddress else { return DERFault(offset: 0, what: "nothing is there") }
@@ -116,8 +116,8 @@ struct DERFault: Equatable {
     var kind: Int32 = 0
     let flags = ASN1_get_object(&cursor, &length, &tag, &kind, end - position)
     LibraryReasons.take()
-    // After an invalid header, `length` still has its initial value. After a valid header whose value is longer than
-    // the remaining bytes, `length` is set.
+    // After an invalid header, `length` still has its initial value; after a valid header whose value extends beyond
+    // the bytes, `length` is set.
     guard let cursor, length >= 0 else { return DERFault(offset: header, what: "no whole tag and length") }
     position = cursor - start
     if flags & 0x80 != 0 {
@@ -136,8 +136,8 @@ struct DERFault: Equatable {
   }
 }
 
-/// Follows certificate chains to a trusted certificate, using libcrypto. Dates are ignored, because accessories are
-/// used for longer than their certificates are valid.
+/// Follows certificate chains to a trusted certificate, using libcrypto. Dates are ignored, because accessories outlive
+/// their certificates.
 final class TrustedChain: @unchecked Sendable {
   static let simulation = TrustedChain(to: CertificateAuthority.simulation.parsed)
 
@@ -158,11 +158,11 @@ final class TrustedChain: @unchecked Sendable {
     X509_STORE_free(store)
   }
 
-  /// Returns where the chain of `certificate` ends, after following the other certificates in its envelope; nil if the
-  /// chain leads to the trusted one.
+  /// Returns where the chain of `certificate`, including the other certificates in its envelope, ends; nil if it leads
+  /// to the trusted certificate.
   func problem(of certificate: AccessoryCertificate) -> String? {
     let context = Owned(X509_STORE_CTX_new(), X509_STORE_CTX_free)
-    // The stack only borrows the certificates, so freeing the stack does not free them.
+    // The stack only borrows the certificates, so freeing it does not free them.
     let others = Owned(OPENSSL_sk_new_null(), OPENSSL_sk_free)
     for other in certificate.parsed.all { OPENSSL_sk_push(others.pointer, UnsafeRawPointer(other)) }
     LibraryReasons.must(

@@ -1,15 +1,15 @@
 /// An X.509 certificate before it is signed, and the code that creates it.
 ///
-/// The seed does not affect sizes: every field has a fixed size, and the certificate is signed with one nonce after
-/// another until the signature has the most common length. Certificates that differ only in key and serial therefore
-/// have the same length.
+/// The seed does not affect sizes: every field has a fixed size, and the certificate is signed with new nonces until
+/// the signature has the most common length. Certificates that differ only in key and serial therefore have the same
+/// length.
 struct CertificateDraft {
   struct Name {
     var organisation: String
     var commonName: String
   }
 
-  /// Signatures usually have 70 to 72 bytes; half of them have this length.
+  /// Most signatures have 70 to 72 bytes; half of them have this length.
   static let signatureByteCount = 71
 
   var serial: [UInt8]
@@ -51,7 +51,7 @@ struct CertificateDraft {
     let number = Owned(BN_bin2bn(serial, Int32(serial.count), nil), BN_free)
     let integer = Owned(BN_to_ASN1_INTEGER(number.pointer, nil), ASN1_INTEGER_free)
     LibraryReasons.must(X509_set_serialNumber(certificate, integer.pointer), "serial")
-    // Apple ignores a certificate's dates. The second date means "does not expire" in X.509.
+    // Apple ignores a certificate's dates; in X.509, the second date means "does not expire".
     LibraryReasons.must(
       ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), "20200101000000Z"), "first day")
     LibraryReasons.must(
@@ -75,7 +75,7 @@ struct CertificateDraft {
   private static func encodedName(_ name: Name) -> Owned<OpaquePointer> {
     let made = Owned(X509_NAME_new(), X509_NAME_free)
     for (kind, text) in [(NID_organizationName, name.organisation), (NID_commonName, name.commonName)] {
-      // The string type is explicit, because the default type depends on a process-wide setting of libcrypto.
+      // The string type is explicit, because the default depends on a process-wide setting of libcrypto.
       LibraryReasons.must(
         X509_NAME_add_entry_by_NID(made.pointer, kind, V_ASN1_UTF8STRING, text, Int32(text.utf8.count), -1, 0), "name")
     }

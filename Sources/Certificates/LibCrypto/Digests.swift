@@ -7,7 +7,7 @@ enum Digests {
     digest(bytes, EVP_sha256(), count: 32)
   }
 
-  /// Returns as many bytes as requested, all derived from `bytes` (SHAKE256).
+  /// Returns the requested number of bytes, all derived from `bytes` (SHAKE256).
   static func stretched(_ bytes: [UInt8], to length: Int) -> [UInt8] {
     let context = Owned(EVP_MD_CTX_new(), EVP_MD_CTX_free)
     LibraryReasons.must(EVP_DigestInit_ex(context.pointer, EVP_shake256(), nil), "SHAKE256")
@@ -26,10 +26,10 @@ enum Digests {
   }
 }
 
-/// Computes several keyed hashes in a row with the same context. libcrypto's SHA-256 is looked up only once, because
-/// the look-up accounts for two thirds of a hash's cost.
+/// Computes several keyed hashes with the same context. libcrypto's SHA-256 is looked up only once, because the look-up
+/// takes two thirds of the time of a hash.
 struct KeyedDigests: ~Copyable {
-  // The algorithm is never freed and never changed, so any thread may use it.
+  // The algorithm is never freed or changed, so any thread may use it.
   private nonisolated(unsafe) static let sha256 = EVP_MD_fetch(nil, "SHA256", nil)
   private let context = Owned(HMAC_CTX_new(), HMAC_CTX_free)
 

@@ -1,7 +1,7 @@
-/// Owns one libcrypto object for as long as a function needs it, and frees it at the end of its scope.
+/// Owns a libcrypto object while a function needs it, and frees it at the end of the scope.
 ///
-/// The type is noncopyable, so that no object is freed twice. Objects that outlive a function are owned by a class with
-/// a `deinit` (``P256Key``, ``RSAKey``, ``ParsedCertificates``, ``TrustedChain``).
+/// The type is noncopyable, so that no object is freed twice. Objects that outlive a function belong to a class with a
+/// `deinit` (``P256Key``, ``RSAKey``, ``ParsedCertificates``, ``TrustedChain``).
 ///
 /// ```swift
 /// let order = Owned(BN_new(), BN_free)
@@ -20,7 +20,7 @@ struct Owned<Pointer>: ~Copyable {
     self.free = free
   }
 
-  /// Takes the result of parsing untrusted bytes; nil if the parser refused them.
+  /// Takes the result of parsing untrusted bytes; nil if the parser rejected them.
   init?(parsed: Pointer?, _ free: @escaping (Pointer?) -> Void) {
     guard let parsed else { return nil }
     pointer = parsed
@@ -33,8 +33,8 @@ struct Owned<Pointer>: ~Copyable {
 }
 
 enum LibraryReasons {
-  /// Returns the reasons for the last failures, oldest first, and clears them. Call this after each libcrypto call that
-  /// can fail because of outside bytes, so that the next failure does not show an old reason.
+  /// Returns the reasons for the latest failures, oldest first, and clears them. Call this after every libcrypto call
+  /// that outside bytes can make fail, so that the next failure does not show an old reason.
   @discardableResult
   static func take() -> String {
     var reasons: [String] = []
@@ -47,13 +47,13 @@ enum LibraryReasons {
     return reasons.isEmpty ? "no reason given" : reasons.prefix(3).joined(separator: ", ")
   }
 
-  /// Traps if `result` is a failure, for calls on values that easim itself created.
+  /// Traps if `result` is a failure; used for calls on values that easim itself created.
   static func must(_ result: Int32, _ what: StaticString) {
     precondition(result == 1, "libcrypto refused our own values (\(what)): \(take())")
   }
 }
 
-/// Runs one of libcrypto's DER encoders twice: first to get the length, then to write.
+/// Calls one of libcrypto's DER encoders twice: first to get the length, then to write.
 func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8] {
   let length = Int(encode(nil))
   precondition(length > 0, "libcrypto cannot encode its own value: \(LibraryReasons.take())")
@@ -65,7 +65,7 @@ func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> 
 }
 
 extension OpaquePointer {
-  /// Returns a BIGNUM as bytes, the most significant first, padded with zeros at the front.
+  /// Returns a BIGNUM as bytes, most significant first, padded with zeros at the front.
   func bigEndianBytes(_ length: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: length) { output, count in
       let written = BN_bn2binpad(self, output.baseAddress, Int32(length))
@@ -83,7 +83,7 @@ extension OpaquePointer {
   }
 }
 
-/// The version of libcrypto that this process uses, which may differ from the one that easim was built with.
+/// The version of libcrypto that this process uses, which may differ from the version that easim was built with.
 public enum LibraryVersion {
   /// The version, such as "OpenSSL 3.0.17 1 Jul 2025".
   public static var text: String {

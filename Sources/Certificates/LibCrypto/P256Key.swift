@@ -1,7 +1,7 @@
 /// A private P-256 key that always produces the same signature for the same digest.
 ///
-/// The key is for simulation only: its scalar is derived from a public seed, and nothing protects the key against
-/// timing attacks.
+/// The key is only for simulation: its scalar is derived from a public seed, and it is not protected against timing
+/// attacks.
 final class P256Key: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
   private let curveKey: OpaquePointer
@@ -9,7 +9,8 @@ final class P256Key: SigningKey, @unchecked Sendable {
 
   static var order: [UInt8] { P256Order.shared.bytes }
 
-  /// Creates the key for a scalar; nil unless the scalar is 32 bytes long, at least 1 and smaller than the group order.
+  /// Creates the key for a scalar; nil unless the scalar has 32 bytes, is at least 1 and is smaller than the group
+  /// order.
   init?(scalar: [UInt8]) {
     guard scalar.count == 32, scalar.lexicographicallyPrecedes(Self.order), scalar.contains(where: { $0 != 0 })
     else { return nil }
@@ -52,7 +53,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
     sign(digest: digest).raw
   }
 
-  /// Attempts to sign with one nonce; nil if r or s is zero.
+  /// Tries to sign with this nonce; nil if r or s is zero.
   private func sign(digest: [UInt8], nonce: [UInt8]) -> P256Signature? {
     guard let group = EC_KEY_get0_group(curveKey) else { preconditionFailure("a P-256 key lost its group") }
     let order = P256Order.shared
@@ -80,7 +81,7 @@ final class P256Key: SigningKey, @unchecked Sendable {
   }
 }
 
-/// A P-256 signature in both of its forms: two concatenated numbers on the wire, and DER in certificates and libcrypto.
+/// A P-256 signature in its two forms: concatenated numbers on the wire, and DER in certificates and libcrypto.
 struct P256Signature: Equatable {
   let raw: [UInt8]
 
@@ -89,8 +90,8 @@ struct P256Signature: Equatable {
     self.raw = raw
   }
 
-  /// A SEQUENCE of two INTEGERs: usually 70 to 72 bytes, because a number whose top bit is set takes an extra byte, and
-  /// one that begins with zeros takes fewer.
+  /// A SEQUENCE of two INTEGERs, usually 70 to 72 bytes: a number whose top bit is set takes an extra byte, and a
+  /// number that starts with zeros takes fewer.
   var der: [UInt8] {
     let signature = parsed()
     return encoded { i2d_ECDSA_SIG(signature.pointer, $0) }
@@ -108,14 +109,14 @@ struct P256Signature: Equatable {
 }
 
 /// The nonces of deterministic ECDSA on P-256 with HMAC-SHA256 (RFC 6979, 3.2). The next nonce is used only if the
-/// first gives no valid signature, which has never been observed.
+/// previous one gives no valid signature, which has never been observed.
 ///
 /// OpenSSL supports deterministic nonces from version 3.2 on, but Debian 12 has 3.0. easim implements only the sequence
-/// of steps and an inverse (``P256Order``); libcrypto does all other arithmetic and computes the HMACs. A test checks the
-/// vectors of RFC 6979 A.2.5.
+/// of steps and an inverse (``P256Order``); libcrypto does all other arithmetic and computes the HMACs. A test checks
+/// the vectors of RFC 6979 A.2.5.
 ///
-/// `extra` (RFC 6979, 3.6) gives a different, equally deterministic sequence for the same key and digest. `extra` is
-/// used to sign a certificate again if its signature has the wrong length.
+/// `extra` (RFC 6979, 3.6) gives a different, equally deterministic sequence for the same key and digest, which is used
+/// to sign a certificate again if its signature has the wrong length.
 struct DeterministicNonces: ~Copyable {
   private let digests = KeyedDigests()
   private var key: [UInt8]
@@ -123,8 +124,8 @@ struct DeterministicNonces: ~Copyable {
   private let order: [UInt8]
   private var isFirst = true
 
-  /// `digest` must have 32 bytes. A single subtraction suffices to reduce the digest modulo the order, because a
-  /// 32-byte number is less than twice the order.
+  /// `digest` must have 32 bytes. One subtraction reduces the digest modulo the order, because a 32-byte number is less
+  /// than twice the order.
   init(scalar: [UInt8], digest: [UInt8], order: [UInt8], extra: [UInt8] = []) {
     precondition(scalar.count == 32 && digest.count == 32 && order.count == 32, "P-256 and SHA-256 are 32 bytes each")
     self.order = order

@@ -1,6 +1,5 @@
-/// The order of the group P-256. Scalars and nonces must be smaller than the order. All keys share one object.
-///
-/// The object is immutable, so any thread may use it.
+/// The order of the group P-256; scalars and nonces must be smaller. All keys share one object,
+/// which is immutable, so any thread may use it.
 final class P256Order: @unchecked Sendable {
   static let shared = P256Order()
 
@@ -18,12 +17,12 @@ final class P256Order: @unchecked Sendable {
     modulus = Modulus(UInt256(bytes))
   }
 
-  /// Returns the inverse of a number modulo the order, using Euclid's binary algorithm. The number has 32 bytes, and
-  /// is at least 1 and smaller than the order.
+  /// Returns the inverse of a number modulo the order, using Euclid's binary algorithm. The number must have 32 bytes,
+  /// be at least 1, and be smaller than the order.
   ///
-  /// libcrypto does not offer its own fast inverse. `BN_mod_exp_mont`, which raises a number to the power of the order
-  /// minus two, takes six times as many instructions as this method, and `BN_mod_inverse` takes more. The number of steps
-  /// depends on the number, which would be a weakness if the key were a secret.
+  /// libcrypto does not export its own fast inverse. `BN_mod_exp_mont`, which raises a number to the order minus two,
+  /// takes six times as many instructions as this method, and `BN_mod_inverse` takes even more. The running time
+  /// depends on the number, which would be a weakness if the key were secret.
   func inverse(of bytes: [UInt8]) -> [UInt8] {
     let modulus = modulus
     // Invariants: bytes * x = u and bytes * y = v modulo the order, and v is odd. At the end, v is 1.
@@ -51,24 +50,24 @@ final class P256Order: @unchecked Sendable {
 /// An odd number, with the factor that makes division by powers of two cheap.
 private struct Modulus {
   let value: UInt256
-  /// The number that gives -1 modulo 2 to the power of 64 when multiplied by the value.
+  /// The factor that gives -1 modulo 2 to the power of 64 when multiplied by the value.
   let factor: UInt64
 
   init(_ value: UInt256) {
     self.value = value
-    // Each step doubles the number of correct bits; the first value has one.
+    // Each step doubles the number of correct bits, starting with one.
     factor = (0..<6).reduce(1) { factor, _ in factor &* (2 &+ value.lowest &* factor) }
   }
 }
 
 /// A number of 256 bits, with the few operations that an inverse needs.
 private struct UInt256 {
-  /// The least significant word first.
+  /// The words, least significant first.
   private var words: InlineArray<4, UInt64>
 
   init(_ word: UInt64) { words = [word, 0, 0, 0] }
 
-  /// Creates a number from 32 bytes, the most significant first.
+  /// Creates a number from 32 bytes, most significant first.
   init(_ bytes: [UInt8]) {
     words = InlineArray { word in bytes[(24 - 8 * word)..<(32 - 8 * word)].reduce(0) { $0 << 8 | UInt64($1) } }
   }
@@ -93,7 +92,7 @@ private struct UInt256 {
     }
   }
 
-  /// Returns whether the difference is negative.
+  /// Returns true if the difference is negative.
   @inline(__always)
   mutating func subtract(_ other: UInt256) -> Bool {
     var isNegative = false

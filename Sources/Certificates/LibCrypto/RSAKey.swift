@@ -1,6 +1,6 @@
 /// A private RSA-1024 key for the older coprocessor, derived from a seed.
 ///
-/// libcrypto generates keys only from the system's random numbers, so the two primes are searched for upward from
+/// libcrypto generates keys only from the system's random numbers, so this type searches for the two primes upward from
 /// hashed bytes, using libcrypto's primality test. 1024 bits are too few for a real secret, but this key is not secret.
 final class RSAKey: SigningKey, @unchecked Sendable {
   let key: OpaquePointer
@@ -19,7 +19,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     EVP_PKEY_free(key)
   }
 
-  /// Signs a SHA-1 digest using PKCS#1 1.5, which gives 128 bytes.
+  /// Signs a SHA-1 digest with PKCS#1 1.5, which gives 128 bytes.
   func response(signing digest: [UInt8]) throws(AuthenticatorError) -> [UInt8] {
     let context = Owned(EVP_PKEY_CTX_new_from_pkey(nil, key, nil), EVP_PKEY_CTX_free)
     var signature = [UInt8](repeating: 0, count: 128)
@@ -33,8 +33,8 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     return signature
   }
 
-  /// Returns the first prime that suits the public exponent, at or above `start`. The two highest bits of `start` are
-  /// set first, so that the product of two primes has 1024 bits; the lowest bit is set as well.
+  /// Returns the first prime at or above `start` that suits the public exponent. The two highest bits of `start` are
+  /// set first, so that the product of two primes has 1024 bits; the lowest bit is set too.
   private static func prime(_ start: [UInt8], _ arithmetic: OpaquePointer) -> Owned<OpaquePointer> {
     var start = start
     start[0] |= 0xC0
@@ -79,7 +79,7 @@ final class RSAKey: SigningKey, @unchecked Sendable {
     let context = Owned(EVP_PKEY_CTX_new_from_name(nil, "RSA", nil), EVP_PKEY_CTX_free)
     LibraryReasons.must(EVP_PKEY_fromdata_init(context.pointer), "RSA key")
     var key: OpaquePointer?
-    // The value of the macro EVP_PKEY_KEYPAIR. Swift does not import macros of this kind.
+    // The value of the macro EVP_PKEY_KEYPAIR, which Swift cannot import.
     let keyPair =
       OSSL_KEYMGMT_SELECT_ALL_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY | OSSL_KEYMGMT_SELECT_PRIVATE_KEY
     LibraryReasons.must(EVP_PKEY_fromdata(context.pointer, &key, keyPair, parameters.pointer), "RSA key")

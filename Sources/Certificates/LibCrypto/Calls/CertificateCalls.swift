@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// libcrypto's calls for certificates, envelopes and their encodings: see KeyCalls.swift.
+// libcrypto's calls for certificates, envelopes and their encodings; see KeyCalls.swift.
 
 import Glibc
 
@@ -111,8 +111,8 @@ import Glibc
   _ x: OpaquePointer?, _ pp: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?
 ) -> Int32
 
-// Constants and public structures from libcrypto's headers. Such constants and structures are part of libcrypto's
-// binary interface and cannot change.
+// Constants and public structures from libcrypto's headers, which cannot change because they are part of libcrypto's
+// binary interface.
 
 let ASN1_STRFLGS_ESC_2253: Int32 = 1
 let ASN1_STRFLGS_ESC_CTRL: Int32 = 2
@@ -141,7 +141,7 @@ let X509_V_FLAG_IGNORE_CRITICAL: Int32 = 16
 let X509_V_FLAG_NO_CHECK_TIME: Int32 = 2097152
 let XN_FLAG_SEP_CPLUS_SPC: Int32 = 131072
 
-/// `struct pkcs7_st`, up to and including its content; libcrypto allocates such structures.
+/// `struct pkcs7_st`, up to and including its content; only libcrypto allocates such structures.
 struct PKCS7 {
   var asn1: UnsafeMutablePointer<UInt8>?
   var length: Int
@@ -173,5 +173,5 @@ struct PKCS7_SIGNED {
   var contents: UnsafeMutablePointer<PKCS7>?
 }
 
-/// Room for an `X509V3_CTX`, which is seven pointers and a number.
+/// Room for an `X509V3_CTX`, which consists of seven pointers and a number.
 let X509V3_CTX_byteCount = 8 * MemoryLayout<Int>.stride
