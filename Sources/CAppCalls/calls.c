@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// A function defined in a program replaces the function of the same name in a shared library, including for other
-// libraries that call it, such as Foundation. All functions here are weak: in a program that links the libraries
-// statically (-static-stdlib), the libraries' own functions are used, and no symbol is defined twice.
+// If a program defines a function of the same name as a shared library, the program's definition is used, even by other
+// libraries that call the function, such as Foundation. All functions here are weak, so that in a program that links
+// the libraries statically (-static-stdlib), the libraries' own functions are used and no symbol is defined twice.
 #define WEAK __attribute__((weak))
 
 static void (*sync_hook)(const void *);
@@ -23,7 +23,7 @@ static void (*forget_timer_hook)(const void *);
 // This flag is set after all hooks, so that a thread that reads true also sees the hooks.
 static atomic_bool has_begun;
 
-// Returns the system's function: the next definition of that name after this program's.
+// Returns the system's function, which is the next definition of the name after this program's.
 static void *system_function(const char *name) {
   void *found = dlsym(RTLD_NEXT, name);
   if (found) return found;
@@ -31,7 +31,7 @@ static void *system_function(const char *name) {
   abort();
 }
 
-// Defines `own` as the system's function of this type and name, which is looked up only once.
+// Defines `own` as the system's function with this type and name, which is looked up only once.
 #define SYSTEM(type, name)                                                                                             \
   static _Atomic(__typeof__(type)) known;                                                                              \
   __typeof__(type) own = atomic_load_explicit(&known, memory_order_relaxed);                                           \
@@ -71,7 +71,7 @@ WEAK void dispatch_after_f(uint64_t time, const void *queue, const void *context
   own(time, queue, context, function);
 }
 
-// Distinguishes the timers that Dispatch itself sets (to monitor its threads once a second) from the app's.
+// Tells the timers that Dispatch itself sets, to monitor its threads once a second, from those of the app.
 static bool are_in_one_library(const void *one, const void *other) {
   Dl_info first, second;
   return dladdr(one, &first) && dladdr(other, &second) && first.dli_fbase == second.dli_fbase;

@@ -1,10 +1,10 @@
-// A program's guardian: a process between this process and the program, which outlives neither of them.
+// A guardian runs between this process and a program, and outlives neither.
 //
-// The guardian is the subreaper of everything the program starts, so nothing can escape it by leaving its process group
-// or its parent. When the program has ended, the guardian kills all remaining processes. When this process ends, for
-// whatever reason, the guardian kills everything immediately. To detect that this process has ended, the guardian waits
-// on a pipe (the leash) whose other end is held only by this process. The guardian is forked and never executes another
-// file, so it only calls functions that are allowed after a fork in a multithreaded process.
+// The guardian is the subreaper of everything that the program starts, so nothing can escape it by leaving its process
+// group or parent. When the program ends, the guardian ends all remaining processes. When this process ends for any
+// reason, the guardian kills everything immediately. To detect the end of this process, the guardian waits on a pipe
+// (the leash) whose other end only this process holds. The guardian is forked but executes no other file, so it calls
+// only functions that are allowed after a fork in a multithreaded process.
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>
@@ -23,10 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
-// How long a program's remaining processes may take to end after SIGTERM.
+// How long the processes that a program leaves running may take to end after SIGTERM.
 enum { grace_milliseconds = 1000, round_milliseconds = 50, longest_kill_milliseconds = 5000 };
 
-// What the child needs, prepared before the fork.
+// Everything that the child needs, prepared before the fork.
 struct program {
   const char *path;
   char *const *words;
@@ -56,7 +56,7 @@ static _Noreturn void become(const struct program *program, int report, pid_t gu
   for (int target = 0; target < 3; target++) {
     if (dup2(program->standard[target], target) < 0) fail(report, errno);
   }
-  // The report pipe moves to descriptor 3, above the standard ones; it stays close-on-exec.
+  // The report pipe becomes descriptor 3, above the standard descriptors, and stays close-on-exec.
   if (report != 3) {
     if (dup3(report, 3, O_CLOEXEC) < 0) fail(report, errno);
     report = 3;
@@ -92,14 +92,14 @@ static void signal_children(int number) {
   close(file);
 }
 
-// Reaps ended processes; returns whether any children are left.
+// Reaps processes that have ended; returns true if any children are left.
 static bool reap(void) {
   pid_t ended;
   while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {}
   return ended == 0;
 }
 
-// Ends all remaining processes: with SIGTERM first, if there is time, and then with SIGKILL.
+// Ends all remaining processes, with SIGKILL or, if `patience` is not 0, first with SIGTERM.
 static void sweep(pid_t body, int signals, int patience) {
   // The program has not been reaped yet, so its group number has not been reused.
   kill(-body, patience > 0 ? SIGTERM : SIGKILL);
@@ -141,7 +141,7 @@ static _Noreturn void guard(pid_t body, int leash, int signals) {
       bool was_killed = info.si_code != CLD_EXITED;
       sweep(body, signals, grace_milliseconds);
       if (!was_killed) _exit(status);
-      // The guardian ends in the same way as the program, but without writing a core dump.
+      // The guardian ends with the program's signal, but without writing a core dump.
       struct rlimit none = {0, 0};
       setrlimit(RLIMIT_CORE, &none);
       struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -167,8 +167,8 @@ static _Noreturn void be_guardian(const struct program *program, int leash, int 
   if (body < 0) fail(report, errno);
   if (body == 0) become(program, report, self);
   setpgid(body, body);
-  // All other descriptors are closed; otherwise readers of the program's pipes would never see the end of file, and the
-  // parent's files would never be closed.
+  // All other descriptors are closed; otherwise, readers of the program's pipes would never see the end of file, and
+  // the parent's files would never be closed.
   if (dup2(leash, 0) < 0) fail(report, errno);
   close_from(1);
   sigset_t child;
@@ -210,7 +210,7 @@ int clinux_start_guarded(const char *path, char *const *words, char *const *vari
   close(reins[0]);
   close(report[1]);
   if (code == 0) {
-    // End of file on the pipe means that the program was executed.
+    // The end of file on this pipe means that exec succeeded.
     int failure = 0;
     ssize_t count;
     do count = read(report[0], &failure, sizeof failure);

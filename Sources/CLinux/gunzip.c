@@ -3,8 +3,8 @@
 #include "CLinux.h"
 #include <stdlib.h>
 
-// zlib's functions and zlib's z_stream, which has not changed since zlib 1.0. The declarations are repeated here
-// because apps build this file and should not need zlib1g-dev; inflateInit2_ checks the size of the structure.
+// zlib's functions and its z_stream, which has not changed since zlib 1.0. The declarations are repeated here because
+// apps build this file and should not need zlib1g-dev; inflateInit2_ checks the structure's size.
 struct zlib_stream {
   const unsigned char *input;
   unsigned available;
@@ -32,7 +32,7 @@ int inflateEnd(struct zlib_stream *stream);
   F(int, inflateReset, (struct zlib_stream *stream), (stream))                                                          \
   F(int, inflateEnd, (struct zlib_stream *stream), (stream))
 
-// zlib's own names are avoided here, because a program may also be linked with zlib.
+// The functions have other names than in zlib, because a program may also be linked with zlib.
 #define DECLARE(result, name, parameters, arguments) static __typeof__(&name) late_##name;
 FUNCTIONS(DECLARE)
 

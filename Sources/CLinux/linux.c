@@ -162,12 +162,11 @@ int clinux_functionfs_packet_size(int endpoint) {
   return descriptor.wMaxPacketSize & 0x7FF;
 }
 
-// The original settings of the terminal that was made raw. Either the program or its crash handler restores the
-// settings.
+// The original settings of the terminal that was made raw. Either the program or its crash handler restores them.
 static struct termios terminal_before;
 static volatile sig_atomic_t terminal_held;
 static int terminal_descriptor;
-// The text that is written when the terminal is restored.
+// The text to write when the terminal is restored.
 static const char *terminal_leave;
 
 // While a process is in the background, the terminal's settings belong to the shell, and changing them would stop the
@@ -185,7 +184,8 @@ void clinux_terminal_release(void) {
   if (!terminal_held) return;
   terminal_held = 0;
   int code = errno;
-  // The settings are restored first, with TCSANOW: writing to a stopped terminal blocks, and so would TCSADRAIN.
+  // The settings are restored first, and with TCSANOW, because both writing and TCSADRAIN would block on a stopped
+  // terminal.
   if (terminal_is_ours(terminal_descriptor)) {
     tcsetattr(terminal_descriptor, TCSANOW, &terminal_before);
     if (write(terminal_descriptor, terminal_leave, strlen(terminal_leave)) < 0) {}
@@ -254,13 +254,13 @@ int clinux_exchange(const char *one, const char *other) {
 
 int clinux_rename_to_free(const char *from, const char *to) {
   if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-  // The file system does not support the flag. Creating a second name for the same file has the same effect.
+  // The file system does not support the flag, but creating a second name for the same file has the same effect.
   if (errno != EINVAL || link(from, to) != 0) return -1;
   unlink(from);
   return 0;
 }
 
-// Linux's Bluetooth addresses (net/bluetooth), declared here because their headers are in a separate package.
+// Linux's Bluetooth addresses (net/bluetooth), declared here because their headers come in a separate package.
 struct clinux_bdaddr {
   uint8_t bytes[6];
 } __attribute__((packed));
@@ -294,7 +294,7 @@ int clinux_bluetooth_connect(int channel, const uint8_t local[6], const uint8_t 
   int descriptor = socket(AF_BLUETOOTH, type, is_rfcomm ? CLINUX_BTPROTO_RFCOMM : CLINUX_BTPROTO_L2CAP);
   if (descriptor < 0) return -1;
   if (is_rfcomm) {
-    // Level 2 (medium): the connection is encrypted with the bond's key.
+    // Level 2 (medium) means that the connection is encrypted with the bond's key.
     struct {
       uint8_t level;
       uint8_t key_size;

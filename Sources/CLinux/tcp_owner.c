@@ -33,7 +33,7 @@ int clinux_tcp_owner(
     char room[4096];
   } answer;
   ssize_t count = send(netlink, &request, sizeof request, 0);
-  // When send returns, the kernel has already answered.
+  // By the time send returns, the kernel has already answered.
   if (count >= 0) count = recv(netlink, &answer, sizeof answer, MSG_DONTWAIT);
   int code = errno;
   close(netlink);

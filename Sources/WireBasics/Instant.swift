@@ -1,7 +1,7 @@
-/// A point in time, in nanoseconds since an origin that each event loop chooses.
+/// A point in time, in nanoseconds since an origin chosen by the event loop.
 ///
-/// Protocol state machines and timers take the time as a parameter, so a virtual loop can simulate a week in a second.
-/// Instants from different loops must not be compared.
+/// Protocol state machines and timers take the time as a parameter, so that a virtual loop can simulate a week in a
+/// second. Instants of different loops must not be compared.
 public struct Instant: Comparable, Hashable, Sendable {
   /// Nanoseconds since the loop's origin.
   public var nanoseconds: Int64
@@ -15,7 +15,7 @@ public struct Instant: Comparable, Hashable, Sendable {
   /// The loop's origin.
   @inlinable public static var origin: Instant { Instant(nanoseconds: 0) }
 
-  /// An instant later than every deadline.
+  /// An instant later than any deadline.
   @inlinable public static var distantFuture: Instant { Instant(nanoseconds: .max) }
 
   /// The seconds since the clock's origin, for output.
@@ -29,7 +29,7 @@ public struct Instant: Comparable, Hashable, Sendable {
   @inlinable
   public static func == (left: Instant, right: Instant) -> Bool { left.nanoseconds == right.nanoseconds }
 
-  /// Returns the instant that is `duration` later; ``distantFuture`` if the sum overflows.
+  /// Returns the instant `duration` later; ``distantFuture`` if the sum overflows.
   @inlinable
   public static func + (instant: Instant, duration: Duration) -> Instant {
     let (sum, overflows) = instant.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
@@ -39,17 +39,17 @@ public struct Instant: Comparable, Hashable, Sendable {
   /// Returns the time from `earlier` to this instant.
   @inlinable
   public static func - (later: Instant, earlier: Instant) -> Duration {
-    // Using Duration.nanoseconds(_:) here would take several calls into the standard library.
+    // Here, Duration.nanoseconds(_:) would take several calls into the standard library.
     Duration(attoseconds: Int128(later.nanoseconds - earlier.nanoseconds) * 1_000_000_000)
   }
 }
 
 extension Duration {
-  /// This duration in whole nanoseconds, clamped to the range of 64 bits (292 years).
+  /// This duration in whole nanoseconds, clamped to 64 bits (292 years).
   @inlinable
   public var wholeNanoseconds: Int64 {
-    // Nearly all durations are at most 18 seconds long. The shortcut for short durations avoids a 128-bit division,
-    // which would account for most of a timer's cost.
+    // Nearly all durations are at most 18 seconds long, and this shortcut avoids a 128-bit division for them, which
+    // would account for most of a timer's cost.
     let attoseconds = attoseconds
     if 0...Int128(UInt64.max) ~= attoseconds {
       return Int64(UInt64(truncatingIfNeeded: attoseconds) / 1_000_000_000)

@@ -1,7 +1,7 @@
-/// A queue: elements are removed from the front in the order in which they were appended.
+/// A queue, whose elements are removed from the front in the order in which they were appended.
 ///
-/// The queue is an array that reuses its memory. With steady traffic, a queue that becomes empty from time to time does
-/// not allocate; removing from the front takes constant time. Index 0 is the front.
+/// The queue is an array that reuses its memory. With steady traffic, a queue that is sometimes empty does not
+/// allocate; removing from the front takes constant time. The front has the index 0.
 ///
 /// ```swift
 /// var queue = Queue<Int>()
@@ -10,10 +10,10 @@
 /// queue.popFirst()   // 1
 /// ```
 ///
-/// A removed element is released when its slot is reused, not immediately.
+/// A removed element is released only when its slot is reused.
 public struct Queue<Element> {
   @usableFromInline var elements: [Element] = []
-  /// The index of the front. Invariant: 0 when the queue is empty.
+  /// The index of the front in `elements`. Invariant: 0 when the queue is empty.
   @usableFromInline var head = 0
 
   /// Creates an empty queue.
@@ -50,7 +50,8 @@ public struct Queue<Element> {
   @inlinable
   public mutating func popFirst() -> Element? {
     if isEmpty { return nil }
-    // If a queue is drained after every event, this is the usual case: the element is moved out, and nothing is copied.
+    // In a queue that is drained after every event, this is the usual case: the element is moved out, and nothing is
+    // copied.
     if elements.count == 1 { return elements.removeLast() }
     let front = elements[head]
     head += 1
@@ -66,21 +67,21 @@ public struct Queue<Element> {
     if head == elements.count { removeAll() }
   }
 
-  /// Removes all elements and keeps the allocated memory.
+  /// Removes all elements but keeps the allocated memory.
   @inlinable
   public mutating func removeAll() {
     elements.removeAll(keepingCapacity: true)
     head = 0
   }
 
-  /// Makes room for `count` elements in a queue that has no memory yet.
+  /// Makes room for `count` elements in a queue without memory.
   @inlinable
   public mutating func reserveFirst(_ count: Int) {
     if elements.capacity == 0 { elements.reserveCapacity(count) }
   }
 
-  /// Moves the elements to the start of the memory when at least half of the memory is unused. A move never moves more
-  /// elements than were removed since the last one, so appending stays cheap.
+  /// Moves the elements to the start of the memory once at least half of it is unused. Each move involves no more
+  /// elements than were removed since the last move, so appending stays cheap.
   @inlinable
   mutating func reclaim() {
     if head > 0, head * 2 >= elements.count {
@@ -128,7 +129,7 @@ extension Queue where Element == UInt8 {
     body(elements.span.bytes.extracting(head..<elements.count))
   }
 
-  /// Offers all bytes to `body`, which returns how many bytes it used. The used bytes are removed, and their number is
+  /// Offers all bytes to `body`, which returns how many it used. The used bytes are removed, and their number is
   /// returned.
   @inlinable
   @discardableResult
@@ -138,7 +139,7 @@ extension Queue where Element == UInt8 {
     return count
   }
 
-  /// Lets `body` replace an empty queue's memory with an array of bytes, which becomes the queue's content.
+  /// Lets `body` replace the memory of an empty queue with an array of bytes, which becomes the queue's content.
   @inlinable
   public mutating func refill(_ body: (inout [UInt8]) -> Void) {
     precondition(isEmpty, "only an empty queue can be refilled")

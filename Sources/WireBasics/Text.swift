@@ -19,7 +19,7 @@ public enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Formats bytes as ``spaced(_:)`` does, but only the first `limit`, followed by the total: `30 82 … (607 bytes)`.
+  /// Formats only the first `limit` bytes, like ``spaced(_:)``, followed by the total: `30 82 … (607 bytes)`.
   public static func excerpt(_ bytes: some Collection<UInt8>, limit: Int = 16) -> String {
     let shown = spaced(bytes.prefix(limit))
     return bytes.count > limit ? "\(shown) … (\(bytes.count) bytes)" : shown
@@ -52,7 +52,7 @@ public enum Hex {
     String(value, radix: 16, uppercase: uppercase).zeroPadded(to: digits)
   }
 
-  /// Reads pairs of hex digits; white space is allowed between pairs.
+  /// Reads pairs of hex digits, with or without white space between pairs.
   public static func parse(_ text: some StringProtocol) throws(HexError) -> [UInt8] {
     var bytes: [UInt8] = []
     var high: UInt8?
@@ -76,14 +76,14 @@ public enum Hex {
   }
 }
 
-/// The reason why a string is not valid hex. Positions are counted in characters, starting at 1.
+/// Why a string is not valid hex. Positions are counted in characters, starting at 1.
 public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
   case notADigit(Character, position: Int)
   /// White space separates the two digits of a byte.
   case splitByte(position: Int)
   case oddDigits
 
-  /// What is wrong and where.
+  /// What is wrong, and where.
   public var description: String {
     switch self {
     case .notADigit(let character, let position): "'\(character)' at character \(position) is not a hex digit"
@@ -99,10 +99,10 @@ extension StringProtocol {
     String(repeating: "0", count: Swift.max(0, width - utf8.count)) + self
   }
 
-  /// Returns the text, followed by spaces up to the requested width.
+  /// Returns the text, padded with spaces at the end to the requested width.
   public func padded(to width: Int) -> String { self + String(repeating: " ", count: Swift.max(0, width - count)) }
 
-  /// Returns the text, preceded by spaces up to the requested width.
+  /// Returns the text, padded with spaces at the start to the requested width.
   public func rightAligned(in width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }
@@ -110,8 +110,8 @@ extension StringProtocol {
 
 extension Unicode.Scalar {
   /// Whether the character is invisible or changes how its neighbors are displayed: control characters, line and
-  /// paragraph separators, marks that change the text direction (U+202E and similar), and characters without width,
-  /// such as tags.
+  /// paragraph separators, marks that change the text direction (U+202E and similar), and zero-width characters, such
+  /// as tags.
   public var isUnprintable: Bool {
     if value < 0x7F { return value < 0x20 }
     return switch properties.generalCategory {
