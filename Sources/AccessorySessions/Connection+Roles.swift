@@ -26,7 +26,7 @@ extension Connection where Role == AccessoryRole {
   }
 }
 
-/// Why a session could not be opened.
+/// The reason a session could not be opened.
 public enum SessionRefusal: Error, Equatable, Sendable, CustomStringConvertible {
   /// The accessory is not ready, or does not offer this protocol.
   case notAvailable(protocolName: String)

@@ -3,7 +3,7 @@ import Glibc
 
 /// A failed system call: what was attempted, and the system's reason for the failure.
 public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What was attempted, as a sentence fragment such as "open /dev/ttyUSB0".
+  /// The attempted action, as a sentence fragment such as "open /dev/ttyUSB0".
   public let action: String
   /// The system's error number.
   public let code: Int32

@@ -1,7 +1,7 @@
 import AccessoryCore
 import Glibc
 
-/// Why an address cannot be used, now or ever; all media share these errors.
+/// The reason an address cannot be used, temporarily or permanently; all media share these errors.
 public enum TransportError: Error, Equatable, Sendable {
   /// The address belongs to another medium, and ``Transports`` opens only streams.
   case notAStream(Address)

@@ -76,14 +76,14 @@ public enum Hex {
   }
 }
 
-/// Why a string is not valid hex. Positions are counted in characters, starting at 1.
+/// The reason a string is not valid hex. Positions are counted in characters, starting at 1.
 public enum HexError: Error, Equatable, Sendable, CustomStringConvertible {
   case notADigit(Character, position: Int)
   /// White space separates the two digits of a byte.
   case splitByte(position: Int)
   case oddDigits
 
-  /// What is wrong, and where.
+  /// A description of the error and its position.
   public var description: String {
     switch self {
     case .notADigit(let character, let position): "'\(character)' at character \(position) is not a hex digit"

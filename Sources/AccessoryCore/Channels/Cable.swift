@@ -90,7 +90,7 @@ public struct Cable {
   }
 }
 
-/// Why a native channel cannot be opened.
+/// The reason a native channel cannot be opened.
 public struct NativeChannelRefusal: Error, Equatable, Sendable, CustomStringConvertible {
   /// A sentence fragment for messages, such as "this cable has no native channels".
   public let description: String

@@ -84,7 +84,7 @@ public protocol ChannelHandler: AnyObject {
   func channel(_ channel: any Channel, endedWith end: ChannelEnd)
 }
 
-/// Why a channel ended.
+/// The reason a channel ended.
 public enum ChannelEnd: Error, Equatable, Sendable, CustomStringConvertible {
   /// The peer closed the channel in an orderly way, or was unplugged.
   case closedByPeer

@@ -25,7 +25,7 @@ final class LoopbackPipe {
   @exclusivity(unchecked) private var draining = ByteTank()
   @exclusivity(unchecked) private var drained = 0
   @exclusivity(unchecked) private var segments = Queue<Segment>()
-  /// When the most recently sent byte leaves the sender.
+  /// The time at which the most recently sent byte leaves the sender.
   @exclusivity(unchecked) private var lineIsFree = Instant.origin
   @exclusivity(unchecked) private var lost = 0
   @exclusivity(unchecked) private var ending: (end: ChannelEnd, arrival: Instant)?

@@ -28,7 +28,7 @@ public final class TimerQueue {
     LoopTimer(queue: self, work: work)
   }
 
-  /// When the earliest armed timer fires; nil if no timer is armed, so the loop may sleep indefinitely.
+  /// The deadline of the earliest armed timer; nil if none is armed, so that the loop may sleep indefinitely.
   public var earliest: Instant? {
     settle()
     return heap.first?.deadline
@@ -134,7 +134,7 @@ public final class TimerQueue {
 ///
 /// An object that uses one timer for its whole lifetime creates it without a closure and becomes its ``handler``.
 public final class LoopTimer {
-  /// When the timer will fire; nil while it is not armed.
+  /// The time at which the timer will fire; nil while it is not armed.
   @exclusivity(unchecked) public private(set) var deadline: Instant?
 
   /// The deadline under which the queue holds the timer; it may be earlier than `deadline` if the timer was moved to a

@@ -18,7 +18,7 @@ package struct MessageRate: Equatable, Sendable {
 
   package init() {}
 
-  /// When to call ``handleTimeout(now:)``.
+  /// The time at which to call ``handleTimeout(now:)``.
   package var deadline: Instant? { held > 0 ? start.map { $0 + Self.period } : nil }
 
   /// Counts a message; returns true if the message should be reported.

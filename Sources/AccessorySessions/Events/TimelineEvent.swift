@@ -7,7 +7,7 @@ import IAP2
 ///
 /// Events only report what happened. Only the publication machine produces `connect` and `disconnect`.
 public struct TimelineEvent: Equatable, Sendable {
-  /// Where an event happened.
+  /// The place where an event happened.
   public enum Side: String, Equatable, Sendable {
     case accessory
     case cable
@@ -83,7 +83,7 @@ public struct TimelineEvent: Equatable, Sendable {
     /// The accessory deliberately did not answer.
     case unanswered
 
-    /// Why the device refuses the accessory.
+    /// The reason the device refuses the accessory.
     public enum Refusal: Equatable, Sendable, CustomStringConvertible {
       /// The certificate cannot be used, for this reason.
       case certificate(String)
@@ -115,7 +115,7 @@ public struct TimelineEvent: Equatable, Sendable {
 
   /// The time on the loop's clock.
   public var time: Instant
-  /// Where the event happened.
+  /// The place where the event happened.
   public var side: Side
   /// What happened.
   public var kind: Kind

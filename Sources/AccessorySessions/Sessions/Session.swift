@@ -18,9 +18,9 @@ public final class Session {
   // other code while these properties change, and a reader has exclusive use of the buffer.
   /// The receiver of the session's events, which the session retains until it ends.
   @exclusivity(unchecked) public var handler: (any SessionHandler)?
-  /// Why the session ended; nil while it is open.
+  /// The reason the session ended; nil while it is open.
   @exclusivity(unchecked) public private(set) var end: SessionEnd?
-  /// Why this side closed the session, if a reason was given.
+  /// The reason this side gave for closing the session, if any.
   public private(set) var closingReason: String?
   /// Observes the bytes that were accepted for sending, for quirks that repeat them later.
   @exclusivity(unchecked) public var writeObserver: ((RawSpan) -> Void)?

@@ -14,7 +14,7 @@ import IAP2
 /// - A session has no half-close. After the input ends, the session stays open for answers until everything is
 ///   acknowledged and nothing has arrived for a while.
 package final class SessionRelay: SessionHandler, ByteStreamHandler {
-  /// Why a session ended.
+  /// The reason a session ended.
   package enum Ending: Equatable {
     case inputEnded
     case readerLeft
@@ -67,9 +67,9 @@ package final class SessionRelay: SessionHandler, ByteStreamHandler {
   private let closingReason: (Ending) -> String?
   private let ended: (SessionRelay, Ending) -> Void
   private var isOutputBroken = false
-  /// Why this side is closing the session; nil if it is not.
+  /// The reason this side is closing the session; nil if it is not.
   private var reason: Ending?
-  /// Why the session ended; kept while its last bytes wait for the output.
+  /// The reason the session ended, kept while its last bytes wait for the output.
   private var ending: Ending?
   private var quietSince = Instant.origin
   private var timer: LoopTimer?

@@ -53,7 +53,7 @@ public enum AuthenticationVerdict: Equatable, Sendable {
   case refused(reason: String)
 }
 
-/// Why an authenticator cannot answer.
+/// The reason an authenticator cannot answer.
 public enum AuthenticatorError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The challenge has the wrong size for this coprocessor; a real coprocessor reports "challenge length" (error 04).
   case wrongChallengeSize(expected: Int, actual: Int)

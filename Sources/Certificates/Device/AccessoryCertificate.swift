@@ -106,7 +106,7 @@ struct AccessoryCertificate: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What is wrong with an accessory's certificate.
+/// A problem with an accessory's certificate.
 ///
 /// Cases that report invalid bytes include up to sixteen of them.
 public enum CertificateError: Error, Equatable, Sendable, CustomStringConvertible {

@@ -15,7 +15,7 @@ public struct Parameter: Hashable, Sendable {
   }
 }
 
-/// Why a parameter cannot be read, and the offending bytes.
+/// The reason a parameter cannot be read, with the offending bytes.
 public struct ParameterError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The problem as a sentence fragment.
   public var problem: String

@@ -122,7 +122,7 @@ extension Link {
 
   // MARK: Time
 
-  /// When to call ``handleTimeout(now:)``; nil on an idle link.
+  /// The time at which to call ``handleTimeout(now:)``; nil on an idle link.
   public var deadline: Instant? {
     guard terms.isUp else { return phaseDeadline }
     if terms.isZeroAcknowledgement { return nil }

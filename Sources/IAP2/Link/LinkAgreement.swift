@@ -45,7 +45,7 @@ public struct LinkAgreement: Hashable, Sendable {
   }
 }
 
-/// Why a link went down.
+/// The reason a link went down.
 public enum LinkEnd: Error, Equatable, Sendable {
   /// A packet was never acknowledged, despite the maximum number of retransmissions.
   case unanswered(sequence: UInt8, retransmissions: UInt8)

@@ -228,7 +228,7 @@ extension LinkParameters {
   }
 }
 
-/// Why a SYN cannot be used, with the SYN's payload as evidence.
+/// The reason a SYN cannot be used, with the SYN's payload as evidence.
 public struct LinkParametersError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The problem with a SYN.
   public enum Problem: Equatable, Sendable {

@@ -48,7 +48,7 @@ public struct LinkSettings: Hashable, Sendable {
     case requestIdentify
   }
 
-  /// What the numbers in an extended acknowledgement mean. No public capture contains an extended acknowledgement.
+  /// The meaning of the numbers in an extended acknowledgement. No public capture contains an extended acknowledgement.
   public enum ExtendedAcknowledgement: Hashable, Sendable {
     /// No extended acknowledgements are sent; the other end retransmits after its timeout.
     case never

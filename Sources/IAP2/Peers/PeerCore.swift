@@ -11,15 +11,15 @@ public struct PeerCore: ~Copyable {
   /// Messages from the other end that are always reported as events.
   public var heardMessages: Set<MessageID> = []
   var control = ControlStream()
-  /// When the session that causes acknowledgements to be withheld became full.
+  /// The time at which the session that causes acknowledgements to be withheld became full.
   private var holdingSince: Instant?
-  /// When room became available; cleared once an immediate timeout has notified the waiting writers.
+  /// The time at which room became available; cleared once an immediate timeout has notified the waiting writers.
   private var roomSince: Instant?
-  /// When the incomplete packet counts as truncated; `pieceCount` is how many of its bytes had arrived when this
-  /// deadline was set.
+  /// The deadline after which the incomplete packet counts as truncated; `pieceCount` is the number of bytes that had
+  /// arrived when the deadline was set.
   @usableFromInline private(set) var pieceDeadline: Instant?
   private var pieceCount = 0
-  /// When the accessory's answer to the device is due; nil if none is expected.
+  /// The deadline for the accessory's answer to the device; nil if no answer is expected.
   var answerDeadline: Instant?
   var controlSession: UInt8?
   private var externalAccessorySession: UInt8?
@@ -407,7 +407,7 @@ public struct PeerCore: ~Copyable {
 
   private var holdDeadline: Instant? { holdingSince.map { $0 + sleepLimit } }
 
-  /// When to call ``Peer/handleTimeout(now:)``; nil if there is no timeout.
+  /// The time at which to call ``Peer/handleTimeout(now:)``; nil if there is no timeout.
   @inline(__always)
   public var deadline: Instant? {
     Instant.earlier(

@@ -111,7 +111,7 @@ public struct MessageRules: Sendable {
     return subscribed.isEmpty ? .kept : .sent(subscribed.count)
   }
 
-  /// When the next message is due; nil if none is waiting.
+  /// The time at which the next message is due; nil if none is waiting.
   public var deadline: Instant? { pending.lazy.map(\.due).min() }
 
   /// Returns the next message that is due.
@@ -166,7 +166,7 @@ extension MessageRule {
 /// A message that one end sends automatically, triggered by a control message or by the connection: immediately, later
 /// or repeatedly.
 public struct MessageRule: Hashable, Sendable {
-  /// What triggers the rule.
+  /// The event that triggers the rule.
   public enum Trigger: Hashable, Sendable {
     case connection
     /// The other end sent this message, and its parameters meet all the conditions.
@@ -196,7 +196,7 @@ public struct MessageRule: Hashable, Sendable {
 
   /// A parameter to send.
   public struct Element: Hashable, Sendable {
-    /// Where a parameter's value comes from.
+    /// The source of a parameter's value.
     public indirect enum Value: Hashable, Sendable {
       case bytes([UInt8])
       case group([Element])
@@ -218,7 +218,7 @@ public struct MessageRule: Hashable, Sendable {
     }
   }
 
-  /// What triggers the rule.
+  /// The event that triggers the rule.
   public var trigger: Trigger
   /// The delay after the trigger.
   public var after: Milliseconds = 0

@@ -29,7 +29,7 @@ struct SessionTable {
     var inbox: [UInt8] = []
     /// The number of bytes that have arrived but have not been consumed, even if the reader has taken them.
     var unread = 0
-    /// When the session reached its limit of unread bytes.
+    /// The time at which the session reached its limit of unread bytes.
     var fullSince: Instant?
     /// The time before which writes are refused, because some accessories need a delay after a session opens.
     var holdsWritesUntil: Instant?
@@ -142,7 +142,7 @@ struct SessionTable {
     entries[index].fullSince = since
   }
 
-  /// When the next session whose writes are delayed accepts writes; nil if there is none.
+  /// The earliest time at which a session ends its delay of writes; nil if no session delays writes.
   private(set) var heldUntil: Instant?
 
   /// Delays writes to a session until `time`; nil ends the delay.
@@ -151,7 +151,7 @@ struct SessionTable {
     heldUntil = entries.compactMap(\.holdsWritesUntil).min()
   }
 
-  /// When the session that has been full for the longest time became full.
+  /// The time at which the session that has been full longest became full.
   var fullSince: Instant? {
     if fullCount == 0 { return nil }
     return entries.compactMap(\.fullSince).min()
@@ -185,7 +185,7 @@ struct SessionTable {
   }
 }
 
-/// Why an External Accessory session ended.
+/// The reason an External Accessory session ended.
 public enum SessionEnd: Error, Equatable, Sendable {
   /// The device closed the session with EA01, or the app closed it.
   case closedByDevice

@@ -70,7 +70,7 @@ public final class EpollLoop: PollingLoop, @unchecked Sendable {
 
   // MARK: - EventLoop
 
-  /// When this turn's wait ended; between runs, the current time.
+  /// The time at which this turn's wait ended; between runs, the current time.
   public var now: Instant {
     runner.load(ordering: .relaxed) == 0 ? clock.now : turnTime
   }

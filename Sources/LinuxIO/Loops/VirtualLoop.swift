@@ -83,7 +83,7 @@ public final class VirtualLoop: EventLoop, @unchecked Sendable {
 
   // MARK: - Advancing time
 
-  /// When the next work is due; nil if nothing is scheduled.
+  /// The time at which the next work is due; nil if nothing is scheduled.
   public var nextDeadline: Instant? {
     inbox.isEmpty ? timers.earliest.map { max($0, now) } : now
   }

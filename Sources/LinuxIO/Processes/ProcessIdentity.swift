@@ -5,7 +5,7 @@ import Glibc
 public struct ProcessIdentity: Hashable, Sendable {
   /// The process ID.
   public let pid: Int32
-  /// When the process started, in kernel ticks since boot.
+  /// The start time of the process, in kernel ticks since boot.
   public let startTime: UInt64
 
   /// Recreates an identity from stored values.
